@@ -1,0 +1,70 @@
+# Each target sets up what it needs in .venv by itself.
+#
+#   PYTHON=python3.13             the Python that .venv is made with
+#   CONSTRAINTS=.ci/oldest.txt    versions to install; these go to a .venv of their own
+#   WORKERS=4                     test processes (auto: one for each core, at most 8)
+#   ARGS="-k pairs"               more arguments for demo, test or bench
+
+PYTHON      ?= python3
+CONSTRAINTS ?=
+WORKERS     ?= auto
+ARGS        ?=
+
+VENV  := .venv$(if $(CONSTRAINTS),-$(basename $(notdir $(CONSTRAINTS))))
+GROUP := $(if $(CONSTRAINTS),test,dev)
+BIN   := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# The processes share the cores, so each keeps to one thread. Numba has two, so that parallel
+# loops are tested in parallel.
+TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=2 MPLBACKEND=Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint clean remake
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
+	@sed -n '2,/^$$/s/^# //p' Makefile
+
+demo: $(READY) ## run the demonstration
+	$(BIN)/python -m nearkin.demo $(ARGS)
+
+test: $(READY) ## run all tests
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(ARGS)
+
+bench: $(READY) ## run the benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lint: $(READY) ## check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+clean: ## remove .venv, caches and build results
+	rm -rf .venv .venv-* build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# A PYTHON that was asked for and is not the one in .venv: make .venv anew.
+version = $(shell $(1) -c 'import sys; print(sys.version_info[:2])' 2>/dev/null)
+ifneq ($(origin PYTHON),file)
+ifeq ($(call version,$(PYTHON)),)
+$(error PYTHON=$(PYTHON) does not run)
+endif
+ifneq ($(wildcard $(BIN)/python),)
+ifneq ($(call version,$(PYTHON)),$(call version,$(BIN)/python))
+$(READY): remake
+endif
+endif
+endif
+
+remake:
+	rm -rf $(VENV)
+
+$(READY): pyproject.toml $(CONSTRAINTS)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
+		--group $(GROUP) --editable '.[all]'
+	touch $@
