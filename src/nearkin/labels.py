@@ -1,0 +1,60 @@
+"""Class labels, full or partial, as class numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def class_numbers(y: Any) -> NDArray[np.int64]:
+    """Give each label the number of its class, from 0, or −1 where it is unknown.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Classes as whole numbers, strings, booleans or other hashable objects. Negative numbers,
+        None and NaN mean unknown.
+
+    Returns
+    -------
+    int ndarray of shape (n,)
+    """
+    # A list becomes objects first: NumPy would turn the NaN of ["a", NaN] into a string.
+    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    if labels.ndim != 1:
+        raise ValueError(f"y must hold one label per row of X, got shape {labels.shape}")
+    classes = np.full(len(labels), -1, dtype=np.int64)
+    known = np.arange(len(labels))
+    if labels.dtype.kind == "O":
+        known = np.flatnonzero([_is_known(label) for label in labels])
+        labels = labels[known]
+        if not all(isinstance(label, Real) for label in labels):
+            numbering: dict[Hashable, int] = {}
+            classes[known] = [numbering.setdefault(label, len(numbering)) for label in labels]
+            return classes
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f":
+        whole = np.isnan(labels) | (np.isfinite(labels) & (labels == np.floor(labels)))
+        if not whole.all():
+            bad = int(whole.argmin())
+            raise ValueError(
+                f"y[{known[bad]}] is {labels[bad]}: numeric labels are whole numbers. "
+                "Unknown label type: continuous."
+            )
+    if labels.dtype.kind in "if":
+        known, labels = known[labels >= 0], labels[labels >= 0]
+    classes[known] = np.unique(labels, return_inverse=True)[1]
+    return classes
+
+
+def _is_known(label: Any) -> bool:
+    if label is None or (isinstance(label, Real) and label < 0):
+        return False
+    # NaN and pandas.NA are told by not being equal to themselves.
+    equal = operator.eq(label, label)
+    return isinstance(equal, (bool, np.bool_)) and bool(equal)

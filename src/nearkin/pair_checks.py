@@ -1,0 +1,140 @@
+"""Checks of what a person enters as pairs: errors name the pair and say what would be right."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def first_true(bad: BoolArray | np.bool_) -> int | None:
+    """Give the position of the first true value, if there is one."""
+    return int(bad.argmax()) if bad.any() else None
+
+
+def as_tuple(pair: NDArray[Any]) -> tuple[Any, ...]:
+    """Give a pair as Python numbers, to be named in a message."""
+    return tuple(pair.tolist())
+
+
+def checked_count(value: object, name: str, *, least: int) -> int:
+    """Give an integer argument, or say what it must be."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be {least} or more, not {value}")
+    return int(value)
+
+
+def checked_pairs(values: Any, item: str, n_rows: int | None) -> IntArray:
+    """Give pairs as a (k, 2) integer array, or say which ``item`` ("must_link pair") is wrong."""
+    right = "a list of pairs of row numbers, like [(0, 5), (2, 3)]"
+    try:
+        array = np.asarray(values)
+    except ValueError:  # NumPy's word for entries of unequal length
+        bad, pair = next(entry for entry in enumerate(values) if not _is_two_scalars(entry[1]))
+        raise ValueError(f"{item} {bad} is {pair!r}: needed is {right}") from None
+    if array.shape == (0,):
+        return np.empty((0, 2), dtype=np.int64)
+    if array.shape == (2,):
+        single = as_tuple(array)
+        raise ValueError(f"{item}s are one bare pair, {single}: write a list of it, [{single}]")
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(
+            f"{item}s have shape {array.shape}, like {values!r:.50}: needed is {right}"
+        )
+    if len(array) and array.dtype.kind not in "iu":
+        broken = (k for k, pair in enumerate(array.tolist()) if not all(map(_is_whole, pair)))
+        bad = next(broken, 0)
+        raise TypeError(
+            f"{item} {bad} is {as_tuple(array[bad])}: row numbers must be integers, "
+            f"not {array.dtype}"
+        )
+    pairs = array.astype(np.int64)
+    if (wrong := first_true((pairs < 0).any(axis=1))) is not None:
+        raise ValueError(
+            f"{item} {wrong} is {as_tuple(array[wrong])}: row numbers count from 0, and a negative "
+            "one does not count from the end"
+        )
+    wrong = None if n_rows is None else first_true((pairs >= n_rows).any(axis=1))
+    if wrong is not None:
+        raise ValueError(
+            f"{item} {wrong} is {as_tuple(pairs[wrong])}, but n_rows={n_rows}: row numbers must be "
+            "below it"
+        )
+    return pairs
+
+
+def _is_two_scalars(pair: Any) -> bool:
+    return hasattr(pair, "__len__") and len(pair) == 2 and all(map(np.isscalar, pair))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, float)) and value == value // 1
+
+
+def checked_weights(values: Any, count: int, item: str) -> FloatArray:
+    """Give the weights of ``count`` pairs, or say which ``item`` (as "weight of row") is wrong."""
+    if values is None:
+        return np.ones(count)
+    array = np.asarray(values)
+    if array.shape != (count,):
+        raise ValueError(
+            f"{item}s have shape {array.shape}: needed is one weight for each of {count} pairs"
+        )
+    if count and array.dtype.kind not in "iuf":
+        entries = array.tolist()
+        bad = next((k for k, entry in enumerate(entries) if not isinstance(entry, Real)), 0)
+        raise TypeError(
+            f"{item} {bad} is {entries[bad]!r}: weights must be numbers, not {array.dtype}"
+        )
+    weights = array.astype(np.float64)
+    if (wrong := first_true(~((weights > 0) & np.isfinite(weights)))) is not None:
+        raise ValueError(f"{item} {wrong} is {weights[wrong]}: weights must be finite and above 0")
+    return weights
+
+
+def refuse_difference_from_itself(pairs: IntArray, item: str, differ: BoolArray) -> None:
+    """Raise if one of the pairs that ``differ`` marks names the same row twice."""
+    if (bad := first_true(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
+        row = pairs[bad, 0]
+        raise ValueError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
+
+
+def row_of_id(ids: Any) -> dict[Hashable, int]:
+    """Map each identifier to its row number, in order."""
+    series = nw.from_native(ids, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        names = series.to_list()
+    else:
+        # Plain Python values, as a dataframe's column gives them too.
+        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    position: dict[Hashable, int] = {}
+    for row, name in enumerate(names):
+        if position.setdefault(name, row) != row:
+            raise ValueError(
+                f"ids must differ, but {name!r} is both row {position[name]} and {row}"
+            )
+    return position
+
+
+def look_up_rows(columns: list[list[Hashable]], position: dict[Hashable, int]) -> IntArray:
+    """Give the row numbers of two columns of identifiers, side by side."""
+    every_name = itertools.chain.from_iterable(columns)
+    unknown = list(dict.fromkeys(name for name in every_name if name not in position))
+    if unknown:
+        first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
+        raise ValueError(
+            f"{len(unknown)} identifiers in left and right are not in ids: {first_five}"
+        )
+    rows = [[position[name] for name in names] for names in columns]
+    return np.array(rows, dtype=np.int64).T

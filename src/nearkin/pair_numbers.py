@@ -1,0 +1,54 @@
+"""Numbering pairs, so that they can be drawn or listed without going through all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.random import sample_without_replacement
+
+IntArray = NDArray[np.int64]
+
+
+def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> IntArray:
+    """Draw distinct numbers below ``population``, in memory that grows with ``count`` alone."""
+    if count == population:
+        return np.arange(population)
+    method = "tracking_selection" if 2 * count <= population else "pool"
+    drawn = sample_without_replacement(population, count, method=method, random_state=rng)
+    return np.asarray(drawn, dtype=np.int64)
+
+
+def pairs_within(
+    numbers: IntArray, starts: IntArray, sizes: IntArray
+) -> tuple[IntArray, NDArray[np.intp]]:
+    """Find the numbered pairs inside blocks of consecutive positions, and their blocks.
+
+    All pairs inside the first block are numbered first, then those inside the second, and so on;
+    inside a block (0, 1) comes first, then (0, 2), (1, 2), (0, 3), ...
+    """
+    block, local = _block_and_rest(numbers, sizes * (sizes - 1) // 2)
+    # The rounded root may be one off either way: start one above, and come down in integers.
+    second = (3 + np.sqrt(1 + 8.0 * local)).astype(np.int64) // 2
+    for _ in range(2):
+        second -= second * (second - 1) // 2 > local
+    first = local - second * (second - 1) // 2
+    return starts[block, None] + np.column_stack([first, second]), block
+
+
+def pairs_between(
+    numbers: IntArray,
+    starts: IntArray,
+    sizes: IntArray,
+    other_starts: IntArray,
+    other_sizes: IntArray,
+) -> tuple[IntArray, NDArray[np.intp]]:
+    """Find the numbered pairs between two blocks of positions each, and which two blocks."""
+    block, local = _block_and_rest(numbers, sizes * other_sizes)
+    first, second = np.divmod(local, other_sizes[block])
+    return np.column_stack([starts[block] + first, other_starts[block] + second]), block
+
+
+def _block_and_rest(numbers: IntArray, counts: IntArray) -> tuple[NDArray[np.intp], IntArray]:
+    ends = np.cumsum(counts)
+    block = np.searchsorted(ends, numbers, side="right")
+    return block, numbers - (ends - counts)[block]

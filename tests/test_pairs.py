@@ -1,0 +1,902 @@
+import copy
+import itertools
+import pickle
+import re
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import cross_validate
+
+from nearkin import pairs as module
+from nearkin.pair_numbers import pairs_within
+from nearkin.pairs import Conflict, Pairs
+
+fast = settings(max_examples=60, deadline=None)
+
+N_ROWS = 7
+rows = st.integers(0, N_ROWS - 1)
+weights = st.sampled_from([0.25, 0.5, 1.0, 2.0, 3.0])
+must_entries = st.lists(st.tuples(rows, rows, weights), max_size=9)
+cannot_entries = must_entries.map(lambda entries: [e for e in entries if e[0] != e[1]])
+n_rows_known = st.sampled_from([None, N_ROWS])
+
+
+def build(must, cannot, n_rows=None):
+    """Make Pairs of (row, row, weight) triples."""
+    return Pairs(
+        [entry[:2] for entry in must],
+        [entry[:2] for entry in cannot],
+        must_weight=[entry[2] for entry in must],
+        cannot_weight=[entry[2] for entry in cannot],
+        n_rows=n_rows,
+    )
+
+
+any_pairs = st.builds(build, must_entries, cannot_entries, n_rows_known)
+
+
+def as_dict(links, weight):
+    return {tuple(pair): w for pair, w in zip(links.tolist(), weight.tolist(), strict=True)}
+
+
+def as_dicts(pairs):
+    return as_dict(pairs.must_link, pairs.must_weight), as_dict(
+        pairs.cannot_link, pairs.cannot_weight
+    )
+
+
+def reachable(must):
+    """Warshall: which rows follow from which by must-links."""
+    reach = np.eye(N_ROWS, dtype=bool)
+    for i, j in must:
+        reach[i, j] = reach[j, i] = True
+    for k in range(N_ROWS):
+        for i in range(N_ROWS):
+            reach[i] |= reach[i, k] & reach[k]
+    return reach
+
+
+def slow_closure(pairs):
+    must, cannot = as_dicts(pairs)
+    reach = reachable(must)
+
+    def weakest(row):
+        return min((w for (a, _), w in must.items() if reach[a, row]), default=np.inf)
+
+    full_must, full_cannot = {}, {}
+    for i, j in itertools.combinations(range(N_ROWS), 2):
+        if reach[i, j]:
+            full_must[i, j] = must.get((i, j), weakest(i))
+            if (i, j) in cannot:
+                full_cannot[i, j] = cannot[i, j]
+            continue
+        between = [
+            w
+            for (a, b), w in cannot.items()
+            if (reach[a, i] and reach[b, j]) or (reach[a, j] and reach[b, i])
+        ]
+        if between:
+            inferred = min(max(between), weakest(i), weakest(j))
+            full_cannot[i, j] = cannot.get((i, j), inferred)
+    return full_must, full_cannot
+
+
+# Construction ------------------------------------------------------------------------------------
+
+
+def test_normal_form():
+    pairs = Pairs(
+        [(5, 2), (4, 4), (0, 1), (2, 5)], [(7, 3)], must_weight=[1, 9, 2, 3], cannot_weight=[0.5]
+    )
+    assert pairs.must_link.tolist() == [[0, 1], [2, 5]]
+    assert pairs.must_weight.tolist() == [2.0, 3.0]
+    assert pairs.cannot_link.tolist() == [[3, 7]]
+    assert pairs.cannot_weight.tolist() == [0.5]
+    assert pairs.points.tolist() == [0, 1, 2, 3, 5, 7]
+    assert pairs.n_rows is None
+    assert pairs.must_link.dtype == pairs.cannot_link.dtype == pairs.points.dtype == np.int64
+    assert pairs.must_weight.dtype == pairs.cannot_weight.dtype == np.float64
+
+
+@fast
+@given(must_entries, cannot_entries, st.randoms(use_true_random=False))
+def test_order_and_repetition_do_not_matter(must, cannot, random):
+    def disguised(entries):
+        again = entries + [(i, j, w / 2) for i, j, w in entries]
+        again = [(j, i, w) if random.random() < 0.5 else (i, j, w) for i, j, w in again]
+        random.shuffle(again)
+        return again
+
+    pairs = build(must, cannot)
+    assert build(disguised(must), disguised(cannot)) == pairs
+    for entries, found in zip((must, cannot), as_dicts(pairs), strict=True):
+        largest = {}
+        for i, j, w in entries:
+            if i != j:
+                key = (min(i, j), max(i, j))
+                largest[key] = max(w, largest.get(key, 0))
+        assert found == largest
+        assert list(found) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    "nothing", [(), [], np.empty(0), np.empty((0, 2)), np.empty((0, 2), int), [(3, 3)]]
+)
+def test_empty(nothing):
+    pairs = Pairs(nothing)
+    assert len(pairs) == 0
+    assert not pairs
+    assert pairs == Pairs()
+    assert pairs.must_link.shape == pairs.cannot_link.shape == (0, 2)
+    assert len(pairs.points) == len(pairs.components()) == 0
+    assert pairs.closure() == pairs + pairs == pairs
+    assert pairs.conflicts() == []
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        [(3, 1), (0, 2)],
+        [[3, 1], [0, 2]],
+        np.array([[3, 1], [0, 2]], dtype=np.uint8),
+        pd.DataFrame({"a": [3, 0], "b": [1, 2]}),
+        pl.DataFrame({"a": [3, 0], "b": [1, 2]}),
+    ],
+)
+def test_accepts_what_numpy_can_read(links):
+    assert Pairs(links).must_link.tolist() == [[0, 2], [1, 3]]
+
+
+def test_input_arrays_are_copied():
+    links, weight = np.array([[0, 1]]), np.array([2.0])
+    pairs = Pairs(links, must_weight=weight)
+    links[:] = weight[:] = 7
+    assert pairs == Pairs([(0, 1)], must_weight=[2])
+
+
+@pytest.mark.parametrize(
+    ("links", "error", "message"),
+    [
+        ((0, 5), ValueError, r"must_link pairs are one bare pair, \(0, 5\): .* \[\(0, 5\)\]"),
+        ([1, 2, 3], ValueError, r"shape \(3,\).*\[\(0, 5\), \(2, 3\)\]"),
+        ([(1, 2, 3)], ValueError, r"shape \(1, 3\), like \[\(1, 2, 3\)\]"),
+        (np.zeros((0, 3), int), ValueError, r"shape \(0, 3\)"),
+        ([[]], ValueError, r"shape \(1, 0\)"),
+        (None, ValueError, r"shape \(\)"),
+        ([(0, 1), (1, 2, 3)], ValueError, r"must_link pair 1 is \(1, 2, 3\)"),
+        ([(0, 1), 4], ValueError, "must_link pair 1 is 4"),
+        ([(0, 1), (0, (1, 2))], ValueError, r"must_link pair 1 is \(0, \(1, 2\)\)"),
+        ([(0, 1.0)], TypeError, r"must_link pair 0 is \(0.0, 1.0\): .*integers, not float64"),
+        ([(0, 1), (2, 2.5)], TypeError, r"must_link pair 1 is \(2.0, 2.5\)"),
+        ([(0, 1), (2, np.nan)], TypeError, r"must_link pair 1 is \(2.0, nan\)"),
+        ([(True, False)], TypeError, r"must_link pair 0 is \(True, False\): .*not bool"),
+        ([("a", "b")], TypeError, r"must_link pair 0 is \('a', 'b'\): .*integers"),
+        ([(0, 1), (2, None)], TypeError, r"must_link pair 1 is \(2, None\): .*integers"),
+        ([(0, 1), (2, -3)], ValueError, r"must_link pair 1 is \(2, -3\): .*count from 0"),
+        (
+            np.array([(0, 2**63)], np.uint64),
+            ValueError,
+            r"must_link pair 0 is \(0, 9223372036854775808\)",
+        ),
+    ],
+)
+def test_bad_pairs(links, error, message):
+    with pytest.raises(error, match=message):
+        Pairs(links)
+    with pytest.raises(error, match=message.replace("must_link", "cannot_link")):
+        Pairs(cannot_link=links)
+
+
+def test_row_beyond_n_rows():
+    Pairs([(0, 9)], n_rows=10)
+    with pytest.raises(ValueError, match=r"must_link pair 1 is \(2, 10\), but n_rows=10"):
+        Pairs([(0, 1), (2, 10)], n_rows=10)
+    with pytest.raises(ValueError, match=r"cannot_link pair 0 is \(10, 2\), but n_rows=10"):
+        Pairs(cannot_link=[(10, 2)], n_rows=10)
+
+
+def test_row_cannot_differ_from_itself():
+    with pytest.raises(ValueError, match=r"cannot_link pair 1 is \(4, 4\): row 4 cannot differ"):
+        Pairs(cannot_link=[(0, 1), (4, 4)])
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        ([1.0], ValueError, r"weight of pairs have shape \(1,\): .*each of 2 pairs"),
+        (1.0, ValueError, r"shape \(\)"),
+        ([1.0, np.nan], ValueError, "weight of pair 1 is nan: .*finite and above 0"),
+        ([1.0, np.inf], ValueError, "weight of pair 1 is inf"),
+        ([0.0, 1.0], ValueError, "weight of pair 0 is 0.0"),
+        ([1, -2], ValueError, "weight of pair 1 is -2.0"),
+        (["1", "2"], TypeError, "weight of pair 0 is '1': weights must be numbers"),
+        ([True, True], TypeError, "must be numbers, not bool"),
+        ([1.0, None], TypeError, "weight of pair 1 is None: weights must be numbers, not object"),
+    ],
+)
+def test_bad_weights(weight, error, message):
+    links = [(0, 1), (2, 3)]
+    with pytest.raises(error, match="must_.*" + message):
+        Pairs(links, must_weight=weight)
+    with pytest.raises(error, match="cannot_.*" + message):
+        Pairs(cannot_link=links, cannot_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "error"), [(-1, ValueError), (3.0, TypeError), (True, TypeError)]
+)
+def test_bad_n_rows(n_rows, error):
+    with pytest.raises(error, match="n_rows must be"):
+        Pairs(n_rows=n_rows)
+
+
+# What kind of object it is -----------------------------------------------------------------------
+
+
+def test_immutable():
+    pairs = Pairs([(0, 1)], [(1, 2)], n_rows=5)
+    for name in ("must_link", "cannot_weight", "n_rows", "points", "anything"):
+        with pytest.raises(AttributeError, match=f"immutable: cannot set '{name}'"):
+            setattr(pairs, name, 3)
+    with pytest.raises(AttributeError, match="immutable: cannot delete 'must_link'"):
+        del pairs.must_link
+    assert pairs == Pairs([(0, 1)], [(1, 2)], n_rows=5)
+
+
+def is_sealed(pairs):
+    arrays = (pairs.must_link, pairs.cannot_link, pairs.must_weight, pairs.cannot_weight)
+    return not any(array.flags.writeable for array in (*arrays, pairs.points))
+
+
+class Holder(BaseEstimator):
+    def __init__(self, pairs=None):
+        self.pairs = pairs
+
+    def fit(self, X, y=None, pairs=None):
+        assert pairs is None or isinstance(pairs, Pairs)
+        return self
+
+    def score(self, X, y=None):
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        copy.copy,
+        copy.deepcopy,
+        lambda pairs: pickle.loads(pickle.dumps(pairs)),
+        lambda pairs: clone(pairs, safe=False),
+        lambda pairs: clone(Holder(pairs)).pairs,
+    ],
+)
+def test_copies_are_equal_and_sealed(copied):
+    pairs = Pairs([(0, 1), (1, 4)], [(1, 2)], must_weight=[0.5, 2], n_rows=5)
+    assert len(pairs.points) == 4  # the cached rows must not travel as a writable array
+    twin = copied(pairs)
+    assert type(twin) is Pairs
+    assert twin == pairs
+    assert hash(twin) == hash(pairs)
+    assert is_sealed(twin)
+
+
+def test_results_are_sealed():
+    pairs = Pairs([(0, 1), (1, 4)], [(1, 2), (0, 6)])
+    train, test = pairs.split(0.5, random_state=0)
+    for result in (pairs, pairs + pairs, pairs.closure(), pairs.restrict([1, 0]), train, test):
+        assert is_sealed(result)
+
+
+def test_length_and_truth():
+    assert len(Pairs([(0, 1), (1, 0), (1, 2)], [(0, 5)])) == 3
+    assert Pairs(cannot_link=[(0, 5)])
+    assert not Pairs()
+
+
+def test_equality_looks_at_everything():
+    base = Pairs([(0, 1)], [(1, 2)], n_rows=5)
+    others = [
+        Pairs([(0, 2)], [(1, 2)], n_rows=5),
+        Pairs([(0, 1)], [(1, 3)], n_rows=5),
+        Pairs([(0, 1)], [(1, 2)], n_rows=5, must_weight=[2]),
+        Pairs([(0, 1)], [(1, 2)], n_rows=5, cannot_weight=[2]),
+        Pairs([(0, 1)], [(1, 2)], n_rows=6),
+        Pairs([(0, 1)], [(1, 2)]),
+        Pairs([(0, 1), (1, 2)], n_rows=5),
+    ]
+    assert base == Pairs([(1, 0)], [(2, 1)], n_rows=5)
+    assert len({base, Pairs([(1, 0)], [(2, 1)], n_rows=5), *others}) == 1 + len(others)
+    for other in others:
+        assert base != other
+    assert base.__eq__([(0, 1)]) is NotImplemented
+    assert base != [(0, 1)]
+
+
+def test_repr():
+    assert repr(Pairs([(0, 1), (1, 2)], [(0, 5)])) == "Pairs(2 must-links, 1 cannot-link)"
+    assert repr(Pairs(n_rows=150)) == "Pairs(0 must-links, 0 cannot-links, n_rows=150)"
+
+
+def test_is_no_array_and_no_sequence():
+    pairs = Pairs([(0, 1)])
+    for convert in (np.asarray, np.array, lambda p: np.asarray(p, dtype=float), Pairs):
+        with pytest.raises(TypeError, match=r"\.must_link or \.cannot_link"):
+            convert(pairs)
+    for use in (iter, list, lambda p: p[0], lambda p: (0, 1) in p):
+        with pytest.raises(TypeError):
+            use(pairs)
+
+
+@pytest.mark.parametrize("n_links", [3, 10])
+def test_scikit_learn_never_slices_pairs(n_links):
+    pairs = Pairs([(0, row) for row in range(1, n_links + 1)])
+    X = np.zeros((10, 1))
+
+    def cross_validated():
+        return cross_validate(Holder(), X, cv=2, params={"pairs": pairs}, error_score="raise")
+
+    if len(pairs) == len(X):
+        with pytest.raises(TypeError, match="Pairs are not an array"):
+            cross_validated()
+    else:
+        assert len(cross_validated()["test_score"]) == 2
+
+
+# Union -------------------------------------------------------------------------------------------
+
+
+@fast
+@given(any_pairs, any_pairs, any_pairs)
+def test_union_laws(a, b, c):
+    assert a + a == a
+    assert a + b == b + a
+    assert (a + b) + c == a + (b + c)
+    for one, two, both in zip(as_dicts(a), as_dicts(b), as_dicts(a + b), strict=True):
+        assert both == {key: max(one.get(key, 0), two.get(key, 0)) for key in one | two}
+
+
+def test_union_of_n_rows():
+    known, unknown = Pairs([(0, 1)], n_rows=5), Pairs([(1, 2)])
+    assert (known + unknown).n_rows == (unknown + known).n_rows == 5
+    with pytest.raises(ValueError, match="pairs for 5 rows and pairs for 6 rows"):
+        known + Pairs(n_rows=6)
+    for a, b in ((known, Pairs([(1, 5)])), (Pairs([(1, 5)]), known)):
+        with pytest.raises(ValueError, match=r"must-link \(1, 5\) names row 5, but X has 5 rows"):
+            a + b
+
+
+def test_union_with_something_else():
+    assert Pairs().__add__([(0, 1)]) is NotImplemented
+    with pytest.raises(TypeError):
+        Pairs() + 0
+
+
+# From labels -------------------------------------------------------------------------------------
+
+label_lists = st.lists(st.sampled_from([-1, 0, 1, 2, 7]), min_size=1, max_size=12)
+
+
+def slow_from_labels(y):
+    combinations = list(itertools.combinations([i for i, label in enumerate(y) if label >= 0], 2))
+    must = [(i, j) for i, j in combinations if y[i] == y[j]]
+    return must, [(i, j) for i, j in combinations if y[i] != y[j]]
+
+
+@fast
+@given(label_lists)
+def test_all_pairs_of_labels(y):
+    must, cannot = slow_from_labels(y)
+    for kind, expected in {
+        "both": (must, cannot),
+        "must": (must, ()),
+        "cannot": ((), cannot),
+    }.items():
+        if any(expected):
+            assert Pairs.from_labels(y, kind=kind) == Pairs(*expected, n_rows=len(y))
+        else:
+            with pytest.raises(ValueError, match="no pair"):
+                Pairs.from_labels(y, kind=kind)
+
+
+@fast
+@given(label_lists, st.integers(1, 20), st.sampled_from(["both", "must", "cannot"]), st.integers(0))
+def test_drawn_pairs_of_labels(y, n_pairs, kind, seed):
+    must, cannot = slow_from_labels(y)
+    must, cannot = must * (kind != "cannot"), cannot * (kind != "must")
+    seed %= 2**32
+    if not must + cannot:
+        with pytest.raises(ValueError, match="no pair"):
+            Pairs.from_labels(y, n_pairs, kind=kind)
+        return
+    if len(must + cannot) < n_pairs:
+        with pytest.warns(UserWarning, match=f"only {len(must + cannot)} pairs"):
+            drawn = Pairs.from_labels(y, n_pairs, kind=kind, random_state=seed)
+        assert drawn == Pairs(must, cannot, n_rows=len(y))
+        return
+    drawn = Pairs.from_labels(y, n_pairs, kind=kind, random_state=seed)
+    assert len(drawn) == n_pairs  # of distinct pairs, since equal ones collapse
+    assert drawn.n_rows == len(y)
+    drawn_must, drawn_cannot = as_dicts(drawn)
+    assert drawn_must.keys() <= set(must)
+    assert drawn_cannot.keys() <= set(cannot)
+    half = (n_pairs + 1) // 2
+    assert len(drawn_must) == min(len(must), max(half, n_pairs - len(cannot)))
+    assert drawn == Pairs.from_labels(y, n_pairs, kind=kind, random_state=seed)
+
+
+def test_draw_is_uniform_within_each_kind():
+    y = [0, 0, 0, 1, 1, 2]  # 4 must-links, 11 cannot-links
+    must, cannot = (dict.fromkeys(kind, 0) for kind in slow_from_labels(y))
+    rng = np.random.RandomState(0)
+    for _ in range(1500):
+        found_must, found_cannot = as_dicts(Pairs.from_labels(y, 4, random_state=rng))
+        for counts, found in ((must, found_must), (cannot, found_cannot)):
+            for pair in found:
+                counts[pair] += 1
+    for counts in (must, cannot):
+        expected = 3000 / len(counts)
+        assert all(abs(count - expected) < 5 * expected**0.5 for count in counts.values())
+
+
+def test_draw_from_many_rows_lists_few():
+    y = np.random.RandomState(0).randint(-1, 5, 2_000_000)
+    pairs = Pairs.from_labels(y, 1001, random_state=0)
+    assert (len(pairs.must_link), len(pairs.cannot_link)) == (501, 500)
+    left, right = y[pairs.must_link].T
+    assert_array_equal(left, right)
+    left, right = y[pairs.cannot_link].T
+    assert np.all(left != right)
+    assert y[pairs.points].min() == 0
+
+
+def test_pair_numbers_are_exact_where_floats_are_not():
+    size = 3_000_000_000  # with numbers of pairs near 2**62, far above 2**53
+    last = np.array([size - 1, size - 2, size // 2, 2**31])
+    start = last * (last - 1) // 2
+    numbers = np.concatenate([start - 1, start, start + last - 1])
+    found, block = pairs_within(numbers, np.array([0]), np.array([size]))
+    zeros, ones = np.zeros_like(last), np.ones_like(last)
+    first = np.concatenate([last - 2 * ones, zeros, last - ones])
+    second = np.concatenate([last - ones, last, last])
+    assert_array_equal(found, np.column_stack([first, second]))
+    assert not block.any()
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [3, -1, 3, -2, 8],
+        np.array([3, -1, 3, -2, 8], dtype=np.int8),
+        np.array([3.0, np.nan, 3.0, -1.0, 8.0]),
+        ["a", None, "a", float("nan"), "b"],
+        ["a", -1, "a", None, 8],
+        [3, None, 3, np.nan, 8],
+        np.array(["a", None, "a", np.nan, "b"], dtype=object),
+        [True, None, True, None, False],
+        [2**62, None, 2**62, None, 2**62 + 1],
+        pd.Series([3, None, 3, None, 8], index=list("vwxyz")),
+        pd.Series([3, None, 3, None, 8], dtype="Int64"),
+        pd.Series(["a", None, "a", None, "b"]),
+        pd.Series(["a", None, "a", None, "b"], dtype="category"),
+        pd.Series([True, None, True, None, False], dtype="boolean"),
+        ["a", pd.NA, "a", pd.NA, "b"],
+        pl.Series([3, None, 3, -1, 8]),
+        pl.Series(["a", None, "a", None, "b"]),
+        pl.Series([True, None, True, None, False]),
+        pa.chunked_array([["a", None], ["a", None, "b"]]),
+    ],
+)
+def test_kinds_of_labels(y):
+    assert Pairs.from_labels(y) == Pairs([(0, 2)], [(0, 4), (2, 4)], n_rows=5)
+
+
+def test_labels_without_unknown():
+    expected = Pairs([(0, 2)], [(0, 1), (1, 2)], n_rows=3)
+    for y in (
+        np.array([True, False, True]),
+        np.array(["a", "b", "a"]),
+        ("a", "", "a"),
+        [1, "1", 1],
+    ):
+        assert Pairs.from_labels(y) == expected
+
+
+@pytest.mark.parametrize(
+    ("y", "arguments", "message"),
+    [
+        ([-1, -1], {}, "every label in y is unknown"),
+        ([None, np.nan], {}, "every label in y is unknown"),
+        ([], {}, "every label in y is unknown"),
+        ([1, 1, -1], {"kind": "cannot"}, "all labelled rows are of one class"),
+        ([1, 2, 3], {"kind": "must"}, "no two labelled rows share a class"),
+        ([1, -1], {}, "a single row is labelled"),
+        ([1, 1], {"kind": "all"}, 'kind must be "both", "must" or "cannot", not \'all\''),
+        ([1, 1], {"n_pairs": 0}, "n_pairs must be 1 or more, not 0"),
+        ([[1, 1]], {}, r"one label per row of X, got shape \(1, 2\)"),
+        ([0, None, 2.5], {}, r"y\[2\] is 2.5: numeric labels are whole"),
+        (np.array([0, np.inf]), {}, r"y\[1\] is inf"),
+        (np.arange(4600), {}, r"10,577,700 pairs, .*n_pairs=, or give y itself to fit"),
+    ],
+)
+def test_bad_labels(y, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Pairs.from_labels(y, **arguments)
+
+
+def test_n_pairs_must_be_a_number():
+    with pytest.raises(TypeError, match=r"n_pairs must be an integer, not 2\.5"):
+        Pairs.from_labels([0, 0], 2.5)
+
+
+# Frames ------------------------------------------------------------------------------------------
+
+backends = pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+
+
+@backends
+@settings(max_examples=25, deadline=None)
+@given(pairs=any_pairs)
+def test_frame_round_trip(backend, pairs):
+    frame = pairs.to_frame(backend=backend)
+    assert nw.from_native(frame).implementation.value == backend
+    assert nw.from_native(frame).columns == ["left", "right", "same", "weight"]
+    same = nw.from_native(frame)["same"].to_list()
+    assert same == [True] * len(pairs.must_link) + [False] * len(pairs.cannot_link)
+    assert Pairs.from_frame(frame, n_rows=pairs.n_rows) == pairs
+
+    pairs = pairs + Pairs(n_rows=N_ROWS)
+    names = list("gfedcba")
+    named = pairs.to_frame(ids=names, backend=backend)
+    assert set(nw.from_native(named)["left"].to_list()) <= set(names)
+    assert Pairs.from_frame(named, ids=names) == pairs
+
+
+def make(backend, **columns):
+    return nw.from_dict(columns, backend=backend).to_native()
+
+
+@backends
+def test_frame_of_row_numbers(backend):
+    frame = make(backend, note=["x", "y"], right=[4, 1], same=[1, 0], left=[0, 2])
+    assert Pairs.from_frame(frame) == Pairs([(0, 4)], [(1, 2)])
+    assert Pairs.from_frame(frame, n_rows=5).n_rows == 5
+
+
+@backends
+def test_empty_frame(backend):
+    assert Pairs.from_frame(Pairs().to_frame(backend=backend), n_rows=4) == Pairs(n_rows=4)
+
+
+def test_empty_frame_without_types():
+    frame = pd.DataFrame(columns=["left", "right", "same"])
+    assert Pairs.from_frame(frame) == Pairs()
+    assert Pairs.from_frame(frame, ids="ab") == Pairs(n_rows=2)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["x", "y", "z"],
+        ("x", "y", "z"),
+        np.array(["x", "y", "z"]),
+        pd.Series(["x", "y", "z"], index=[2, 0, 1]),
+        pd.Index(["x", "y", "z"]),
+        pl.Series(["x", "y", "z"]),
+        pa.chunked_array([["x", "y", "z"]]),
+    ],
+)
+def test_kinds_of_ids(ids):
+    pairs = Pairs([(0, 2)], [(1, 2)], n_rows=3)
+    frame = pl.DataFrame({"left": ["z", "z"], "right": ["x", "y"], "same": [True, False]})
+    assert Pairs.from_frame(frame, ids=ids) == pairs
+    assert Pairs.from_frame(pairs.to_frame(ids=ids), ids=ids) == pairs
+
+
+def test_ids_may_be_integers_that_are_no_row_numbers():
+    frame = pd.DataFrame({"left": [100], "right": [-7], "same": [True]})
+    assert Pairs.from_frame(frame, ids=np.array([-7, 3, 100])) == Pairs([(0, 2)], n_rows=3)
+
+
+@pytest.mark.parametrize("extra", [{}, {"weight": [1.0, 2.0]}])
+def test_missing_columns(extra):
+    frame = pl.DataFrame({"left": [0, 1], "b": [1, 2]} | extra)
+    columns = re.escape(str(["left", "b", *extra]))
+    with pytest.raises(ValueError, match=rf"\['right', 'same'\]; its columns are {columns}"):
+        Pairs.from_frame(frame)
+
+
+def test_not_a_frame():
+    with pytest.raises(TypeError):
+        Pairs.from_frame([(0, 1)])
+
+
+@backends
+@pytest.mark.parametrize("column", ["left", "right", "same", "weight"])
+def test_nulls_in_a_frame(backend, column):
+    columns = {"left": [0, 1], "right": [2, 3], "same": [1, 0], "weight": [1.0, 2.0]}
+    columns[column][1] = None
+    with pytest.raises(ValueError, match=f"frame row 1 is null in column '{column}'"):
+        Pairs.from_frame(make(backend, **columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"same": [1, 2]}, ValueError, "frame row 1 has same=2; it must be true or 1"),
+        ({"same": [0.5, 1.0]}, ValueError, "frame row 0 has same=0.5"),
+        ({"same": ["1", "0"]}, ValueError, "frame row 0 has same='1'"),
+        ({"left": [0.0, 1.0]}, TypeError, "column 'left' is Float64, but without ids="),
+        ({"right": ["a", "b"]}, TypeError, "column 'right' is String, but without ids="),
+        ({"left": [0, -1]}, ValueError, r"frame row 1 is \(-1, 3\)"),
+        ({"left": [0, 8]}, ValueError, r"frame row 1 is \(8, 3\), but n_rows=5"),
+        ({"left": [0, 3]}, ValueError, r"frame row 1 is \(3, 3\): row 3 cannot differ"),
+        ({"weight": [1.0, 0.0]}, ValueError, "weight of frame row 1 is 0.0"),
+        ({"weight": ["1", "2"]}, TypeError, "weights must be numbers"),
+    ],
+)
+@backends
+def test_bad_frames(columns, error, message, backend):
+    frame = make(backend, **({"left": [0, 1], "right": [2, 3], "same": [True, False]} | columns))
+    with pytest.raises(error, match=message):
+        Pairs.from_frame(frame, n_rows=5)
+
+
+def test_bad_ids():
+    frame = pl.DataFrame({"left": list("abcdef"), "right": list("ghaaaa"), "same": [True] * 6})
+    with pytest.raises(ValueError, match=r"7 identifiers .* not in ids: 'b', 'c', 'd', 'e', 'f', "):
+        Pairs.from_frame(frame, ids=["a"])
+    with pytest.raises(ValueError, match=r"1 identifiers .* not in ids: 'h'$"):
+        Pairs.from_frame(frame, ids="abcdefg")
+    with pytest.raises(ValueError, match="ids must differ, but 'b' is both row 1 and 3"):
+        Pairs.from_frame(frame, ids="abcb")
+    with pytest.raises(ValueError, match="n_rows=9, but there are 8 ids"):
+        Pairs.from_frame(frame, ids="abcdefgh", n_rows=9)
+    with pytest.raises(ValueError, match="ids must differ"):
+        Pairs([(0, 1)]).to_frame(ids="aa")
+    with pytest.raises(ValueError, match=r"must-link \(0, 3\) names row 3, but X has 2 rows"):
+        Pairs([(0, 3)]).to_frame(ids="ab")
+    with pytest.raises(ValueError, match="pairs are for 5 rows, X has 2"):
+        Pairs(n_rows=5).to_frame(ids="ab")
+
+
+def test_default_backend_is_the_first_installed(monkeypatch):
+    def only(*installed):
+        monkeypatch.setattr(
+            module.importlib.util, "find_spec", lambda name: name if name in installed else None
+        )
+
+    assert isinstance(Pairs([(0, 1)]).to_frame(), pd.DataFrame)
+    only("polars", "pyarrow")
+    assert isinstance(Pairs([(0, 1)]).to_frame(), pl.DataFrame)
+    only()
+    with pytest.raises(ImportError, match="needs one of pandas, polars, pyarrow"):
+        Pairs([(0, 1)]).to_frame()
+
+
+def test_unknown_backend():
+    with pytest.raises(ValueError, match="backend"):
+        Pairs([(0, 1)]).to_frame(backend="nonsense")
+
+
+# Components, closure, conflicts ------------------------------------------------------------------
+
+
+@fast
+@given(any_pairs)
+def test_components_are_what_must_links_reach(pairs):
+    group, points = pairs.components(), pairs.points
+    assert points.tolist() == sorted(set(pairs.must_link.flat) | set(pairs.cannot_link.flat))
+    reach = reachable(pairs.must_link.tolist())
+    assert_array_equal(group[:, None] == group, reach[np.ix_(points, points)])
+    firsts = list(dict.fromkeys(group.tolist()))
+    assert firsts == list(range(len(firsts)))
+
+
+def test_components_example():
+    pairs = Pairs([(9, 5), (2, 7), (7, 5000)], [(2, 3), (5, 9)])
+    assert pairs.points.tolist() == [2, 3, 5, 7, 9, 5000]
+    assert pairs.components().tolist() == [0, 1, 2, 0, 2, 0]
+
+
+@fast
+@given(any_pairs)
+def test_closure_is_what_a_slow_search_finds(pairs):
+    closure = pairs.closure()
+    assert as_dicts(closure) == slow_closure(pairs)
+    assert closure.closure() == closure
+    assert closure.n_rows == pairs.n_rows
+
+
+def test_closure_weights():
+    pairs = Pairs(
+        [(0, 1), (1, 2), (5, 6)],
+        [(0, 5), (1, 6)],
+        must_weight=[4, 5, 6],
+        cannot_weight=[1, 3],
+    )
+    must, cannot = as_dicts(pairs.closure())
+    assert must == {(0, 1): 4, (1, 2): 5, (0, 2): 4, (5, 6): 6}
+    assert cannot == {(0, 5): 1, (0, 6): 3, (1, 5): 3, (1, 6): 3, (2, 5): 3, (2, 6): 3}
+
+
+def test_closure_does_not_spread_a_contradiction():
+    pairs = Pairs([(0, 1), (1, 2)], [(0, 1)])
+    assert pairs.closure() == Pairs([(0, 1), (1, 2), (0, 2)], [(0, 1)])
+
+
+def test_closure_refuses_to_list_too_much():
+    pairs = Pairs([(0, 1), (1, 2), (3, 4)], [(0, 4), (0, 1)])  # 4 must, 6 + 1 cannot
+    assert len(pairs.closure(max_pairs=11)) == 11
+    with pytest.raises(ValueError, match=r"has 11 pairs, more than max_pairs=10; components\(\)"):
+        pairs.closure(max_pairs=10)
+
+
+@fast
+@given(any_pairs)
+def test_conflicts_are_the_contradicted_cannot_links(pairs):
+    must, cannot = as_dicts(pairs)
+    reach = reachable(must)
+    conflicts = pairs.conflicts()
+    assert [c.cannot_link for c in conflicts] == [pair for pair in cannot if reach[pair]]
+    for conflict in conflicts:
+        chain = conflict.chain
+        assert (chain[0], chain[-1]) == conflict.cannot_link
+        assert len(set(chain)) == len(chain)
+        assert all((min(step), max(step)) in must for step in itertools.pairwise(chain))
+        if conflict.cannot_link in must:
+            assert chain == conflict.cannot_link
+
+
+def test_pair_given_as_both_is_its_own_chain():
+    # A search from row 0 reaches rows 1 and 2 without the must-link between them.
+    (conflict,) = Pairs([(0, 1), (0, 2), (1, 2)], [(1, 2)]).conflicts()
+    assert conflict.chain == (1, 2)
+
+
+def test_conflict_reads_well():
+    (conflict,) = Pairs([(5, 3), (9, 5)], [(9, 3), (3, 4)]).conflicts()
+    assert conflict == Conflict(cannot_link=(3, 9), chain=(3, 5, 9))
+    assert str(conflict) == "rows 3 and 9 cannot be linked, yet 3 = 5 = 9 by must-links"
+    assert all(type(row) is int for row in conflict.cannot_link + conflict.chain)
+
+
+def test_long_chain():
+    n = 20_000
+    links = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    (conflict,) = Pairs(links, [(n - 1, 0)]).conflicts()
+    assert conflict.chain == tuple(range(n))
+
+
+# Split and restrict ------------------------------------------------------------------------------
+
+
+@fast
+@given(any_pairs, st.floats(0.01, 0.99), st.integers(0, 99))
+def test_split_by_share(pairs, share, seed):
+    counts = [round(share * len(links)) for links in (pairs.must_link, pairs.cannot_link)]
+    if not 0 < sum(counts) < len(pairs):
+        with pytest.raises(ValueError, match="each side must get at least one"):
+            pairs.split(share, seed)
+        return
+    train, test = pairs.split(share, seed)
+    assert [len(test.must_link), len(test.cannot_link)] == counts
+    assert len(train) + len(test) == len(pairs)
+    assert train.n_rows == test.n_rows == pairs.n_rows
+    assert train + test == pairs  # with the lengths above: nothing twice, nothing lost
+    assert (train, test) == pairs.split(share, seed)
+
+
+@fast
+@given(any_pairs, st.integers(-1, 20))
+def test_split_by_number(pairs, number):
+    if not 0 < number < len(pairs):
+        with pytest.raises(ValueError, match="each side must get at least one"):
+            pairs.split(number)
+        return
+    train, test = pairs.split(number, random_state=0)
+    assert len(test) == number
+    assert len(train) + len(test) == len(pairs)
+    assert train + test == pairs
+    assert abs(len(test.must_link) - number * len(pairs.must_link) / len(pairs)) <= 0.5
+
+
+def test_split_is_random():
+    pairs = Pairs([(0, row) for row in range(1, 50)])
+    assert pairs.split(random_state=0) != pairs.split(random_state=1)
+    assert len(pairs.split()[1]) == 12
+
+
+@pytest.mark.parametrize("test_size", [0.0, 1.0, -0.5, 1.5, float("nan")])
+def test_bad_share(test_size):
+    with pytest.raises(ValueError, match="no share between 0 and 1"):
+        Pairs([(0, 1), (1, 2)]).split(test_size)
+
+
+@pytest.mark.parametrize("test_size", [True, "half", None])
+def test_bad_kind_of_share(test_size):
+    with pytest.raises(TypeError, match="test_size must be a share or a number"):
+        Pairs([(0, 1), (1, 2)]).split(test_size)
+
+
+@fast
+@given(any_pairs, st.lists(rows, unique=True))
+def test_restrict_is_what_a_dict_finds(pairs, chosen):
+    place = {row: k for k, row in enumerate(chosen)}
+
+    def renumbered(links):
+        return {
+            tuple(sorted((place[i], place[j]))): w
+            for (i, j), w in links.items()
+            if i in place and j in place
+        }
+
+    restricted = pairs.restrict(chosen)
+    assert as_dicts(restricted) == tuple(map(renumbered, as_dicts(pairs)))
+    assert restricted.n_rows == len(chosen)
+    assert list(as_dict(restricted.must_link, restricted.must_weight)) == sorted(
+        map(tuple, restricted.must_link.tolist())
+    )
+    mask = np.isin(np.arange(N_ROWS), chosen)
+    assert pairs.restrict(mask) == pairs.restrict(np.flatnonzero(mask))
+    assert pairs.restrict(mask.tolist()) == pairs.restrict(sorted(chosen))
+
+
+def test_restrict_speaks_of_the_same_points():
+    X = np.random.RandomState(0).permutation(100)
+    pairs = Pairs.from_labels(X % 7, 400, random_state=0)
+    chosen = np.random.RandomState(1).permutation(100)[:60]
+    part = pairs.restrict(chosen)
+    assert len(part) > 50
+    y = (X % 7)[chosen]
+    assert np.all(y[part.must_link[:, 0]] == y[part.must_link[:, 1]])
+    assert np.all(y[part.cannot_link[:, 0]] != y[part.cannot_link[:, 1]])
+
+
+def test_restrict_of_far_rows_needs_little_memory():
+    assert Pairs([(3, 10**15)]).restrict([10**15, 3]) == Pairs([(0, 1)], n_rows=2)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "error", "message"),
+    [
+        ([3, 1, 3], ValueError, "names row 3 more than once"),
+        ([0, -1], ValueError, r"rows\[1\] is -1: row numbers run from 0 to 4"),
+        ([0, 5], ValueError, r"rows\[1\] is 5: row numbers run from 0 to 4"),
+        ([0.0, 1.0], TypeError, "integers or a boolean mask, not float64"),
+        ([True, False], ValueError, "a mask over 5 rows is needed, not 2"),
+        ([[0, 1]], ValueError, r"one-dimensional, got shape \(1, 2\)"),
+        (3, ValueError, r"one-dimensional, got shape \(\)"),
+    ],
+)
+def test_bad_rows(chosen, error, message):
+    with pytest.raises(error, match=message):
+        Pairs([(0, 4)], n_rows=5).restrict(chosen)
+
+
+def test_bad_rows_where_n_rows_is_unknown():
+    with pytest.raises(ValueError, match=r"rows\[0\] is -1: row numbers run from 0$"):
+        Pairs([(0, 4)]).restrict([-1])
+    with pytest.raises(ValueError, match=r"must-link \(0, 4\) names row 4, but X has 3 rows"):
+        Pairs([(0, 4)]).restrict([True, False, True])
+
+
+def test_check_rows():
+    Pairs([(0, 4)], n_rows=5).check_rows(5)
+    Pairs([(0, 4)]).check_rows(5)
+    Pairs().check_rows(0)
+    with pytest.raises(
+        ValueError, match=r"pairs are for 150 rows, X has 120: .*pairs\.restrict\(rows\)"
+    ):
+        Pairs(n_rows=150).check_rows(120)
+    with pytest.raises(ValueError, match=r"must-link \(3, 200\) names row 200, but X has 150 rows"):
+        Pairs([(0, 1), (3, 200)]).check_rows(150)
+    with pytest.raises(ValueError, match=r"cannot-link \(3, 4\) names row 4, but X has 4 rows"):
+        Pairs([(0, 1)], [(4, 3)]).check_rows(4)
