@@ -1,0 +1,42 @@
+"""Work on the rows of large arrays block by block, on every core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from joblib import cpu_count
+from threadpoolctl import threadpool_limits
+
+# A block's working matrix should stay in a core's cache.
+_BLOCK_BYTES = 4 * 2**20
+
+
+def block_rows(bytes_per_row: int) -> int:
+    """How many rows make a block when each needs so many bytes of working memory."""
+    return max(64, min(65536, _BLOCK_BYTES // max(1, bytes_per_row)))
+
+
+def blocks(n_rows: int, size: int) -> Iterator[slice]:
+    """Consecutive slices that cover ``range(n_rows)``."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> None:
+    """Call ``work`` on every block of rows, in as many threads as there are cores.
+
+    ``work`` must write to its own rows only, so that the result does not depend on the order.
+    BLAS runs single-threaded meanwhile: the blocks already keep all cores busy.
+    """
+    slices = list(blocks(n_rows, size))
+    if len(slices) <= 1:
+        for rows in slices:
+            work(rows)
+        return
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        ThreadPoolExecutor(min(cpu_count(), len(slices))) as pool,
+    ):
+        for _ in pool.map(work, slices):
+            pass

@@ -1,0 +1,200 @@
+"""From rows to coordinates by way of landmarks: one map for training rows and new rows alike.
+
+Both extensions answer the same question: with which weights over the landmarks does a row's
+feature vector resemble them? Coordinates given to the landmarks then carry over to any row.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
+
+from nearkin.blocks import block_rows, for_each_block
+from nearkin.kernels import (
+    Floats,
+    Kernel,
+    Rows,
+    center_new,
+    distances_from_kernel,
+    half_squared_distances,
+)
+from nearkin.local_weights import combine, weights_from_distances, weights_from_rows
+
+
+class Extension(Protocol):
+    """A map from rows to weighted sums of the landmarks' coordinates."""
+
+    def embed(self, X: Rows, coordinates: Floats) -> Floats:
+        """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+
+
+class KernelLandmarks:
+    """Landmark rows seen through a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : array or sparse matrix of shape (m, d), or square kernel matrix
+        The landmarks' vectors; with a precomputed kernel, the m×m kernel matrix among them.
+    columns : int ndarray of shape (m,), optional
+        With a precomputed kernel, which columns of a row of kernel values are the landmarks'.
+    """
+
+    def __init__(
+        self, kernel: Kernel, rows: Rows, columns: NDArray[np.integer] | None = None
+    ) -> None:
+        self.kernel = kernel
+        self.rows = rows
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    @cached_property
+    def kernel_matrix(self) -> Floats:
+        """Kernel matrix among the landmarks, m×m, in float64 whatever the data."""
+        rows = self.rows.astype(np.float64, copy=False)
+        K = rows if self.columns is not None else self.kernel(rows, rows)
+        return np.asarray((K + K.T) / 2, dtype=np.float64)
+
+    def kernel_to(self, X: Rows) -> Floats:
+        """Kernel values between rows and landmarks."""
+        return X[:, self.columns] if self.columns is not None else self.kernel(X, self.rows)
+
+    def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
+        """Half squared feature-space distances between rows and landmarks, and their rounding."""
+        if self.columns is None:
+            return half_squared_distances(self.kernel, X, self.rows)
+        K = self.kernel_to(X)
+        diagonal = np.diagonal(self.kernel_matrix).astype(K.dtype)
+        # k(x, x) of a new row is unknown. The least value that Cauchy–Schwarz allows is exact
+        # for landmarks, and the weights depend on it only through their conditioning.
+        own = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
+        return distances_from_kernel(K, own, diagonal)
+
+
+class LocalExtension:
+    """Locally linear weights over the ``n_neighbors`` nearest landmarks in feature space.
+
+    A landmark has weight one on itself. O(m d + K²(K + d)) time and O(K) memory a row, beyond
+    blocks of a few megabytes for each core.
+    """
+
+    def __init__(self, landmarks: KernelLandmarks, n_neighbors: int) -> None:
+        self.landmarks = landmarks
+        self.n_neighbors = min(n_neighbors, len(landmarks))
+
+    def embed(self, X: Rows, coordinates: Floats) -> Floats:
+        """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
+        out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
+
+        def work(rows: slice) -> None:
+            combine(*self._block_weights(X[rows]), coordinates, out[rows])
+
+        for_each_block(work, X.shape[0], self._block_size(X))
+        return out
+
+    def weights(self, X: Rows) -> sp.csr_array:
+        """The weights themselves, n×m with ``n_neighbors`` stored entries a row."""
+        shape = (X.shape[0], self.n_neighbors)
+        neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
+
+        def work(rows: slice) -> None:
+            neighbors[rows], weights[rows] = self._block_weights(X[rows])
+
+        for_each_block(work, X.shape[0], self._block_size(X))
+        starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
+        W = sp.csr_array(
+            (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
+        )
+        W.sort_indices()
+        return W
+
+    def _block_size(self, X: Rows) -> int:
+        return block_rows(len(self.landmarks) * X.dtype.itemsize)
+
+    def _block_weights(self, X: Rows) -> tuple[NDArray[np.int32], Floats]:
+        shape = (X.shape[0], self.n_neighbors)
+        neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
+        if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
+            prepared = self._prepare(X)
+            points = self._euclidean["points"]
+            ranking = prepared @ self._euclidean["minus_twice"]
+            ranking += self._euclidean["squared_norms"]
+            saturating = self.landmarks.kernel.name == "rbf"
+            weights_from_rows(prepared, points, ranking, saturating, neighbors, weights)
+        else:
+            distances, rounding = self.landmarks.distances_to(X)
+            distances = np.ascontiguousarray(distances)
+            weights_from_distances(distances, rounding, self._among, neighbors, weights)
+        return neighbors, weights
+
+    def _prepare(self, X: Floats) -> Floats:
+        """Rows whose Euclidean distances determine the kernel.
+
+        For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
+        does not matter; it and the centre keep float32 accurate whatever the data's own.
+        """
+        if self.landmarks.kernel.name == "cosine":
+            return np.ascontiguousarray(normalize(X))
+        center, scale = self._center_and_scale
+        return np.ascontiguousarray((X - center.astype(X.dtype)) * X.dtype.type(scale))
+
+    @cached_property
+    def _center_and_scale(self) -> tuple[Floats, float]:
+        rows = self.landmarks.rows.astype(np.float64, copy=False)
+        center = rows.mean(axis=0)
+        if self.landmarks.kernel.name == "rbf":
+            return center, float(np.sqrt(self.landmarks.kernel.gamma))
+        largest = float(np.abs(rows - center).max())
+        return center, 1 / largest if largest > 0 else 1.0
+
+    @cached_property
+    def _euclidean(self) -> dict[str, Any]:
+        points = self._prepare(self.landmarks.rows)
+        return {
+            "points": points,
+            "minus_twice": np.ascontiguousarray(-2 * points.T),
+            "squared_norms": row_norms(points, squared=True),
+        }
+
+    @cached_property
+    def _among(self) -> Floats:
+        """Half squared distances among the landmarks."""
+        K = self.landmarks.kernel_matrix
+        diagonal = np.diagonal(K)
+        return distances_from_kernel(K, diagonal, diagonal)[0]
+
+
+class NystroemExtension:
+    """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
+
+    O(m d + m q) time a row, with blocks of kernel values as the only extra memory.
+    """
+
+    def __init__(
+        self, landmarks: KernelLandmarks, eigenvalues: Floats, eigenvectors: Floats
+    ) -> None:
+        self.landmarks = landmarks
+        self.eigenvalues = eigenvalues
+        self.eigenvectors = eigenvectors
+
+    def embed(self, X: Rows, coordinates: Floats) -> Floats:
+        """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
+        column_means = self.landmarks.kernel_matrix.mean(axis=0)
+        out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
+
+        def work(rows: slice) -> None:
+            K = self.landmarks.kernel_to(X[rows]).astype(np.float64, copy=False)
+            out[rows] = center_new(K, column_means) @ projection
+
+        for_each_block(work, X.shape[0], block_rows(len(self.landmarks) * 8))
+        return out

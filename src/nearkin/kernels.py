@@ -1,0 +1,279 @@
+r"""Kernel functions, their bandwidth rules and centring.
+
+The mathematics stands in free functions; :class:`Kernel` binds a function to its parameters.
+Feature-space geometry is expressed by *half squared distances*,
+
+.. math:: e(x, y) = \tfrac12 \|\phi(x) - \phi(y)\|^2 = \tfrac12 (k(x,x) + k(y,y)) - k(x,y),
+
+because the local Gram matrix of a point is a plain sum of them and they can be computed without
+cancellation where ``k(x, x)`` is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import (
+    euclidean_distances,
+    linear_kernel,
+    manhattan_distances,
+    polynomial_kernel,
+)
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
+
+Floats: TypeAlias = NDArray[np.floating]
+Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+KernelName: TypeAlias = Literal["rbf", "laplacian", "poly", "cosine", "linear", "precomputed"]
+
+KERNEL_NAMES = ("rbf", "laplacian", "poly", "cosine", "linear", "precomputed")
+GAMMA_RULES = ("mean", "median")
+# Distances for a bandwidth rule are taken among at most this many rows.
+_BANDWIDTH_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with all its parameters settled.
+
+    Attributes
+    ----------
+    name : str
+        One of :data:`KERNEL_NAMES`, or ``"callable"``.
+    gamma : float
+        Inverse bandwidth (rbf, laplacian) or scale of the inner product (poly).
+    degree, coef0 : float
+        Of the polynomial kernel.
+    function : callable or None
+        ``function(A, B)`` gives the kernel matrix, for ``name="callable"``.
+    """
+
+    name: str
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 1
+    function: KernelFunction | None = None
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether feature-space neighbours are Euclidean ones (for cosine, of unit rows)."""
+        return self.name in ("rbf", "cosine", "linear")
+
+    def __call__(self, A: Rows, B: Rows) -> Floats:
+        """Kernel matrix between the rows of A and of B."""
+        if self.name == "rbf":
+            return np.asarray(np.exp(-self.gamma * euclidean_distances(A, B, squared=True)))
+        if self.name == "laplacian":
+            return np.asarray(np.exp(-self.gamma * manhattan_distances(A, B)))
+        if self.name == "poly":
+            return np.asarray(
+                polynomial_kernel(A, B, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+            )
+        if self.name == "cosine":
+            return np.asarray(linear_kernel(normalize(A), normalize(B)))
+        if self.name == "linear":
+            return np.asarray(linear_kernel(A, B))
+        if self.function is not None:
+            return _called(self.function, A, B)
+        raise ValueError(f"a {self.name!r} kernel cannot be evaluated on rows")
+
+    def diagonal(self, A: Rows) -> Floats:
+        """``k(x, x)`` of every row of A."""
+        if self.name in ("rbf", "laplacian"):
+            return np.ones(A.shape[0], dtype=A.dtype)
+        squared_norms: Floats = row_norms(A, squared=True).astype(A.dtype)
+        if self.name == "cosine":
+            return np.asarray(squared_norms > 0, dtype=A.dtype)
+        if self.name == "linear":
+            return squared_norms
+        if self.name == "poly":
+            return np.asarray((self.gamma * squared_norms + self.coef0) ** self.degree)
+        return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
+
+
+def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
+    """Half squared feature-space distances between the rows of A and of B.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_A, n_B)
+    rounding : ndarray of shape (n_A,)
+        The size below which an entry of that row cannot be told from zero.
+    """
+    eps = float(np.finfo(A.dtype).eps)
+    if kernel.name == "laplacian":
+        return -np.expm1(-kernel.gamma * manhattan_distances(A, B)), np.zeros(A.shape[0])
+    if kernel.name == "rbf":
+        squared = euclidean_distances(A, B, squared=True)
+        magnitude = row_norms(A, squared=True) + row_norms(B, squared=True).max(initial=0.0)
+        return -np.expm1(-kernel.gamma * squared), 8 * eps * kernel.gamma * magnitude
+    return distances_from_kernel(kernel(A, B), kernel.diagonal(A), kernel.diagonal(B))
+
+
+def distances_from_kernel(
+    K: Floats, diagonal_A: Floats, diagonal_B: Floats
+) -> tuple[Floats, Floats]:
+    """The same from kernel values: ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
+    distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
+    magnitude = diagonal_A + diagonal_B.max(initial=0.0)
+    rounding = 8 * float(np.finfo(K.dtype).eps) * magnitude
+    return np.maximum(distances, 0), rounding
+
+
+def bind_kernel(
+    kernel: str | KernelFunction,
+    X: Rows,
+    *,
+    gamma: str | float = "mean",
+    degree: float = 3,
+    coef0: float = 1,
+    random_state: Any = None,
+) -> Kernel:
+    """Settle the parameters of a kernel on the data X."""
+    if callable(kernel):
+        return Kernel("callable", function=kernel)
+    if kernel not in KERNEL_NAMES:
+        raise ValueError(f"kernel={kernel!r} is unknown: use one of {KERNEL_NAMES} or a callable.")
+    if degree < 0 or not np.isfinite(degree) or not np.isfinite(coef0):
+        raise ValueError(
+            f"degree={degree!r}, coef0={coef0!r}: use finite numbers with degree >= 0."
+        )
+    if kernel in ("cosine", "linear", "precomputed"):
+        return Kernel(kernel)
+    value = resolve_gamma(gamma, X, manhattan=kernel == "laplacian", random_state=random_state)
+    return Kernel(kernel, gamma=value, degree=degree, coef0=coef0)
+
+
+def resolve_gamma(
+    gamma: str | float, X: Rows, *, manhattan: bool = False, random_state: Any = None
+) -> float:
+    """Inverse bandwidth from a rule or a number.
+
+    Parameters
+    ----------
+    gamma : "mean", "median" or float
+        One over the mean or median squared distance between two rows; a number is taken as it is.
+    X : array or sparse matrix of shape (n, d)
+    manhattan : bool
+        The laplacian kernel decays with the city-block distance itself: then one over the mean
+        or median of that.
+    random_state : int, RandomState or None
+        Draws the rows that stand for the data where every pair would be too many. The mean
+        squared distance needs no draw: it is twice the total variance.
+
+    Returns
+    -------
+    float
+        1.0 where all rows are equal: any bandwidth is right then.
+    """
+    if not isinstance(gamma, str):
+        if not (np.isfinite(gamma) and gamma > 0):
+            raise ValueError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
+        return float(gamma)
+    if gamma not in GAMMA_RULES:
+        raise ValueError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
+    if gamma == "mean" and not manhattan:
+        typical = _mean_squared_distance(X)
+    else:
+        n = X.shape[0]
+        if n > _BANDWIDTH_ROWS:
+            rows = check_random_state(random_state).choice(n, _BANDWIDTH_ROWS, replace=False)
+            X = X[np.sort(rows)]
+        distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
+        between = distances[np.triu_indices(len(distances), 1)]
+        typical = float(np.mean(between) if gamma == "mean" else np.median(between))
+        if typical == 0:  # more than half the rows coincide: the median says nothing
+            typical = float(np.mean(between))
+    if typical == 0:
+        return 1.0
+    if not np.isfinite(typical) or not np.isfinite(1 / typical):
+        raise ValueError(
+            f"the {gamma} distance between rows of X is {typical:g}, too extreme for floating "
+            "point: scale the columns first, for example with StandardScaler."
+        )
+    return 1 / typical
+
+
+def _mean_squared_distance(X: Rows) -> float:
+    """Mean of ‖x_i − x_j‖² over all i ≠ j, in one pass: twice the unbiased total variance."""
+    n = int(X.shape[0])
+    if not isinstance(X, np.ndarray):  # sparse
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        spread = float(X.multiply(X).sum(dtype=np.float64)) - n * float(mean @ mean)
+        spread = spread if spread > 1e-12 * n * float(mean @ mean) else 0.0
+    else:
+        spread = n * float(X.var(axis=0, dtype=np.float64).sum())
+    return 2 * spread / (n - 1)
+
+
+def _called(function: KernelFunction, A: Rows, B: Rows) -> Floats:
+    """A user's kernel function, checked for the shape and values every kernel has."""
+    K = np.asarray(function(A, B))
+    if K.shape != (A.shape[0], B.shape[0]):
+        raise ValueError(
+            f"the kernel callable gave shape {K.shape} for {A.shape[0]} and {B.shape[0]} rows: "
+            f"it must return a matrix of shape {(A.shape[0], B.shape[0])}."
+        )
+    if not np.isfinite(K).all():
+        raise ValueError("the kernel callable gave NaN or infinite values.")
+    return K
+
+
+def check_kernel_matrix(K: Floats) -> None:
+    """Refuse a matrix that no kernel can have produced, and say where it shows.
+
+    Symmetry and the Cauchy–Schwarz inequality ``k(x,y)² <= k(x,x) k(y,y)`` are checked: a
+    distance matrix given by mistake has a zero diagonal and fails the second.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' needs the square kernel matrix of the training rows, "
+            f"got shape {K.shape}."
+        )
+    scale = float(np.abs(K).max(initial=0.0))
+    asymmetry = np.abs(K - K.T)
+    if asymmetry.max(initial=0.0) > 1e-4 * scale:
+        i, j = np.unravel_index(asymmetry.argmax(), K.shape)
+        raise ValueError(
+            f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:g} but "
+            f"K[{j}, {i}] = {K[j, i]:g}. Use (K + K.T) / 2 if both were meant to be equal."
+        )
+    diagonal = np.diagonal(K)
+    # Divided by the scale, so that squares of very large entries do not overflow.
+    root = np.sqrt(np.maximum(diagonal, 0) / (scale or 1.0))
+    excess = np.abs(K) / (scale or 1.0) - np.multiply.outer(root, root)
+    if diagonal.min(initial=0.0) < 0 or excess.max(initial=0.0) > 1e-3:
+        i, j = np.unravel_index(excess.argmax(), K.shape)
+        raise ValueError(
+            f"this is not a kernel matrix: K[{i}, {j}] = {K[i, j]:g} while K[{i}, {i}] = "
+            f"{K[i, i]:g} and K[{j}, {j}] = {K[j, j]:g}, but |k(x, y)| is at most "
+            "sqrt(k(x, x) k(y, y)). Is it a matrix of distances?"
+        )
+
+
+def center_kernel(K: Floats) -> Floats:
+    """``H K H`` with ``H = I − 11ᵀ/n``: the kernel matrix of feature vectors with mean zero."""
+    means = K.mean(axis=0)
+    centered: Floats = K - means - means[:, None] + means.mean()
+    return centered
+
+
+def center_new(K_new: Floats, column_means: Floats) -> Floats:
+    """Centre kernel values of new rows against training rows by the training rows' mean.
+
+    Parameters
+    ----------
+    K_new : ndarray of shape (n_new, n)
+        Kernel values, not centred.
+    column_means : ndarray of shape (n,)
+        Column means of the training rows' kernel matrix, not centred.
+    """
+    row_means = K_new.mean(axis=1, keepdims=True)
+    centered: Floats = K_new - row_means - column_means + column_means.mean()
+    return centered

@@ -1,0 +1,208 @@
+r"""Local weights: write a point as an affine combination of its nearest landmarks.
+
+For a point x with neighbours :math:`x_1, \dots, x_K` in feature space the weights solve
+
+.. math::
+
+    \min_w \; w^\top G w + \epsilon \sum_j G_{jj} w_j^2
+    \quad \text{s.t.} \quad \mathbf 1^\top w = 1,
+    \qquad G_{jk} = (\phi(x) - \phi(x_j))^\top (\phi(x) - \phi(x_k)).
+
+The first term is the reconstruction error of locally linear embedding. The second conditions it:
+divided by the distances, the system has the *correlation* matrix of the differences plus
+:math:`\epsilon I`, whose condition number is at most :math:`(K + \epsilon)/\epsilon` whatever the
+data, so that float32 is safe. It also makes the weights continuous: as x approaches a landmark
+they approach the unit vector of that landmark, and reach it exactly.
+
+The loops are compiled and release the global interpreter lock; callers run blocks of rows in
+threads. Everything is O(K) memory a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+# Conditioning, relative to each neighbour's own squared distance.
+EPSILON = 1e-3
+
+# Sums may be reordered for speed; infinities and NaN keep their meaning.
+_REORDER = {"reassoc", "contract", "nsz"}
+_CHUNK = 8
+
+
+@njit(nogil=True, cache=True, fastmath=_REORDER)
+def _squared_distance(a: Any, b: Any) -> Any:
+    total = a[0] * 0  # of the rows' own type: float32 sums run twice as fast
+    for t in range(a.shape[0]):
+        difference = a[t] - b[t]
+        total += difference * difference
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+def _chunk_minima(values: Any, minima: Any) -> None:
+    for c in range(minima.shape[0]):
+        lowest = values[c * _CHUNK]
+        for t in range(1, _CHUNK):
+            lowest = min(lowest, values[c * _CHUNK + t])
+        minima[c] = lowest
+
+
+@njit(nogil=True, cache=True)
+def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
+    """Merge ``values[start:stop]`` into the sorted list of the K smallest seen so far."""
+    last = smallest.shape[0] - 1
+    for j in range(start, stop):
+        value = values[j]
+        if value < smallest[last]:
+            place = last
+            while place > 0 and smallest[place - 1] > value:
+                smallest[place] = smallest[place - 1]
+                positions[place] = positions[place - 1]
+                place -= 1
+            smallest[place] = value
+            positions[place] = j
+
+
+@njit(nogil=True, cache=True)
+def _find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
+    """Positions of the K smallest values, in increasing order, ties by position.
+
+    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K
+    chunks need a closer look; the minima themselves vectorise.
+    """
+    chunks = minima.shape[0]
+    _chunk_minima(values, minima)
+    smallest[:] = np.inf
+    positions[:] = 0
+    _insert_smaller(minima, 0, chunks, positions, smallest)
+    bound = smallest[smallest.shape[0] - 1]
+    smallest[:] = np.inf
+    for c in range(chunks):
+        if minima[c] <= bound:
+            _insert_smaller(values, c * _CHUNK, (c + 1) * _CHUNK, positions, smallest)
+    _insert_smaller(values, chunks * _CHUNK, values.shape[0], positions, smallest)
+
+
+@njit(nogil=True, cache=True)
+def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
+    """Weights from half squared distances ``e`` (K) to, and ``gram`` (K×K) among, neighbours.
+
+    Only the lower triangle of ``gram`` is read; ``factor`` (K×K) and ``ratio`` (K) are scratch.
+    """
+    k = e.shape[0]
+    nearest = e[0]
+    for a in range(k):
+        nearest = min(nearest, e[a])
+    for a in range(k):
+        for b in range(a):
+            scale = 2.0 * np.sqrt(e[a]) * np.sqrt(e[b])
+            correlation = (e[a] + e[b] - gram[a, b]) / scale if scale > 0.0 else 0.0
+            factor[a, b] = min(max(correlation, -1.0), 1.0)
+        factor[a, a] = 1.0 + EPSILON
+        ratio[a] = np.sqrt(nearest / e[a]) if e[a] > nearest else 1.0
+    # Cholesky with both triangular solves; the pivots' floor holds them against rounding.
+    for a in range(k):
+        rest = ratio[a]
+        for b in range(a):
+            inner = factor[a, b]
+            for c in range(b):
+                inner -= factor[a, c] * factor[b, c]
+            factor[a, b] = inner / factor[b, b]
+            factor[a, a] -= factor[a, b] * factor[a, b]
+            rest -= factor[a, b] * weights[b]
+        factor[a, a] = np.sqrt(max(factor[a, a], EPSILON))
+        weights[a] = rest / factor[a, a]
+    for a in range(k - 1, -1, -1):
+        for b in range(a + 1, k):
+            weights[a] -= factor[b, a] * weights[b]
+        weights[a] /= factor[a, a]
+    total = 0.0
+    for a in range(k):
+        weights[a] *= ratio[a]
+        total += weights[a]
+    for a in range(k):
+        weights[a] /= total
+
+
+@njit(nogil=True, cache=True)
+def weights_from_rows(
+    rows: Any, landmarks: Any, ranking: Any, saturating: bool, neighbors: Any, weights: Any
+) -> None:
+    """Neighbours and weights under a Euclidean kernel.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+    landmarks : ndarray of shape (m, d)
+        Both as :meth:`nearkin.kernels.Kernel.prepare` gives them.
+    ranking : ndarray of shape (n, m)
+        Any numbers that increase with the distance, up to rounding.
+    saturating : bool
+        Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
+    neighbors : int ndarray of shape (n, K), written
+    weights : float ndarray of shape (n, K), written
+    """
+    k = neighbors.shape[1]
+    smallest = np.empty(k, ranking.dtype)
+    minima = np.empty(ranking.shape[1] // _CHUNK, ranking.dtype)
+    e, w, ratio = np.empty(k), np.empty(k), np.empty(k)
+    gram, factor = np.empty((k, k)), np.empty((k, k))
+    for i in range(rows.shape[0]):
+        _find_smallest(ranking[i], neighbors[i], smallest, minima)
+        for a in range(k):
+            # Recomputed from differences: exactly zero where a row is a landmark.
+            d2 = _squared_distance(rows[i], landmarks[neighbors[i, a]])
+            e[a] = -np.expm1(-d2) if saturating else 0.5 * d2
+            for b in range(a):
+                d2 = _squared_distance(landmarks[neighbors[i, a]], landmarks[neighbors[i, b]])
+                gram[a, b] = -np.expm1(-d2) if saturating else 0.5 * d2
+        _solve(e, gram, factor, ratio, w)
+        for a in range(k):
+            weights[i, a] = w[a]
+
+
+@njit(nogil=True, cache=True)
+def weights_from_distances(
+    to_landmarks: Any, zero: Any, among_landmarks: Any, neighbors: Any, weights: Any
+) -> None:
+    """Neighbours and weights under any kernel, from half squared feature-space distances.
+
+    Parameters
+    ----------
+    to_landmarks : ndarray of shape (n, m)
+    zero : ndarray of shape (n,)
+        Per row, the size below which a distance is rounding.
+    among_landmarks : ndarray of shape (m, m)
+    neighbors : int ndarray of shape (n, K), written
+    weights : float ndarray of shape (n, K), written
+    """
+    k = neighbors.shape[1]
+    smallest = np.empty(k, to_landmarks.dtype)
+    minima = np.empty(to_landmarks.shape[1] // _CHUNK, to_landmarks.dtype)
+    e, w, ratio = np.empty(k), np.empty(k), np.empty(k)
+    gram, factor = np.empty((k, k)), np.empty((k, k))
+    for i in range(to_landmarks.shape[0]):
+        _find_smallest(to_landmarks[i], neighbors[i], smallest, minima)
+        for a in range(k):
+            e[a] = smallest[a] if smallest[a] > zero[i] else 0.0
+            for b in range(a):
+                gram[a, b] = among_landmarks[neighbors[i, a], neighbors[i, b]]
+        _solve(e, gram, factor, ratio, w)
+        for a in range(k):
+            weights[i, a] = w[a]
+
+
+@njit(nogil=True, cache=True)
+def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
+    """``out[i] = Σ_a weights[i, a] · coordinates[neighbors[i, a]]``."""
+    for i in range(neighbors.shape[0]):
+        out[i] = 0
+        for a in range(neighbors.shape[1]):
+            weight = weights[i, a]
+            landmark = neighbors[i, a]
+            for t in range(out.shape[1]):
+                out[i, t] += weight * coordinates[landmark, t]
