@@ -1,0 +1,215 @@
+r"""What a learner is told, labels and pairs together, as sums over pairs.
+
+Learners never list the pairs that labels imply: with :math:`n_c` points, mean :math:`\mu_c` and
+scatter :math:`s_c` of class c along a direction, the squared differences of all pairs sum to
+
+.. math::
+
+    \text{same class: } \sum_c n_c s_c, \qquad
+    \text{different classes: } \sum_c (n - n_c) s_c + n \sum_c n_c (\mu_c - \mu)^2 .
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.blocks import blocks
+from nearkin.labels import class_numbers
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+# Rows of coordinates held at a time while class statistics are summed up.
+_BLOCK = 65536
+# The threshold looks at this many pairs of each kind at most when labels imply more.
+_LABEL_PAIRS = 5000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Checked knowledge about the n rows of X.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        Perhaps empty.
+    classes : int ndarray of shape (n,) or None
+        Class number of each row, −1 where unknown; None when no labels were given.
+    """
+
+    pairs: Pairs
+    classes: NDArray[np.integer] | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean squared differences of one kind of pair along each direction.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (q,)
+    weight : float
+        How many pairs it stands for; 0 (and a mean of 0) without any of this kind.
+    """
+
+    mean: Floats
+    weight: float
+
+
+def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> Evidence:
+    """Check labels and pairs against each other and against the number of rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is nothing to learn from, or pairs or labels are for another X.
+
+    Warns
+    -----
+    UserWarning
+        If pairs contradict each other. They are used as they are: as evidence on both sides.
+    """
+    if isinstance(y, Pairs):
+        raise TypeError("pairs must be given by name: fit(X, pairs=pairs); y is for labels.")
+    if pairs is not None and not isinstance(pairs, Pairs):
+        raise TypeError(
+            f"pairs must be a nearkin.Pairs, got {type(pairs).__name__}: "
+            "use Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)."
+        )
+    if y is None and pairs is None:
+        raise ValueError(
+            "nothing to learn from: this learner requires y to be passed, but the target y is "
+            "None, and no pairs were given either. Use fit(X, pairs=pairs) or fit(X, y), where "
+            "unknown labels are -1."
+        )
+    classes = None
+    if y is not None:
+        classes = class_numbers(y)
+        if len(classes) != n_rows:
+            raise ValueError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
+        if (classes < 0).all() and not pairs:
+            raise ValueError(
+                "nothing to learn from: all labels in y are unknown (-1) and no pairs were given."
+            )
+    if pairs is not None:
+        pairs.check_rows(n_rows)
+        if len(pairs) == 0 and y is None:
+            raise ValueError(
+                "nothing to learn from: pairs is empty. Give it must-links or cannot-links, "
+                "or labels as y."
+            )
+        conflicts = pairs.conflicts()
+        if conflicts:
+            more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
+            warnings.warn(
+                f"pairs contradict each other: {conflicts[0]}{more}. They are used as they are; "
+                "pairs.conflicts() lists all.",
+                UserWarning,
+                stacklevel=3,
+            )
+    return Evidence(Pairs() if pairs is None else pairs, classes)
+
+
+def measure_spread(
+    evidence: Evidence, coordinates: Callable[[NDArray[np.integer]], Floats]
+) -> tuple[Spread, Spread]:
+    """Mean squared difference of must-linked and of cannot-linked points along each direction.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    coordinates : callable
+        ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
+
+    Returns
+    -------
+    must, cannot : Spread
+
+    Notes
+    -----
+    Labels stand for all pairs they imply. Where pairs are given beside them, the labels together
+    count as many pairs as there are labelled rows: their implied pairs grow with the square of
+    that number and would drown what was said explicitly.
+    """
+    pairs = evidence.pairs
+    at_points = coordinates(pairs.points).astype(np.float64)
+    must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
+    cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
+    if evidence.classes is not None:
+        must_labels, cannot_labels = _label_spread(evidence.classes, coordinates)
+        must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
+    return must, cannot
+
+
+def _pair_spread(
+    at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
+) -> Spread:
+    if len(links) == 0:
+        return Spread(np.zeros(at_points.shape[1]), 0.0)
+    left, right = np.searchsorted(points, links.T)
+    squared = (at_points[left] - at_points[right]) ** 2
+    total = float(weight.sum())
+    return Spread(weight @ squared / total, total)
+
+
+def _label_spread(
+    classes: NDArray[np.integer], coordinates: Callable[[NDArray[np.integer]], Floats]
+) -> tuple[Spread, Spread]:
+    known = np.flatnonzero(classes >= 0)
+    if len(known) == 0:
+        empty = Spread(np.zeros(1), 0.0)
+        return empty, empty
+    counts = np.bincount(classes[known]).astype(np.float64)
+    sums: Any = 0
+    squares: Any = 0
+    for block in blocks(len(known), _BLOCK):
+        rows = known[block]
+        z = coordinates(rows).astype(np.float64)
+        indicator = np.zeros((len(counts), len(rows)))
+        indicator[classes[rows], np.arange(len(rows))] = 1
+        sums = sums + indicator @ z
+        squares = squares + indicator @ z**2
+    n = counts.sum()
+    present = counts > 0
+    counts, sums, squares = counts[present], sums[present], squares[present]
+    means = sums / counts[:, None]
+    scatter = np.maximum(squares - counts[:, None] * means**2, 0)
+    n_same = float((counts * (counts - 1)).sum() / 2)
+    n_different = float((n**2 - (counts**2).sum()) / 2)
+    same = counts @ scatter
+    between = counts @ (means - sums.sum(axis=0) / n) ** 2
+    different = (n - counts) @ scatter + n * between
+    return (
+        Spread(same / max(n_same, 1.0), float(n) if n_same else 0.0),
+        Spread(different / max(n_different, 1.0), float(n) if n_different else 0.0),
+    )
+
+
+def _pooled(a: Spread, b: Spread) -> Spread:
+    weight = a.weight + b.weight
+    if weight == 0:
+        return a
+    return Spread((a.weight * a.mean + b.weight * b.mean) / weight, weight)
+
+
+def example_pairs(evidence: Evidence, random_state: Any = None) -> Pairs:
+    """The given pairs and a sample of those that the labels imply."""
+    pairs = evidence.pairs
+    if evidence.classes is None:
+        return pairs
+    for kind in ("must", "cannot"):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # fewer pairs than asked for are all of them
+                drawn = Pairs.from_labels(
+                    evidence.classes, _LABEL_PAIRS, kind=kind, random_state=random_state
+                )
+        except ValueError:  # the labels imply no pair of this kind
+            continue
+        pairs = pairs + drawn
+    return pairs

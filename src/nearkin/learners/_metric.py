@@ -1,0 +1,153 @@
+"""What every learned metric can do, given that it can embed rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import _safe_indexing
+
+from nearkin.evidence import Evidence, example_pairs
+from nearkin.pairs import Pairs
+from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
+
+Floats = NDArray[np.floating]
+# Random pairs that stand for "different" when no cannot-link is known.
+_BACKGROUND_PAIRS = 2000
+
+
+class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Distances, verdicts and scores of a learner with ``transform`` and ``threshold_``.
+
+    A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
+    distance between their images under ``transform``.
+    """
+
+    def distance(self, X_a: Any, X_b: Any = None) -> Floats:
+        """Learned distance between every row of one set and every row of another.
+
+        Parameters
+        ----------
+        X_a : array of shape (n_a, d)
+        X_b : array of shape (n_b, d), optional
+            ``X_a`` itself by default.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b)
+            n_a × n_b numbers are held in memory.
+        """
+        Z_a = self._embedded(X_a)
+        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        distances = cdist(Z_a, Z_b)
+        return np.asarray(distances, dtype=np.result_type(Z_a, Z_b))
+
+    def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
+        """Learned distance between two sets row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        Z_a, Z_b = self._embedded(X_a), self._embedded(X_b)
+        if len(Z_a) != len(Z_b):
+            raise ValueError(
+                f"pair_distance compares row by row, but X_a has {len(Z_a)} rows and X_b has "
+                f"{len(Z_b)}. Use distance(X_a, X_b) for all pairs of rows."
+            )
+        return rowwise_distances(Z_a, Z_b).astype(np.result_type(Z_a, Z_b))
+
+    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
+        """Learned kernel, the inner products of the embeddings.
+
+        Parameters
+        ----------
+        X_a : array of shape (n_a, d)
+        X_b : array of shape (n_b, d), optional
+            ``X_a`` itself by default.
+
+        Returns
+        -------
+        ndarray of shape (n_a, n_b)
+        """
+        Z_a = self._embedded(X_a)
+        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        product: Floats = Z_a @ Z_b.T
+        return product
+
+    def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
+        """Whether two rows are the same kind of thing, row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+
+        Returns
+        -------
+        bool ndarray of shape (n,)
+            True where the learned distance is at most ``threshold_``.
+        """
+        return np.asarray(self.pair_distance(X_a, X_b) <= self.threshold_)
+
+    def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+        """Area under the ROC curve of telling same from different by the learned distance.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows, best such that were not used in ``fit``.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; see :func:`nearkin.scores.pair_auc`.
+        """
+        if y is None and pairs is not None and len(pairs):
+            pairs.check_rows(_n_rows(X))
+            rows = pairs.points
+            X, pairs = _safe_indexing(X, rows), pairs.restrict(rows)
+        return pair_auc(self._embedded(X), y, pairs=pairs)
+
+    def _embedded(self, X: Any) -> Floats:
+        """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
+        return np.asarray(self.transform(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def _choose_threshold(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> float:
+        """Distance that best tells the known pairs apart.
+
+        Without cannot-links, random pairs of rows stand for them: most differ.
+        """
+        pairs = example_pairs(evidence, rng)
+        n = X.shape[0]
+        background = np.empty((0, 2), dtype=np.int64)
+        if not len(pairs.cannot_link):
+            background = rng.randint(n, size=(_BACKGROUND_PAIRS, 2))
+            background = background[background[:, 0] != background[:, 1]]
+        links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
+        rows, positions = np.unique(links, return_inverse=True)
+        Z = self._embedded_rows(X, rows)
+        distances = linked_distances(Z, positions.reshape(links.shape))
+        n_must = len(pairs.must_link)
+        return best_threshold(distances[:n_must], distances[n_must:])
+
+    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Floats:
+        return self._embedded(X[rows])
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -1,0 +1,451 @@
+"""KernelBeta: re-weight the directions of a kernel's feature space, in closed form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.evidence import Spread, gather_evidence, measure_spread
+from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
+from nearkin.kernels import (
+    Kernel,
+    KernelFunction,
+    Rows,
+    bind_kernel,
+    center_kernel,
+    check_kernel_matrix,
+)
+from nearkin.landmarks import choose_landmarks
+from nearkin.learners._metric import MetricMixin
+from nearkin.linalg import leading_eigenpairs
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+
+WEIGHTINGS = ("calibrated", "paper")
+EXTENSIONS = ("local", "nystroem")
+# Eigenvalue cut-offs that serve the two weightings best: the published one forgets the spectrum
+# and needs weak directions gone, the calibrated one keeps it.
+_RANK_TOL = {"calibrated": 0.01, "paper": 0.1}
+# Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
+_EXACT_ROWS = 15_000
+# Points of pairs are landmarks up to this number, or n_landmarks where that is more.
+_PAIR_LANDMARKS = 2000
+
+
+def paper_weights(must: Spread, cannot: Spread, total: float) -> Floats:
+    r"""Weights of eq. (4): the least spread of must-links at a fixed sum of weights.
+
+    .. math::
+
+        \min_\beta \sum_r \beta_r^2 D_r \;\text{ s.t. } \sum_r \beta_r = c
+        \quad\Rightarrow\quad \beta_r = c \, \frac{1/D_r}{\sum_s 1/D_s}
+
+    Parameters
+    ----------
+    must : Spread
+        D, the mean squared difference of must-linked points along each unit direction.
+    cannot : Spread
+        Of cannot-linked points. The paper has none; where there are any, D is divided by their
+        spread relative to its mean, so that directions that tell them apart gain.
+    total : float
+        c, the sum of the weights.
+
+    Returns
+    -------
+    ndarray of shape (q,)
+    """
+    D = must.mean.copy()
+    # ε only where a direction has no spread at all.
+    empty = 1e-12 * D.max(initial=0.0) >= D
+    D[empty] = 1e-6 * D.mean() if D.mean() > 0 else 1.0
+    inverse = 1 / D
+    if cannot.weight > 0 and cannot.mean.mean() > 0:
+        inverse *= cannot.mean / cannot.mean.mean()
+    return np.asarray(total * inverse / inverse.sum())
+
+
+def calibrated_weights(
+    must: Spread, cannot: Spread, random_spread: float, eigenvalues: Floats, prior_pairs: float
+) -> Floats:
+    r"""Weights that move from the kernel's own spectrum as far as the pairs warrant.
+
+    With :math:`D^0` the spread that random pairs show along a unit direction,
+    :math:`E_r = D_r / D^0` says how much less (or more) must-links vary than chance. Against κ
+    imagined pairs that show nothing (:math:`E = 1`), k pairs give the estimate
+    :math:`\hat E_r = (k E_r + κ) / (k + κ)`, and likewise for cannot-links. The gains
+
+    .. math::
+
+        g_r = \hat E^D_r / \hat E^S_r, \qquad
+        \beta_r = \sqrt{\lambda_r} \; g_r / \bar g
+
+    minimise :math:`\sum_r g_r^2 \hat E^S_r / \hat E^D_r` at a fixed sum. Without pairs
+    β is the kernel's spectrum; with many, the pairs decide.
+
+    Parameters
+    ----------
+    must, cannot : Spread
+    random_spread : float
+        D⁰.
+    eigenvalues : ndarray of shape (q,)
+        λ, of the centred kernel matrix.
+    prior_pairs : float
+        κ.
+
+    Returns
+    -------
+    ndarray of shape (q,)
+    """
+
+    def estimate(spread: Spread) -> Floats:
+        excess = spread.weight * spread.mean / random_spread + prior_pairs
+        return np.asarray(excess / (spread.weight + prior_pairs))
+
+    gain = estimate(cannot) / estimate(must)
+    return np.asarray(np.sqrt(eigenvalues) * gain / gain.mean())
+
+
+class KernelBeta(MetricMixin, BaseEstimator):
+    """Non-linear metric from pairs, in closed form.
+
+    The eigenvectors of a kernel matrix are the directions of its feature space. KernelBeta gives
+    each a new weight: more where must-linked points agree and cannot-linked points differ, less
+    elsewhere. New points join through their nearest landmarks.
+
+    Parameters
+    ----------
+    n_landmarks : int or None, default=None
+        Rows that stand for all others. None keeps every row, the exact method: O(n³) time and
+        O(n²) memory. With m landmarks fitting takes O(m³) time and O(m²) memory, whatever n,
+        and ``transform`` O(m) a row.
+    landmarks : {"random", "kmeans++", "farthest", "leverage"} or array, default="random"
+        How they are chosen (see :func:`nearkin.landmarks.choose_landmarks`), or their row
+        numbers. Points named in pairs are landmarks in any case, up to 2000 of them or
+        ``n_landmarks`` where that is more; beyond that a random choice of them is.
+    kernel : str or callable, default="rbf"
+        ``"rbf"``, ``"laplacian"``, ``"poly"``, ``"cosine"``, ``"linear"``, ``"precomputed"``
+        (X is the kernel matrix; rows given to ``transform`` are kernel values against the
+        training rows) or ``callable(A, B)`` that returns the kernel matrix between rows.
+    gamma : "mean", "median" or float, default="mean"
+        One over the mean or median squared distance between rows, or a number.
+        ``exp(-gamma * distance**2)`` for rbf, ``exp(-gamma * city_block_distance)`` for
+        laplacian, ``(gamma * inner_product + coef0) ** degree`` for poly.
+    degree, coef0 : float, default=3, 1
+        Of the polynomial kernel.
+    weighting : {"calibrated", "paper"}, default="calibrated"
+        ``"calibrated"`` compares the pairs with chance and trusts them the more the more there
+        are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
+        Euclidean distance.
+    prior_pairs : float, default=10
+        How many imagined pairs that show nothing the given ones are weighed against
+        (``"calibrated"`` only).
+    rank_tol : float or None, default=None
+        Directions with an eigenvalue below this share of the largest are dropped. None means
+        0.01 for ``"calibrated"`` and 0.1 for ``"paper"``.
+    n_components : int or None, default=None
+        Keep this many directions at most, those of largest learned weight.
+    n_neighbors : int, default=5
+        Nearest landmarks that a point is composed of (``extension="local"``).
+    extension : {"local", "nystroem"}, default="local"
+        How points are composed of landmarks: by locally linear weights, or by the Nyström
+        formula over all landmarks (slower for many landmarks, smoother for few).
+    n_iter : int, default=1
+        Repetitions: from the second on, neighbours and local weights are taken in the space
+        learned so far (the paper uses 3).
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, rows for a bandwidth rule, and random pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    beta_ : ndarray of shape (n_components_,)
+        Learned weight of each direction.
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Of the centred kernel matrix of the landmarks, decreasing. ``sqrt(eigenvalues_)`` are the
+        weights before learning.
+    eigenvectors_ : ndarray of shape (m, n_components_)
+    landmarks_ : int ndarray of shape (m,)
+        Row numbers of the landmarks in the training data.
+    embedding_ : ndarray of shape (m, n_components_)
+        Where the landmarks lie in the learned space: ``eigenvectors_ * beta_``.
+    gamma_ : float
+        Inverse bandwidth in use.
+    rank_tol_ : float
+    n_components_ : int
+    threshold_ : float
+        Learned distance up to which ``same`` says yes: it best separates the training pairs.
+        Without cannot-links, random pairs stand for them.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    D.-Y. Yeung, H. Chang, G. Dai. A scalable kernel-based algorithm for semi-supervised metric
+    learning. IJCAI 2007.
+
+    Notes
+    -----
+    Differences from the paper: calibrated weights, cannot-links, labels and weighted pairs; small
+    eigenvalues are dropped; local weights are conditioned relative to each neighbour's distance,
+    so that they pass into the unit vector at a landmark continuously
+    (:mod:`nearkin.local_weights`).
+
+    Labels stand for all pairs they imply, which are never listed.
+
+    Examples
+    --------
+    >>> from nearkin import KernelBeta, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 50, random_state=0)
+    >>> metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_xor(40, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int | None = None,
+        landmarks: str | ArrayLike = "random",
+        kernel: str | KernelFunction = "rbf",
+        gamma: str | float = "mean",
+        degree: float = 3,
+        coef0: float = 1,
+        weighting: str = "calibrated",
+        prior_pairs: float = 10.0,
+        rank_tol: float | None = None,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        extension: str = "local",
+        n_iter: int = 1,
+        random_state: Any = None,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.weighting = weighting
+        self.prior_pairs = prior_pairs
+        self.rank_tol = rank_tol
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.extension = extension
+        self.n_iter = n_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(X.shape[0], y, pairs)
+        kernel = bind_kernel(
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            random_state=rng,
+        )
+        rows = self._landmark_rows(X, kernel, evidence.pairs.points, rng)
+        landmarks = _seen_through(kernel, X, rows)
+        rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
+        eigenvalues, directions = leading_eigenpairs(
+            center_kernel(landmarks.kernel_matrix), rank_tol
+        )
+        if len(eigenvalues) == 0:
+            warnings.warn(
+                "all landmarks coincide in feature space: every learned distance is zero. "
+                "Are the rows of X identical, or its columns constant?",
+                UserWarning,
+                stacklevel=2,
+            )
+            eigenvalues, directions = np.zeros(1), np.zeros((len(rows), 1))
+
+        stages: list[tuple[Extension, Floats]] = []
+        beta = np.sqrt(eigenvalues)
+        for _ in range(self.n_iter):
+            extension = self._next_extension(landmarks, eigenvalues, directions, beta, stages)
+
+            def along(
+                some: NDArray[np.integer], extension: Extension = extension
+            ) -> Floats:  # unweighted coordinates of rows of X
+                return extension.embed(_through(stages, X[some]), directions)
+
+            must, cannot = measure_spread(evidence, along)
+            beta = self._weights(must, cannot, eigenvalues, len(rows))
+            stages.append((extension, directions * beta))
+
+        kept = np.arange(len(beta))
+        if self.n_components is not None and self.n_components < len(beta):
+            kept = np.sort(np.argsort(-beta, kind="stable")[: self.n_components])
+            stages[-1] = (stages[-1][0], stages[-1][1][:, kept])
+        self.beta_ = beta[kept]
+        self.eigenvalues_ = eigenvalues[kept]
+        self.eigenvectors_ = directions[:, kept]
+        self.landmarks_ = rows
+        self.embedding_ = stages[-1][1]
+        self.gamma_ = kernel.gamma
+        self.rank_tol_ = rank_tol
+        self.n_components_ = len(kept)
+        self._stages = stages
+        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            With a precomputed kernel, kernel values against all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+
+        Notes
+        -----
+        Works by blocks of rows on all cores; beyond input and output it needs a few megabytes.
+        """
+        check_is_fitted(self)
+        return np.asarray(_through(self._stages, self._validated(X, reset=False)))
+
+    def _embedded_rows(self, X: Rows, rows: NDArray[np.integer]) -> Floats:
+        return np.asarray(_through(self._stages, X[rows]))
+
+    def _check_parameters(self) -> None:
+        if self.weighting not in WEIGHTINGS:
+            raise ValueError(f"weighting={self.weighting!r}: use one of {WEIGHTINGS}.")
+        if self.extension not in EXTENSIONS:
+            raise ValueError(f"extension={self.extension!r}: use one of {EXTENSIONS}.")
+        for name in ("n_landmarks", "n_components", "n_neighbors", "n_iter"):
+            value = getattr(self, name)
+            optional = name in ("n_landmarks", "n_components")
+            if (value is None and not optional) or (value is not None and value < 1):
+                raise ValueError(f"{name}={value!r}: use a positive number.")
+        if not (np.isfinite(self.prior_pairs) and self.prior_pairs > 0):
+            raise ValueError(f"prior_pairs={self.prior_pairs!r}: use a positive number.")
+        if self.rank_tol is not None and not 0 <= self.rank_tol < 1:
+            raise ValueError(f"rank_tol={self.rank_tol!r}: use None or a number in [0, 1).")
+        if self.extension == "nystroem" and self.n_iter > 1:
+            raise ValueError(
+                f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
+                "extension='nystroem' does not have: use extension='local' or n_iter=1."
+            )
+
+    def _validated(self, X: Any, *, reset: bool) -> Rows:
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=False if self.kernel == "precomputed" else "csr",
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
+        if reset and self.kernel == "precomputed":
+            check_kernel_matrix(X)
+        return X
+
+    def _landmark_rows(
+        self,
+        X: Rows,
+        kernel: Kernel,
+        points: NDArray[np.integer],
+        rng: np.random.RandomState,
+    ) -> NDArray[np.int64]:
+        n = X.shape[0]
+        given = not isinstance(self.landmarks, str)
+        if self.n_landmarks is None and not given:
+            if n > _EXACT_ROWS:
+                raise ValueError(
+                    f"n_landmarks=None makes each of the {n} rows a landmark: an {n}×{n} matrix "
+                    f"of {8e-9 * n * n:.1f} GB and O(n³) time. Set n_landmarks, for example to "
+                    f"1000, or n_landmarks={n} if that is meant."
+                )
+            return np.arange(n)
+        wanted = self.n_landmarks or 0
+        most = max(wanted, _PAIR_LANDMARKS)
+        if len(points) > most:
+            points = np.sort(rng.choice(points, most, replace=False))
+        return choose_landmarks(
+            X, wanted, self.landmarks, kernel=kernel, include=points, random_state=rng
+        )
+
+    def _next_extension(
+        self,
+        landmarks: KernelLandmarks,
+        eigenvalues: Floats,
+        directions: Floats,
+        beta: Floats,
+        stages: list[tuple[Extension, Floats]],
+    ) -> Extension:
+        if stages:  # neighbours and weights in the space learned so far
+            learned = KernelLandmarks(Kernel("linear"), directions * beta)
+            return LocalExtension(learned, self.n_neighbors)
+        if self.extension == "nystroem":
+            floor = np.where(eigenvalues > 0, eigenvalues, 1.0)
+            return NystroemExtension(landmarks, floor, directions)
+        return LocalExtension(landmarks, self.n_neighbors)
+
+    def _weights(
+        self, must: Spread, cannot: Spread, eigenvalues: Floats, n_landmarks: int
+    ) -> Floats:
+        if self.weighting == "paper":
+            if must.weight == 0:
+                raise ValueError(
+                    "weighting='paper' learns from must-links and there are none: use "
+                    "weighting='calibrated', which learns from cannot-links alone too."
+                )
+            return paper_weights(must, cannot, float(np.sqrt(eigenvalues).sum()))
+        # Unit eigenvectors of a centred matrix: two random entries differ by this in the mean.
+        random_spread = 2 / max(n_landmarks - 1, 1)
+        return calibrated_weights(must, cannot, random_spread, eigenvalues, self.prior_pairs)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.int64]) -> KernelLandmarks:
+    if kernel.name == "precomputed":
+        return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
+    vectors = X[rows]
+    landmarks = KernelLandmarks(kernel, vectors)
+    if kernel.function is not None:
+        check_kernel_matrix(landmarks.kernel_matrix)
+    return landmarks
+
+
+def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:
+    """Rows through every stage in turn; the rows themselves if there is none yet."""
+    for extension, coordinates in stages:
+        X = extension.embed(X, coordinates)
+    return X

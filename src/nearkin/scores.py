@@ -1,0 +1,230 @@
+"""How good a metric is: class separability, clustering agreement, and ranking of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import pair_confusion_matrix, roc_auc_score
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_array, check_consistent_length
+
+from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.labels import class_numbers
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+
+
+def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None = None) -> float:
+    r"""Mean distance between classes over mean distance within classes.
+
+    .. math:: J = \bar d_b / \bar d_w
+
+    Parameters
+    ----------
+    Z : array of shape (n, q)
+        An embedding, or any rows that ``distance`` takes.
+    y : array of shape (n,)
+        Class labels; rows with an unknown (negative) label are left out.
+    distance : callable, optional
+        ``distance(A, B)`` gives the matrix of distances; Euclidean by default.
+
+    Returns
+    -------
+    float
+        1 means that classes do not show in the distances. Infinite if classes are single points
+        but differ; 1 if all points are equal.
+
+    Notes
+    -----
+    O(n²) time; O(n) memory, since distances are summed up by blocks. Larger is not always better:
+    a collapse to one dimension raises J too, so look at a task beside it.
+
+    Examples
+    --------
+    >>> from nearkin.scores import separability
+    >>> separability([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
+    4.0
+    """
+    Z = check_array(Z, dtype=[np.float64, np.float32], accept_sparse="csr")
+    classes = class_numbers(y)
+    check_consistent_length(Z, classes)
+    order = np.argsort(classes, kind="stable")
+    order = order[classes[order] >= 0]
+    Z, classes = Z[order], classes[order]
+    starts = np.flatnonzero(np.diff(classes, prepend=-1))
+    counts = np.diff(np.r_[starts, len(classes)])
+    if len(counts) < 2 or counts.max() < 2:
+        raise ValueError(
+            "separability compares distances within and between classes: it needs at least two "
+            f"classes and a class with two points, got {len(counts)} classes of at most "
+            f"{counts.max(initial=0)} points."
+        )
+    if distance is None:
+        distance = _accurate_euclidean
+        if isinstance(Z, np.ndarray):
+            Z = Z - Z.mean(axis=0)
+    number = np.repeat(np.arange(len(counts)), counts)
+    size = block_rows(8 * len(number))
+    sums = np.zeros((-(-len(number) // size), 2))
+
+    def work(rows: slice) -> None:
+        by_class = np.add.reduceat(distance(Z[rows], Z), starts, axis=1, dtype=np.float64)
+        within = by_class[np.arange(len(by_class)), number[rows]].sum()
+        sums[rows.start // size] = within, by_class.sum() - within
+
+    for_each_block(work, len(number), size)
+    sum_within, sum_between = sums.sum(axis=0)
+    mean_within = sum_within / float((counts * (counts - 1)).sum())
+    mean_between = sum_between / float(len(number) ** 2 - (counts**2).sum())
+    if mean_within == 0:
+        return 1.0 if mean_between == 0 else float("inf")
+    return float(mean_between / mean_within)
+
+
+def _accurate_euclidean(A: Any, B: Any) -> Any:
+    """Euclidean distances; in float64 through a product, which is exact enough for means."""
+    if isinstance(A, np.ndarray):
+        A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    return euclidean_distances(A, B)
+
+
+def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
+    """Rand index with same-class and different-class pairs weighing one half each.
+
+    The plain Rand index of a clustering is dominated by pairs of different classes, of which
+    there are many more.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array of shape (n,)
+
+    Returns
+    -------
+    float
+        1 for equal partitions, about 0.5 for random ones and for a single cluster. Where the true
+        labels have pairs of one kind only, the share of these that the clustering gets right.
+
+    Examples
+    --------
+    >>> from nearkin.scores import balanced_rand
+    >>> balanced_rand([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    >>> balanced_rand([0, 0, 1, 1], [0, 0, 0, 0])
+    0.5
+    """
+    check_consistent_length(labels_true, labels_pred)
+    if len(np.asarray(labels_true)) < 2:
+        raise ValueError("balanced_rand compares pairs of points: it needs at least two points.")
+    # rows: different / same class; columns: separated / together
+    confusion = pair_confusion_matrix(labels_true, labels_pred).astype(np.float64)
+    n_different, n_same = confusion.sum(axis=1)
+    rates = []
+    if n_different > 0:
+        rates.append(confusion[0, 0] / n_different)
+    if n_same > 0:
+        rates.append(confusion[1, 1] / n_same)
+    return float(np.mean(rates))
+
+
+def pair_auc(
+    Z: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs | None = None,
+    max_pairs: int = 1_000_000,
+    random_state: Any = 0,
+) -> float:
+    """Area under the ROC curve of telling same from different by distance.
+
+    The probability that a pair of the same kind is closer than a pair of different kinds.
+
+    Parameters
+    ----------
+    Z : array of shape (n, q)
+        An embedding: Euclidean distances between rows are the distances to judge.
+    y : array of shape (n,), optional
+        Labels; every pair of labelled rows is judged, or a sample of ``max_pairs`` where there
+        are more.
+    pairs : Pairs, optional
+        Pairs to judge, with their weights, instead of or beside the labels.
+    max_pairs : int, default=1_000_000
+    random_state : int, RandomState or None, default=0
+        Draws that sample.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from nearkin.scores import pair_auc
+    >>> pair_auc([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
+    1.0
+    """
+    Z = check_array(Z, dtype=[np.float64, np.float32])
+    if y is None and pairs is None:
+        raise ValueError("pair_auc needs labels y or pairs.")
+    judged = Pairs() if pairs is None else pairs
+    judged.check_rows(len(Z))
+    if y is not None:
+        classes = class_numbers(y)
+        check_consistent_length(Z, classes)
+        counts = np.bincount(classes[classes >= 0]).astype(np.int64)
+        n_possible = int(counts.sum() * (counts.sum() - 1) // 2)
+        n_pairs = None if n_possible <= max_pairs else max_pairs
+        if n_possible > 0:
+            judged = judged + Pairs.from_labels(classes, n_pairs, random_state=random_state)
+    if not len(judged.must_link) or not len(judged.cannot_link):
+        raise ValueError(
+            "pair_auc ranks same pairs against different pairs and needs both, got "
+            f"{len(judged.must_link)} must-links and {len(judged.cannot_link)} cannot-links."
+        )
+    same = np.repeat([True, False], [len(judged.must_link), len(judged.cannot_link)])
+    links = np.concatenate([judged.must_link, judged.cannot_link])
+    weight = np.concatenate([judged.must_weight, judged.cannot_weight])
+    distances = linked_distances(Z, links)
+    return float(roc_auc_score(same, -distances, sample_weight=weight))
+
+
+def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Euclidean distance between the two rows of Z that each link names."""
+    return rowwise_distances(Z, Z, links[:, 0], links[:, 1])
+
+
+def rowwise_distances(
+    A: Floats, B: Floats, rows_A: Any = slice(None), rows_B: Any = slice(None)
+) -> NDArray[np.float64]:
+    """Euclidean distance between A and B row by row, by blocks and without cancellation."""
+    rows_A, rows_B = np.arange(len(A))[rows_A], np.arange(len(B))[rows_B]
+    out = np.empty(len(rows_A))
+    for block in blocks(len(rows_A), block_rows(16 * A.shape[1])):
+        difference = A[rows_A[block]].astype(np.float64) - B[rows_B[block]]
+        out[block] = np.sqrt((difference**2).sum(axis=1))
+    return out
+
+
+def best_threshold(same: Floats, different: Floats) -> float:
+    """Distance below which two rows are called the same.
+
+    It maximises the mean of the two rates of right answers on the given distances, and lies half
+    way between the two distances it separates. Without ``different`` distances it is the largest
+    of ``same``; without ``same``, half the smallest of ``different``.
+    """
+    if len(different) == 0:
+        return float(np.max(same))
+    if len(same) == 0:
+        return float(np.min(different)) / 2
+    values = np.concatenate([same, different])
+    gain = np.repeat([1 / len(same), -1 / len(different)], [len(same), len(different)])
+    order = np.argsort(values, kind="stable")
+    values, gain = values[order], np.cumsum(gain[order])
+    # Only between distinct values can a threshold lie.
+    last_of_its_value = np.r_[values[1:] > values[:-1], True]
+    best = int(np.argmax(np.where(last_of_its_value, gain, -np.inf)))
+    if best + 1 == len(values):
+        return float(values[best])
+    return float((values[best] + values[best + 1]) / 2)
