@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nearkin.blocks import blocks
 from nearkin.labels import class_numbers
-from nearkin.pairs import Pairs
+from nearkin.pairs import Pairs, check_roles
 
 Floats = NDArray[np.floating]
 # Rows of coordinates held at a time while class statistics are summed up.
@@ -74,13 +74,7 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
     UserWarning
         If pairs contradict each other. They are used as they are: as evidence on both sides.
     """
-    if isinstance(y, Pairs):
-        raise TypeError("pairs must be given by name: fit(X, pairs=pairs); y is for labels.")
-    if pairs is not None and not isinstance(pairs, Pairs):
-        raise TypeError(
-            f"pairs must be a nearkin.Pairs, got {type(pairs).__name__}: "
-            "use Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)."
-        )
+    check_roles(y, pairs)
     if y is None and pairs is None:
         raise ValueError(
             "nothing to learn from: this learner requires y to be passed, but the target y is "

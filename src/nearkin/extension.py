@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
 from nearkin.blocks import block_rows, for_each_block
@@ -21,10 +20,15 @@ from nearkin.kernels import (
     Kernel,
     Rows,
     center_new,
+    check_kernel_matrix,
     distances_from_kernel,
     half_squared_distances,
+    unit_rows,
 )
+from nearkin.linalg import leading_eigenpairs
 from nearkin.local_weights import combine, weights_from_distances, weights_from_rows
+
+_FAR = 1e15
 
 
 class Extension(Protocol):
@@ -61,6 +65,9 @@ class KernelLandmarks:
         """Kernel matrix among the landmarks, m×m, in float64 whatever the data."""
         rows = self.rows.astype(np.float64, copy=False)
         K = rows if self.columns is not None else self.kernel(rows, rows)
+        _refuse_overflow(K, "training row")
+        if self.kernel.function is not None:
+            check_kernel_matrix(K)
         return np.asarray((K + K.T) / 2, dtype=np.float64)
 
     def kernel_to(self, X: Rows) -> Floats:
@@ -72,11 +79,24 @@ class KernelLandmarks:
         if self.columns is None:
             return half_squared_distances(self.kernel, X, self.rows)
         K = self.kernel_to(X)
-        diagonal = np.diagonal(self.kernel_matrix).astype(K.dtype)
-        # k(x, x) of a new row is unknown. The least value that Cauchy–Schwarz allows is exact
-        # for landmarks, and the weights depend on it only through their conditioning.
-        own = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
-        return distances_from_kernel(K, own, diagonal)
+        diagonal = np.diagonal(self.kernel_matrix)
+        return distances_from_kernel(K, self._least_own(K, diagonal), diagonal)
+
+    def _least_own(self, K: Floats, diagonal: Floats) -> Floats:
+        """``k(x, x)`` of rows known by their kernel values only: the least that is possible.
+
+        It is the squared length of the row's projection on the span of the landmarks. The part
+        outside is the same for all weights, so that they do not depend on it but for their
+        conditioning. At a landmark Cauchy–Schwarz gives the same value without rounding.
+        """
+        projected = ((K @ self._whitener) ** 2).sum(axis=1)
+        single = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
+        return np.asarray(np.where(projected > (1 + 1e-6) * single, projected, single))
+
+    @cached_property
+    def _whitener(self) -> Floats:
+        values, vectors = leading_eigenpairs(self.kernel_matrix, rank_tol=1e-10)
+        return np.asarray(vectors / np.sqrt(values))
 
 
 class LocalExtension:
@@ -96,7 +116,7 @@ class LocalExtension:
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
         def work(rows: slice) -> None:
-            combine(*self._block_weights(X[rows]), coordinates, out[rows])
+            combine(*self._block_weights(X[rows], rows.start), coordinates, out[rows])
 
         for_each_block(work, X.shape[0], self._block_size(X))
         return out
@@ -107,7 +127,7 @@ class LocalExtension:
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
 
         def work(rows: slice) -> None:
-            neighbors[rows], weights[rows] = self._block_weights(X[rows])
+            neighbors[rows], weights[rows] = self._block_weights(X[rows], rows.start)
 
         for_each_block(work, X.shape[0], self._block_size(X))
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
@@ -120,7 +140,7 @@ class LocalExtension:
     def _block_size(self, X: Rows) -> int:
         return block_rows(len(self.landmarks) * X.dtype.itemsize)
 
-    def _block_weights(self, X: Rows) -> tuple[NDArray[np.int32], Floats]:
+    def _block_weights(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
         if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
@@ -132,6 +152,7 @@ class LocalExtension:
             weights_from_rows(prepared, points, ranking, saturating, neighbors, weights)
         else:
             distances, rounding = self.landmarks.distances_to(X)
+            _refuse_overflow(distances, "row", start)
             distances = np.ascontiguousarray(distances)
             weights_from_distances(distances, rounding, self._among, neighbors, weights)
         return neighbors, weights
@@ -143,13 +164,17 @@ class LocalExtension:
         does not matter; it and the centre keep float32 accurate whatever the data's own.
         """
         if self.landmarks.kernel.name == "cosine":
-            return np.ascontiguousarray(normalize(X))
+            return np.ascontiguousarray(unit_rows(X))
         center, scale = self._center_and_scale
-        return np.ascontiguousarray((X - center.astype(X.dtype)) * X.dtype.type(scale))
+        with np.errstate(over="ignore"):
+            prepared = (X - center.astype(X.dtype)) * X.dtype.type(scale)
+        # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
+        return np.clip(prepared, -_FAR, _FAR, out=prepared)
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
         rows = self.landmarks.rows.astype(np.float64, copy=False)
+        rows = _dense(rows)
         center = rows.mean(axis=0)
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
@@ -158,7 +183,8 @@ class LocalExtension:
 
     @cached_property
     def _euclidean(self) -> dict[str, Any]:
-        points = self._prepare(self.landmarks.rows)
+        rows = self.landmarks.rows
+        points = self._prepare(_dense(rows))
         return {
             "points": points,
             "minus_twice": np.ascontiguousarray(-2 * points.T),
@@ -194,7 +220,23 @@ class NystroemExtension:
 
         def work(rows: slice) -> None:
             K = self.landmarks.kernel_to(X[rows]).astype(np.float64, copy=False)
+            _refuse_overflow(K, "row", rows.start)
             out[rows] = center_new(K, column_means) @ projection
 
         for_each_block(work, X.shape[0], block_rows(len(self.landmarks) * 8))
         return out
+
+
+def _dense(rows: Rows) -> Any:
+    return rows.toarray() if hasattr(rows, "toarray") else rows
+
+
+def _refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
+    """Kernel values can overflow where the data do not: name the first such row."""
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"kernel values of {what} {start + int(finite.argmin())} are not finite: its entries "
+            "are too large for this kernel. Scale the columns first, for example with "
+            "StandardScaler."
+        )

@@ -27,6 +27,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
+from nearkin.blocks import block_rows, blocks
+
 Floats: TypeAlias = NDArray[np.floating]
 Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -68,7 +70,7 @@ class Kernel:
     def __call__(self, A: Rows, B: Rows) -> Floats:
         """Kernel matrix between the rows of A and of B."""
         if self.name == "rbf":
-            return np.asarray(np.exp(-self.gamma * euclidean_distances(A, B, squared=True)))
+            return np.asarray(np.exp(-self.gamma * _squared_distances(A, B)))
         if self.name == "laplacian":
             return np.asarray(np.exp(-self.gamma * manhattan_distances(A, B)))
         if self.name == "poly":
@@ -76,7 +78,7 @@ class Kernel:
                 polynomial_kernel(A, B, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
             )
         if self.name == "cosine":
-            return np.asarray(linear_kernel(normalize(A), normalize(B)))
+            return np.asarray(linear_kernel(unit_rows(A), unit_rows(B)))
         if self.name == "linear":
             return np.asarray(linear_kernel(A, B))
         if self.function is not None:
@@ -110,18 +112,32 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
     if kernel.name == "laplacian":
         return -np.expm1(-kernel.gamma * manhattan_distances(A, B)), np.zeros(A.shape[0])
     if kernel.name == "rbf":
-        squared = euclidean_distances(A, B, squared=True)
         magnitude = row_norms(A, squared=True) + row_norms(B, squared=True).max(initial=0.0)
-        return -np.expm1(-kernel.gamma * squared), 8 * eps * kernel.gamma * magnitude
+        rounding = 8 * eps * kernel.gamma * magnitude
+        return -np.expm1(-kernel.gamma * _squared_distances(A, B)), rounding
     return distances_from_kernel(kernel(A, B), kernel.diagonal(A), kernel.diagonal(B))
+
+
+def unit_rows(X: Rows) -> Rows:
+    """Rows of length one; rows of zeros stay. Entries of any size are safe to square."""
+    return normalize(normalize(X, norm="max"))
+
+
+def _squared_distances(A: Rows, B: Rows) -> Any:
+    """Squared Euclidean distances, accurate also far from the origin where rows are dense."""
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        origin = B.mean(axis=0)
+        A, B = A - origin, B - origin
+    return euclidean_distances(A, B, squared=True)
 
 
 def distances_from_kernel(
     K: Floats, diagonal_A: Floats, diagonal_B: Floats
 ) -> tuple[Floats, Floats]:
     """The same from kernel values: ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
-    distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
-    magnitude = diagonal_A + diagonal_B.max(initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # callers look for what is not finite
+        distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
+        magnitude = diagonal_A + diagonal_B.max(initial=0.0)
     rounding = 8 * float(np.finfo(K.dtype).eps) * magnitude
     return np.maximum(distances, 0), rounding
 
@@ -140,9 +156,10 @@ def bind_kernel(
         return Kernel("callable", function=kernel)
     if kernel not in KERNEL_NAMES:
         raise ValueError(f"kernel={kernel!r} is unknown: use one of {KERNEL_NAMES} or a callable.")
-    if degree < 0 or not np.isfinite(degree) or not np.isfinite(coef0):
+    if kernel == "poly" and not (degree >= 1 and float(degree).is_integer() and coef0 >= 0):
         raise ValueError(
-            f"degree={degree!r}, coef0={coef0!r}: use finite numbers with degree >= 0."
+            f"degree={degree!r}, coef0={coef0!r} make no kernel: use a whole degree of at least 1 "
+            "and coef0 of at least 0."
         )
     if kernel in ("cosine", "linear", "precomputed"):
         return Kernel(kernel)
@@ -208,7 +225,17 @@ def _mean_squared_distance(X: Rows) -> float:
         spread = float(X.multiply(X).sum(dtype=np.float64)) - n * float(mean @ mean)
         spread = spread if spread > 1e-12 * n * float(mean @ mean) else 0.0
     else:
-        spread = n * float(X.var(axis=0, dtype=np.float64).sum())
+        size = block_rows(8 * X.shape[1])
+        origin = X[:size].mean(axis=0, dtype=np.float64)  # near the mean: nothing cancels
+        total, squares = np.zeros(X.shape[1]), 0.0
+        for rows in blocks(n, size):
+            shifted = X[rows] - origin
+            total += shifted.sum(axis=0)
+            squares += float(np.vdot(shifted, shifted))
+        spread = squares - float(total @ total) / n
+        # Equal rows may differ from a mean of theirs by rounding.
+        rounding = 4 * np.finfo(np.float64).eps * float(np.abs(origin).max())
+        spread = spread if spread > n * X.shape[1] * rounding**2 else 0.0
     return 2 * spread / (n - 1)
 
 
@@ -245,10 +272,16 @@ def check_kernel_matrix(K: Floats) -> None:
             f"K[{j}, {i}] = {K[j, i]:g}. Use (K + K.T) / 2 if both were meant to be equal."
         )
     diagonal = np.diagonal(K)
+    if diagonal.min(initial=0.0) < -1e-6 * scale:
+        row = int(diagonal.argmin())
+        raise ValueError(
+            f"this is not a kernel matrix: K[{row}, {row}] = {K[row, row]:g}, but k(x, x) cannot "
+            "be negative."
+        )
     # Divided by the scale, so that squares of very large entries do not overflow.
     root = np.sqrt(np.maximum(diagonal, 0) / (scale or 1.0))
     excess = np.abs(K) / (scale or 1.0) - np.multiply.outer(root, root)
-    if diagonal.min(initial=0.0) < 0 or excess.max(initial=0.0) > 1e-3:
+    if excess.max(initial=0.0) > 1e-3:
         i, j = np.unravel_index(excess.argmax(), K.shape)
         raise ValueError(
             f"this is not a kernel matrix: K[{i}, {j}] = {K[i, j]:g} while K[{i}, {i}] = "

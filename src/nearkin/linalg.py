@@ -26,7 +26,7 @@ def fix_signs(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def leading_eigenpairs(
-    matrix: NDArray[np.floating], rank_tol: float
+    matrix: NDArray[np.floating], rank_tol: float, noise: float = 0.0
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Eigenpairs of a symmetric matrix with eigenvalues above ``rank_tol`` times the largest.
 
@@ -37,6 +37,9 @@ def leading_eigenpairs(
     rank_tol : float
         Relative cut-off. It never goes below numerical rank: directions that exist only by
         rounding are never returned.
+    noise : float, default=0.0
+        Size of the rounding errors in the matrix: eigenvalues up to n times that are taken as
+        zero. A centred matrix carries the errors of the larger one it was made from.
 
     Returns
     -------
@@ -65,6 +68,6 @@ def leading_eigenpairs(
             values, vectors = eigh(matrix, driver="evd")
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
-    scale = np.abs(matrix).max(initial=0.0) * np.finfo(matrix.dtype).eps * n
-    kept = values > max(rank_tol * values[0], scale)
+    noise = max(noise, float(np.abs(matrix).max(initial=0.0)) * float(np.finfo(matrix.dtype).eps))
+    kept = values > max(rank_tol * values[0], n * noise)
     return values[kept], fix_signs(vectors[:, kept])

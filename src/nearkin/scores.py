@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.labels import class_numbers
-from nearkin.pairs import Pairs
+from nearkin.pairs import Pairs, check_roles
 
 Floats = NDArray[np.floating]
 
@@ -165,6 +165,7 @@ def pair_auc(
     >>> pair_auc([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
     1.0
     """
+    check_roles(y, pairs)
     Z = check_array(Z, dtype=[np.float64, np.float32])
     if y is None and pairs is None:
         raise ValueError("pair_auc needs labels y or pairs.")

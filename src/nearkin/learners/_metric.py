@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import _safe_indexing
 
 from nearkin.evidence import Evidence, example_pairs
-from nearkin.pairs import Pairs
+from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
 
 Floats = NDArray[np.floating]
@@ -113,6 +113,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         float
             Between 0 and 1; see :func:`nearkin.scores.pair_auc`.
         """
+        check_roles(y, pairs)
         if y is None and pairs is not None and len(pairs):
             pairs.check_rows(_n_rows(X))
             rows = pairs.points

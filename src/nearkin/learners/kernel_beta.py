@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin.evidence import Spread, gather_evidence, measure_spread
 from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
 from nearkin.kernels import (
+    GAMMA_RULES,
+    KERNEL_NAMES,
     Kernel,
     KernelFunction,
     Rows,
@@ -21,15 +25,13 @@ from nearkin.kernels import (
     center_kernel,
     check_kernel_matrix,
 )
-from nearkin.landmarks import choose_landmarks
+from nearkin.landmarks import STRATEGIES, choose_landmarks
 from nearkin.learners._metric import MetricMixin
 from nearkin.linalg import leading_eigenpairs
 from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
 
-WEIGHTINGS = ("calibrated", "paper")
-EXTENSIONS = ("local", "nystroem")
 # Eigenvalue cut-offs that serve the two weightings best: the published one forgets the spectrum
 # and needs weak directions gone, the calibrated one keeps it.
 _RANK_TOL = {"calibrated": 0.01, "paper": 0.1}
@@ -244,6 +246,24 @@ class KernelBeta(MetricMixin, BaseEstimator):
         self.n_iter = n_iter
         self.random_state = random_state
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
+        "landmarks": [StrOptions(set(STRATEGIES)), "array-like"],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+        "gamma": [StrOptions(set(GAMMA_RULES)), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Real, 1, None, closed="left")],
+        "coef0": [Interval(Real, 0, None, closed="left")],
+        "weighting": [StrOptions(set(_RANK_TOL))],
+        "prior_pairs": [Interval(Real, 0, None, closed="neither")],
+        "rank_tol": [Interval(Real, 0, 1, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "extension": [StrOptions({"local", "nystroem"})],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from pairs, labels or both.
 
@@ -259,7 +279,11 @@ class KernelBeta(MetricMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
+        if self.extension == "nystroem" and self.n_iter > 1:
+            raise ValueError(
+                f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
+                "extension='nystroem' does not have: use extension='local' or n_iter=1."
+            )
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
@@ -274,9 +298,9 @@ class KernelBeta(MetricMixin, BaseEstimator):
         rows = self._landmark_rows(X, kernel, evidence.pairs.points, rng)
         landmarks = _seen_through(kernel, X, rows)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        eigenvalues, directions = leading_eigenpairs(
-            center_kernel(landmarks.kernel_matrix), rank_tol
-        )
+        K = landmarks.kernel_matrix
+        noise = float(np.abs(K).max() * np.finfo(np.float64).eps)
+        eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
         if len(eigenvalues) == 0:
             warnings.warn(
                 "all landmarks coincide in feature space: every learned distance is zero. "
@@ -337,26 +361,6 @@ class KernelBeta(MetricMixin, BaseEstimator):
 
     def _embedded_rows(self, X: Rows, rows: NDArray[np.integer]) -> Floats:
         return np.asarray(_through(self._stages, X[rows]))
-
-    def _check_parameters(self) -> None:
-        if self.weighting not in WEIGHTINGS:
-            raise ValueError(f"weighting={self.weighting!r}: use one of {WEIGHTINGS}.")
-        if self.extension not in EXTENSIONS:
-            raise ValueError(f"extension={self.extension!r}: use one of {EXTENSIONS}.")
-        for name in ("n_landmarks", "n_components", "n_neighbors", "n_iter"):
-            value = getattr(self, name)
-            optional = name in ("n_landmarks", "n_components")
-            if (value is None and not optional) or (value is not None and value < 1):
-                raise ValueError(f"{name}={value!r}: use a positive number.")
-        if not (np.isfinite(self.prior_pairs) and self.prior_pairs > 0):
-            raise ValueError(f"prior_pairs={self.prior_pairs!r}: use a positive number.")
-        if self.rank_tol is not None and not 0 <= self.rank_tol < 1:
-            raise ValueError(f"rank_tol={self.rank_tol!r}: use None or a number in [0, 1).")
-        if self.extension == "nystroem" and self.n_iter > 1:
-            raise ValueError(
-                f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
-                "extension='nystroem' does not have: use extension='local' or n_iter=1."
-            )
 
     def _validated(self, X: Any, *, reset: bool) -> Rows:
         X = validate_data(
@@ -437,11 +441,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
 def _seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.int64]) -> KernelLandmarks:
     if kernel.name == "precomputed":
         return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
-    vectors = X[rows]
-    landmarks = KernelLandmarks(kernel, vectors)
-    if kernel.function is not None:
-        check_kernel_matrix(landmarks.kernel_matrix)
-    return landmarks
+    return KernelLandmarks(kernel, X[rows])
 
 
 def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:

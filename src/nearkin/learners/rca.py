@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin.evidence import Evidence, gather_evidence
@@ -41,11 +43,11 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     return covariance
 
 
-def whitening(covariance: Floats, shrinkage: float) -> Floats:
+def whitening(covariance: Floats, shrinkage: float, noise: float = 0.0) -> Floats:
     """Matrix L with ``L ((1−s) C + s v I) Lᵀ = I``, v the mean variance of C.
 
     With ``s = 0`` directions without any variance in C are left out (pseudo-inverse): nothing is
-    known about them, and their weight would be infinite.
+    known about them, and their weight would be infinite. Variances up to ``noise`` are rounding.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
         Rows in order of increasing variance in C: the most relevant first.
     """
     values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, 0)
+    values = np.where(values > noise, values, 0)
     mean_variance = values.mean()
     if mean_variance == 0:  # linked rows coincide: no direction is worse than another
         return np.eye(len(covariance))
@@ -128,6 +130,13 @@ class RCA(MetricMixin, BaseEstimator):
         self.n_components = n_components
         self.random_state = random_state
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
         """Learn from must-links or labels.
 
@@ -154,11 +163,14 @@ class RCA(MetricMixin, BaseEstimator):
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )
         mean = X.mean(axis=0, dtype=np.float64)
-        shrinkage = self._shrinkage(X.shape[1], n_links)
-        covariance = within_chunklet_covariance(X[rows].astype(np.float64) - mean, chunklet)
-        components = whitening(covariance, shrinkage)
-        if self.n_components is not None:
-            components = components[: _checked_rank(self.n_components, X.shape[1])]
+        if isinstance(self.shrinkage, str):  # "auto"
+            shrinkage = X.shape[1] / (X.shape[1] + n_links)
+        else:
+            shrinkage = float(self.shrinkage)
+        linked = X[rows].astype(np.float64)
+        covariance = within_chunklet_covariance(linked - mean, chunklet)
+        noise = (8 * np.finfo(np.float64).eps * np.abs(linked).max()) ** 2
+        components = whitening(covariance, shrinkage, noise)[: self.n_components]
         self.components_ = components
         self.mean_ = mean
         self.shrinkage_ = shrinkage
@@ -188,17 +200,6 @@ class RCA(MetricMixin, BaseEstimator):
     def _embedded_rows(self, X: Floats, rows: NDArray[np.integer]) -> Floats:
         return self._embed(X[rows])
 
-    def _shrinkage(self, n_features: int, n_links: int) -> float:
-        if isinstance(self.shrinkage, str):
-            if self.shrinkage != "auto":
-                raise ValueError(
-                    f"shrinkage={self.shrinkage!r}: use 'auto' or a number from 0 to 1."
-                )
-            return n_features / (n_features + n_links)
-        if not 0 <= self.shrinkage <= 1:
-            raise ValueError(f"shrinkage={self.shrinkage!r}: use 'auto' or a number from 0 to 1.")
-        return float(self.shrinkage)
-
 
 def chunklets(evidence: Evidence) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Rows known to belong together, and the number of the group of each.
@@ -215,9 +216,3 @@ def chunklets(evidence: Evidence) -> tuple[NDArray[np.integer], NDArray[np.integ
         links.append(chain[evidence.classes[chain[:, 0]] == evidence.classes[chain[:, 1]]])
     joined = Pairs(np.concatenate(links))
     return joined.points, joined.components()
-
-
-def _checked_rank(n_components: int, most: int) -> int:
-    if n_components < 1:
-        raise ValueError(f"n_components={n_components}: use a positive number or None.")
-    return min(int(n_components), most)

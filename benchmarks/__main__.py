@@ -1,0 +1,33 @@
+"""Run benchmarks by name, or all of them: ``python -m benchmarks [NAME ...]``."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+# Each module has run(draws) and score(): raw results first, tables from them.
+BENCHMARKS = {
+    "yeung2007_scalable": "benchmarks.papers.yeung2007_scalable.run",
+    "few_pairs": "benchmarks.few_pairs.run",
+    "speed": "benchmarks.speed.run",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument("--draws", type=int, default=10, help="random draws of pairs (10)")
+    parser.add_argument("--tables", action="store_true", help="only from stored raw results")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in BENCHMARKS:
+            parser.error(f"no benchmark {name!r}: there are {', '.join(BENCHMARKS)}")
+    for name in options.names or BENCHMARKS:
+        module = import_module(BENCHMARKS[name])
+        if not options.tables:
+            module.run(options.draws)
+        module.score()
+
+
+if __name__ == "__main__":
+    main()

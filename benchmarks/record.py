@@ -1,0 +1,86 @@
+"""Raw results with where they come from, and tables made of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("nearkin", "numpy", "scipy", "scikit-learn", "numba")
+
+
+def provenance() -> dict[str, Any]:
+    """Commit, versions and machine, to be stored beside every set of results."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(ROOT), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+    return {
+        "commit": git("rev-parse", "HEAD"),
+        # Results are themselves in the tree: a change there does not change what was run.
+        "changed": bool(git("status", "--porcelain", "--", "src", "benchmarks/*.py")),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        **{name: version(name) for name in PACKAGES},
+    }
+
+
+def store(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write raw results as JSON: one line for the provenance, one for each row."""
+    lines = [json.dumps({"provenance": provenance()}), *map(json.dumps, rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def stored(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read back what :func:`store` wrote."""
+    first, *rows = map(json.loads, path.read_text().splitlines())
+    return first["provenance"], rows
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for the terminal and for Markdown."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+    def show(self) -> None:
+        table = RichTable(title=self.title)
+        for i, column in enumerate(self.columns):
+            table.add_column(column, justify="left" if i == 0 else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        Console(width=max(100, Console().width)).print(table)
+
+    def markdown(self) -> str:
+        def line(cells: list[str]) -> str:
+            return "| " + " | ".join(cells) + " |"
+
+        rule = ["---", *["---:"] * (len(self.columns) - 1)]
+        body = [line(self.columns), line(rule), *map(line, self.rows)]
+        return f"**{self.title}**\n\n" + "\n".join(body) + "\n"
+
+
+def publish(path: Path, heading: str, tables: list[Table], source: dict[str, Any]) -> None:
+    """Show tables in the terminal and write them to a Markdown page."""
+    for table in tables:
+        table.show()
+    origin = ", ".join(f"{name} {source[name]}" for name in PACKAGES)
+    changed = " with local changes" if source["changed"] else ""
+    footer = (
+        f"Measured at commit {source['commit'][:12]}{changed}; Python {source['python']}, "
+        f"{origin}; {source['machine']}.\n"
+    )
+    path.write_text("\n".join([f"# {heading}\n", *(t.markdown() for t in tables), footer]))
+    Console().print(f"written: {path.relative_to(ROOT)}", soft_wrap=True)

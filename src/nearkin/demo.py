@@ -1,0 +1,186 @@
+"""The demonstration: 50 pairs pull apart what no linear metric can.
+
+Run it with ``make demo`` or ``python -m nearkin.demo``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics import adjusted_rand_score
+
+from nearkin import KernelBeta, Pairs, datasets, plot, scores
+from nearkin.kernels import resolve_gamma
+from nearkin.learners.rca import RCA
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Known rows with pairs, and new rows that the metric has never seen."""
+
+    name: str
+    X: Floats
+    y: NDArray[np.integer]
+    pairs: Pairs
+    X_new: Floats
+    y_new: NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one method made of a task: embeddings, and scores on the new rows."""
+
+    method: str
+    Z: Floats
+    Z_new: Floats
+    scores: dict[str, float]
+    seconds: float
+
+
+def xor_task(n_pairs: int = 50, random_state: int = 0) -> Task:
+    """Figure 1 of the scalable paper: 360 points to learn from, 40 new ones."""
+    X, y = datasets.make_xor(400, random_state=random_state)
+    pairs = Pairs.from_labels(y[:360], n_pairs, kind="must", random_state=random_state)
+    return Task("XOR, 360 points", X[:360], y[:360], pairs, X[360:], y[360:])
+
+
+def digits_task(n_pairs: int = 50, random_state: int = 0) -> Task:
+    """Handwritten digits, 8×8 pixels: pairs among 1200 images, scores on 597 others."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.RandomState(random_state).permutation(len(y))
+    X, y = X[order], y[order]
+    pairs = Pairs.from_labels(y[:1200], n_pairs, random_state=random_state)
+    return Task("digits, 1200 images", X[:1200], y[:1200], pairs, X[1200:], y[1200:])
+
+
+def methods(n_landmarks: int, weighting: str = "calibrated") -> dict[str, Callable[[], Any]]:
+    """The metrics that are compared; each is made anew for a task."""
+    return {
+        "input space": lambda: None,
+        "RCA (linear)": lambda: RCA(random_state=0),
+        "RBF kernel": _RbfKernel,
+        "KernelBeta": lambda: KernelBeta(weighting=weighting, random_state=0),
+        f"KernelBeta, {n_landmarks} landmarks": lambda: KernelBeta(
+            n_landmarks=n_landmarks, weighting=weighting, random_state=0
+        ),
+    }
+
+
+class _RbfKernel:
+    """The kernel's own metric, nothing learned, in its leading 50 directions."""
+
+    def fit(self, X: Floats, *, pairs: Pairs) -> _RbfKernel:
+        n_components = min(50, len(X) - 1)
+        self._map = KernelPCA(n_components, kernel="rbf", gamma=resolve_gamma("mean", X))
+        self._map.fit(X)
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        return np.asarray(self._map.transform(X))
+
+
+def compare(task: Task, method: str, make: Callable[[], Any]) -> Outcome:
+    """Learn from the task's pairs, embed all rows, and score on the new rows."""
+    start = time.perf_counter()
+    learner = make()
+    if learner is None:
+        Z, Z_new = task.X, task.X_new
+    else:
+        learner.fit(task.X, pairs=task.pairs)
+        Z, Z_new = learner.transform(task.X), learner.transform(task.X_new)
+    seconds = time.perf_counter() - start
+    n_classes = len(np.unique(task.y))
+    clusters = KMeans(n_clusters=n_classes, n_init=10, random_state=0).fit(Z).predict(Z_new)
+    return Outcome(
+        method,
+        Z,
+        Z_new,
+        {
+            "pair AUC": scores.pair_auc(Z_new, task.y_new),
+            "J": scores.separability(Z_new, task.y_new),
+            "k-means ARI": adjusted_rand_score(task.y_new, clusters),
+        },
+        seconds,
+    )
+
+
+def figure_1(task: Task, outcomes: list[Outcome]) -> Figure:
+    """Six panels: data with pairs, new points, and what each metric makes of them."""
+    import matplotlib.pyplot as plt
+
+    by_method = {outcome.method: outcome for outcome in outcomes}
+    learned = [outcome for method, outcome in by_method.items() if method != "input space"]
+    figure, axes = plt.subplots(2, 3, figsize=(10.5, 7), layout="constrained")
+    a, b, *rest = axes.flat
+    plot.embedding(task.X, task.y, pairs=task.pairs, ax=a, title=f"{task.name}, pairs as lines")
+    plot.embedding(task.X_new, task.y_new, ax=b, title="new points", size=24)
+    for ax, outcome in zip(rest, learned, strict=True):
+        n = len(outcome.Z)
+        plane = plot.in_the_plane(np.concatenate([outcome.Z, outcome.Z_new]))
+        plot.embedding(plane[:n], task.y, ax=ax, size=8)
+        plot.embedding(plane[n:], task.y_new, ax=ax, size=32)
+        ax.set_title(f"{outcome.method}: pair AUC {outcome.scores['pair AUC']:.3f}", fontsize=10)
+    figure.suptitle(f"{len(task.pairs)} pairs; large markers are new points", fontsize=11)
+    return figure
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run all methods on both tasks, print a table for each and save the pictures."""
+    parser = argparse.ArgumentParser(prog="python -m nearkin.demo", description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("demo-output"), help="for pictures")
+    parser.add_argument("--pairs", type=int, default=50, help="how many pairs to learn from")
+    options = parser.parse_args(arguments)
+
+    import matplotlib as mpl
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+    mpl.use("Agg")
+    console = Console()
+    tasks = [
+        (xor_task(options.pairs), methods(n_landmarks=100)),
+        (digits_task(options.pairs), methods(n_landmarks=300)),
+    ]
+    options.output.mkdir(parents=True, exist_ok=True)
+    console.print(f"[bold]nearkin[/bold]: learn a distance from {options.pairs} pairs\n")
+    for task, makers in tasks:
+        with Progress(console=console, transient=True) as progress:
+            outcomes = [
+                compare(task, method, make)
+                for method, make in progress.track(makers.items(), description=task.name)
+            ]
+        table = Table(title=f"{task.name}; scores on {len(task.y_new)} new points")
+        table.add_column("metric")
+        for name in [*outcomes[0].scores, "seconds"]:
+            table.add_column(name, justify="right")
+        best = {k: max(outcome.scores[k] for outcome in outcomes) for k in outcomes[0].scores}
+        for outcome in outcomes:
+            cells = [
+                f"[bold green]{value:.3f}[/]" if value == best[name] else f"{value:.3f}"
+                for name, value in outcome.scores.items()
+            ]
+            table.add_row(outcome.method, *cells, f"{outcome.seconds:.2f}")
+        console.print(table)
+        path = options.output / f"{task.name.split(',')[0].lower()}.png"
+        figure_1(task, outcomes).savefig(path, dpi=130)
+        console.print(f"picture: {path}\n", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Pictures: arrays in, Axes out. Needs matplotlib (``pip install nearkin[plot]``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from nearkin.labels import class_numbers
+from nearkin.pairs import Pairs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = "osD^vP*X<>"
+_UNKNOWN = "0.7"
+
+
+def embedding(
+    Z: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+    size: float = 12,
+) -> Axes:
+    """Points in the plane, coloured by class, with must-links and cannot-links as lines.
+
+    Parameters
+    ----------
+    Z : array of shape (n, q)
+        With more than two columns, the two principal axes are shown.
+    y : array of shape (n,), optional
+        Labels; unknown ones are grey.
+    pairs : Pairs, optional
+        Must-links are drawn as solid lines, cannot-links as dashed ones.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    title : str, optional
+    size : float, default=12
+        Of the markers.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    plane = in_the_plane(Z)
+    classes = np.full(len(plane), -1) if y is None else class_numbers(y)
+    for number in np.unique(classes):
+        known = number >= 0
+        x1, x2 = plane[classes == number].T
+        ax.scatter(
+            x1,
+            x2,
+            s=size,
+            marker=_MARKERS[number % len(_MARKERS)] if known else "o",
+            color=f"C{number % 10}" if known else _UNKNOWN,
+            linewidths=0,
+            alpha=0.8,
+        )
+    if pairs is not None:
+        pairs.check_rows(len(plane))
+        for links, style in ((pairs.must_link, "-"), (pairs.cannot_link, ":")):
+            for link in links:
+                ax.plot(*plane[link].T, style, color="0.25", linewidth=0.7, alpha=0.7)
+    if title:
+        ax.set_title(title, fontsize=10)
+    ax.tick_params(labelsize=7)
+    ax.set_aspect("equal", adjustable="datalim")  # distances are what is shown
+    return ax
+
+
+def in_the_plane(Z: Any) -> NDArray[np.floating]:
+    """Two columns: the data's own, or the two principal axes where there are more."""
+    Z = np.asarray(Z)
+    if Z.shape[1] > 2:
+        return np.asarray(PCA(2, random_state=0).fit_transform(Z))
+    return np.column_stack([Z, np.zeros(len(Z))]) if Z.shape[1] == 1 else Z
+
+
+def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Weights of the kernel's directions before and after learning.
+
+    Parameters
+    ----------
+    metric : fitted KernelBeta
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    direction = np.arange(1, len(metric.beta_) + 1)
+    ax.bar(direction, np.sqrt(metric.eigenvalues_), color="0.8", label="before learning")
+    ax.plot(direction, metric.beta_, "o-", markersize=3, color="C0", label="learned")
+    ax.set_xlabel("direction")
+    ax.set_ylabel("weight")
+    ax.legend(fontsize=8)
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'nearkin[plot]'") from error
+    new: Axes = plt.subplots()[1]
+    return new
