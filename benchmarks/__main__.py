@@ -10,6 +10,7 @@ BENCHMARKS = {
     "yeung2007_scalable": "benchmarks.papers.yeung2007_scalable.run",
     "few_pairs": "benchmarks.few_pairs.run",
     "speed": "benchmarks.speed.run",
+    "pairs": "benchmarks.speed.pairs",
 }
 
 

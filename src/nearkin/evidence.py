@@ -72,7 +72,8 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
     Warns
     -----
     UserWarning
-        If pairs contradict each other. They are used as they are: as evidence on both sides.
+        If pairs contradict each other or the labels. They are used as they are: as evidence on
+        both sides.
     """
     check_roles(y, pairs)
     if y is None and pairs is None:
@@ -97,16 +98,35 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
                 "nothing to learn from: pairs is empty. Give it must-links or cannot-links, "
                 "or labels as y."
             )
-        conflicts = pairs.conflicts()
-        if conflicts:
-            more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
-            warnings.warn(
-                f"pairs contradict each other: {conflicts[0]}{more}. They are used as they are; "
-                "pairs.conflicts() lists all.",
-                UserWarning,
-                stacklevel=3,
-            )
+        _warn_of_contradictions(pairs, classes)
     return Evidence(Pairs() if pairs is None else pairs, classes)
+
+
+def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
+    conflicts = [str(conflict) for conflict in pairs.conflicts()]
+    if conflicts:
+        _warn("pairs contradict each other", conflicts, "pairs.conflicts() lists all")
+    if classes is None:
+        return
+    against_labels = []
+    for kind, links in (("must", pairs.must_link), ("cannot", pairs.cannot_link)):
+        ends = classes[links]
+        alike = ends[:, 0] == ends[:, 1]
+        wrong = (ends >= 0).all(axis=1) & (alike == (kind == "cannot"))
+        against_labels += [
+            f"{kind}-link ({i}, {j}) of rows with {'equal' if kind == 'cannot' else 'different'} "
+            "labels"
+            for i, j in links[wrong].tolist()
+        ]
+    if against_labels:
+        _warn("pairs contradict the labels", against_labels, "leave out the wrong ones of them")
+
+
+def _warn(problem: str, cases: list[str], remedy: str) -> None:
+    more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
+    message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
+    # Shown where fit was called: past _warn, this module's two functions, fit and its decorator.
+    warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def measure_spread(

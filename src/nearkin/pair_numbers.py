@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.random import sample_without_replacement
 
 IntArray = NDArray[np.int64]
 
@@ -13,9 +12,20 @@ def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Int
     """Draw distinct numbers below ``population``, in memory that grows with ``count`` alone."""
     if count == population:
         return np.arange(population)
-    method = "tracking_selection" if 2 * count <= population else "pool"
-    drawn = sample_without_replacement(population, count, method=method, random_state=rng)
-    return np.asarray(drawn, dtype=np.int64)
+    if 2 * count > population:
+        return np.asarray(rng.permutation(population)[:count])
+    drawn = np.empty(0, dtype=np.int64)
+    while len(drawn) < count:
+        more = rng.randint(population, size=count, dtype=np.int64)
+        drawn = sorted_once(np.concatenate([drawn, more]))
+    return np.asarray(rng.permutation(drawn)[:count])
+
+
+def sorted_once(values: IntArray) -> IntArray:
+    """Give each of some numbers from 0 once, sorted."""
+    # np.unique would hash, which is several times slower here than sorting.
+    ordered = np.sort(values, axis=None)
+    return np.asarray(ordered[np.diff(ordered, prepend=-1) > 0])
 
 
 def pairs_within(
