@@ -63,21 +63,32 @@ class KernelLandmarks:
     @cached_property
     def kernel_matrix(self) -> Floats:
         """Kernel matrix among the landmarks, m×m, in float64 whatever the data."""
-        rows = self.rows.astype(np.float64, copy=False)
-        K = rows if self.columns is not None else self.kernel(rows, rows)
+        rows = self._precise_rows
+        with _silent():
+            K = rows if self.columns is not None else self.kernel(rows, rows)
         _refuse_overflow(K, "training row")
         if self.kernel.function is not None:
             check_kernel_matrix(K)
         return np.asarray((K + K.T) / 2, dtype=np.float64)
 
+    @cached_property
+    def _precise_rows(self) -> Rows:
+        return self.rows.astype(np.float64, copy=False)
+
     def kernel_to(self, X: Rows) -> Floats:
-        """Kernel values between rows and landmarks."""
-        return X[:, self.columns] if self.columns is not None else self.kernel(X, self.rows)
+        """Kernel values between rows and landmarks, in float64 whatever the data."""
+        X = X.astype(np.float64, copy=False)
+        if self.columns is not None:
+            return np.asarray(X[:, self.columns])
+        with _silent():
+            return self.kernel(X, self._precise_rows)
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
         """Half squared feature-space distances between rows and landmarks, and their rounding."""
         if self.columns is None:
-            return half_squared_distances(self.kernel, X, self.rows)
+            with _silent():
+                X = X.astype(np.float64, copy=False)
+                return half_squared_distances(self.kernel, X, self._precise_rows)
         K = self.kernel_to(X)
         diagonal = np.diagonal(self.kernel_matrix)
         return distances_from_kernel(K, self._least_own(K, diagonal), diagonal)
@@ -219,12 +230,19 @@ class NystroemExtension:
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
         def work(rows: slice) -> None:
-            K = self.landmarks.kernel_to(X[rows]).astype(np.float64, copy=False)
+            K = self.landmarks.kernel_to(X[rows])
             _refuse_overflow(K, "row", rows.start)
-            out[rows] = center_new(K, column_means) @ projection
+            with _silent():
+                out[rows] = center_new(K, column_means) @ projection
+            _refuse_overflow(out[rows], "row", rows.start)
 
         for_each_block(work, X.shape[0], block_rows(len(self.landmarks) * 8))
         return out
+
+
+def _silent() -> np.errstate:
+    """Kernel values may overflow without a word here: :func:`_refuse_overflow` has the last."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def _dense(rows: Rows) -> Any:

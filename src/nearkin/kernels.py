@@ -135,9 +135,8 @@ def distances_from_kernel(
     K: Floats, diagonal_A: Floats, diagonal_B: Floats
 ) -> tuple[Floats, Floats]:
     """The same from kernel values: ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
-    with np.errstate(over="ignore", invalid="ignore"):  # callers look for what is not finite
-        distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
-        magnitude = diagonal_A + diagonal_B.max(initial=0.0)
+    distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
+    magnitude = diagonal_A + diagonal_B.max(initial=0.0)
     rounding = 8 * float(np.finfo(K.dtype).eps) * magnitude
     return np.maximum(distances, 0), rounding
 

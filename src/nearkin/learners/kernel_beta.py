@@ -299,14 +299,14 @@ class KernelBeta(MetricMixin, BaseEstimator):
         landmarks = _seen_through(kernel, X, rows)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
         K = landmarks.kernel_matrix
-        noise = float(np.abs(K).max() * np.finfo(np.float64).eps)
+        noise = 8 * float(np.abs(K).max() * np.finfo(np.float64).eps)
         eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
         if len(eigenvalues) == 0:
             warnings.warn(
                 "all landmarks coincide in feature space: every learned distance is zero. "
                 "Are the rows of X identical, or its columns constant?",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
             eigenvalues, directions = np.zeros(1), np.zeros((len(rows), 1))
 
@@ -367,6 +367,8 @@ class KernelBeta(MetricMixin, BaseEstimator):
             self,
             X,
             accept_sparse=False if self.kernel == "precomputed" else "csr",
+            # City-block distances know 32-bit indices only, and so may a callable.
+            accept_large_sparse=self.kernel != "laplacian" and not callable(self.kernel),
             dtype=[np.float64, np.float32],
             reset=reset,
             ensure_min_samples=2 if reset else 1,

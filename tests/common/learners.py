@@ -1,0 +1,64 @@
+"""Every learner of the library, in the settings that the common tests run over."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+
+from nearkin import RCA, KernelBeta, Pairs
+from nearkin.datasets import make_xor
+from nearkin.kernels import Kernel
+
+LEARNERS = {
+    "exact": KernelBeta(random_state=0),
+    "paper": KernelBeta(weighting="paper", random_state=0),
+    "landmarks": KernelBeta(n_landmarks=20, landmarks="kmeans++", random_state=0),
+    "iterated": KernelBeta(n_landmarks=20, n_iter=3, random_state=0),
+    "nystroem": KernelBeta(n_landmarks=20, extension="nystroem", random_state=0),
+    "laplacian": KernelBeta(kernel="laplacian", random_state=0),
+    "poly": KernelBeta(kernel="poly", degree=2, random_state=0),
+    "cosine": KernelBeta(kernel="cosine", n_components=3, random_state=0),
+    "linear": KernelBeta(kernel="linear", random_state=0),
+    # A function's name would hold its address, which differs between test processes.
+    "callable": KernelBeta(kernel=Kernel("laplacian", gamma=0.5), random_state=0),
+    "precomputed": KernelBeta(kernel="precomputed", random_state=0),
+    "RCA": RCA(random_state=0),
+    "RCA as published": RCA(shrinkage=0.0, random_state=0),
+}
+
+each_learner = pytest.mark.parametrize(
+    "learner", [pytest.param(learner, id=name) for name, learner in LEARNERS.items()]
+)
+# Those that take rows of any number of columns, not kernel values.
+each_learner_of_rows = pytest.mark.parametrize(
+    "learner",
+    [pytest.param(learner, id=name) for name, learner in LEARNERS.items() if name != "precomputed"],
+)
+each_kernel_beta = pytest.mark.parametrize(
+    "learner",
+    [
+        pytest.param(learner, id=name)
+        for name, learner in LEARNERS.items()
+        if isinstance(learner, KernelBeta)
+    ],
+)
+
+
+def as_seen_by(learner, X, X_train=None):
+    """Rows as the learner takes them: kernel values against the training rows if precomputed."""
+    if getattr(learner, "kernel", None) != "precomputed":
+        return X
+    return rbf_kernel(X, X if X_train is None else X_train, gamma=0.3).astype(X.dtype)
+
+
+def example():
+    """Training rows, labels, pairs of both kinds, and new rows."""
+    X, y = make_xor(50, random_state=0)
+    X = np.column_stack([X, X[:, 0] * X[:, 1]])
+    X_new = make_xor(30, random_state=1)[0]
+    X_new = np.column_stack([X_new, X_new[:, 0] * X_new[:, 1]])
+    return X, y, Pairs.from_labels(y, 24, random_state=0), X_new
+
+
+def fitted(learner, X, y=None, pairs=None):
+    return clone(learner).fit(as_seen_by(learner, X), y, pairs=pairs)

@@ -1,0 +1,589 @@
+"""Bad input: the right answer, or an error that names the culprit and the remedy."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+
+from nearkin import RCA, KernelBeta, Pairs
+from tests.common.learners import (
+    LEARNERS,
+    as_seen_by,
+    each_kernel_beta,
+    each_learner,
+    each_learner_of_rows,
+    example,
+    fitted,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, pairs, X_new = example()
+    X.flags.writeable = y.flags.writeable = False
+    return X, y, pairs, X_new
+
+
+# What is said about the rows
+
+
+@each_learner
+def test_nothing_to_learn_from(learner, data):
+    rows = as_seen_by(learner, data[0])
+    with pytest.raises(ValueError, match=r"nothing to learn from.*fit\(X, pairs=pairs\)"):
+        clone(learner).fit(rows)
+
+
+@each_learner
+def test_empty_pairs(learner, data):
+    rows = as_seen_by(learner, data[0])
+    with pytest.raises(ValueError, match=r"pairs is empty\. Give it must-links or cannot-links"):
+        clone(learner).fit(rows, pairs=Pairs())
+
+
+@each_learner
+def test_empty_pairs_beside_labels_change_nothing(learner, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    with_empty = fitted(learner, X, y, Pairs())
+    assert_array_equal(with_empty.transform(rows), fitted(learner, X, y).transform(rows))
+
+
+@each_learner
+@pytest.mark.parametrize(
+    ("must", "cannot", "message"),
+    [
+        ([(0, 1), (2, 50)], [], r"must-link \(2, 50\) names row 50, but X has 50 rows"),
+        ([(0, 1)], [(3, 99)], r"cannot-link \(3, 99\) names row 99, but X has 50 rows"),
+    ],
+)
+def test_index_out_of_range(learner, must, cannot, message, data):
+    rows = as_seen_by(learner, data[0])
+    with pytest.raises(ValueError, match=message):
+        clone(learner).fit(rows, pairs=Pairs(must, cannot))
+
+
+def test_negative_index():
+    with pytest.raises(ValueError, match=r"pair 1 is \(2, -1\): row numbers count from 0"):
+        Pairs([(0, 1), (2, -1)])
+
+
+def test_float_indices():
+    with pytest.raises(TypeError, match=r"pair 1 is \(2.0, 3.5\): row numbers must be integers"):
+        Pairs([(0, 1), (2, 3.5)])
+
+
+@each_learner
+def test_must_link_of_a_row_with_itself_says_nothing(learner, data):
+    X, _, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    with_self = Pairs([*pairs.must_link.tolist(), (4, 4)], pairs.cannot_link)
+    assert_array_equal(
+        fitted(learner, X, pairs=with_self).transform(rows),
+        fitted(learner, X, pairs=pairs).transform(rows),
+    )
+    with pytest.raises(ValueError, match="nothing to learn from: pairs is empty"):
+        fitted(learner, X, pairs=Pairs([(4, 4)]))
+
+
+def test_cannot_link_of_a_row_with_itself():
+    with pytest.raises(ValueError, match=r"pair 0 is \(4, 4\): row 4 cannot differ from itself"):
+        Pairs(cannot_link=[(4, 4)])
+
+
+@each_learner
+def test_same_pair_as_must_and_cannot(learner, data):
+    X, _, pairs, _ = data
+    both = pairs + Pairs([(0, 1), (2, 3)], [(0, 1)])
+    with pytest.warns(UserWarning, match="rows 0 and 1 cannot be linked, yet 0 = 1") as record:
+        metric = clone(learner).fit(as_seen_by(learner, X), pairs=both)
+    assert record[0].filename == __file__
+    assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
+
+
+@each_learner
+def test_pairs_against_the_labels(learner, data):
+    X, y, _, _ = data
+    other = int(np.flatnonzero(y != y[0])[0])
+    with pytest.warns(UserWarning, match=rf"must-link \(0, {other}\) .* different labels"):
+        metric = fitted(learner, X, y, Pairs([(0, other)]))
+    assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
+
+
+@each_learner
+def test_pairs_for_another_x(learner, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    longer = Pairs.from_labels(np.r_[y, y], 10, random_state=0)
+    with pytest.raises(ValueError, match=r"pairs are for 100 rows, X has 50.*restrict"):
+        clone(learner).fit(rows, pairs=longer)
+    with pytest.raises(ValueError, match="pairs are for 7 rows, X has 50"):
+        clone(learner).fit(rows, pairs=Pairs([(0, 1)], n_rows=7))
+    metric = fitted(learner, X, y)
+    with pytest.raises(ValueError, match="pairs are for 100 rows, X has 50"):
+        metric.score(rows, pairs=longer)
+    with pytest.raises(ValueError, match="names row 77, but X has 50 rows"):
+        metric.score(rows, pairs=Pairs([(0, 77)], [(1, 2)]))
+
+
+@each_learner
+def test_pairs_in_the_place_of_labels(learner, data):
+    X, y, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    with pytest.raises(TypeError, match="pairs must be given by name, as pairs=pairs"):
+        clone(learner).fit(rows, pairs)
+    with pytest.raises(TypeError, match="pairs must be given by name, as pairs=pairs"):
+        fitted(learner, X, y).score(rows, pairs)
+
+
+@each_learner
+@pytest.mark.parametrize(
+    "given", [[(0, 1)], np.array([[0, 1]]), pd.DataFrame({"left": [0], "right": [1], "same": [1]})]
+)
+def test_something_else_as_pairs(learner, given, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    message = rf"must be a nearkin.Pairs, not {type(given).__name__}: use Pairs\(must_link="
+    with pytest.raises(TypeError, match=message):
+        clone(learner).fit(rows, pairs=given)
+    with pytest.raises(TypeError, match=message):
+        fitted(learner, X, y).score(rows, pairs=given)
+
+
+@each_learner
+def test_labels_all_unknown(learner, data):
+    rows = as_seen_by(learner, data[0])
+    with pytest.raises(ValueError, match="all labels in y are unknown"):
+        clone(learner).fit(rows, np.full(50, -1))
+    with pytest.raises(ValueError, match="all labels in y are unknown"):
+        clone(learner).fit(rows, [None] * 50, pairs=Pairs())
+
+
+@each_learner
+def test_labels_of_one_class_are_must_links(learner, data):
+    X, _, _, _ = data
+    if learner.get_params().get("n_landmarks"):  # points of pairs, not of labels, are landmarks
+        learner = clone(learner).set_params(n_landmarks=None, landmarks=np.arange(25))
+    rows = as_seen_by(learner, X)
+    y = np.where(np.arange(50) < 12, 3, -1)
+    pairs = [(i, j) for j in range(12) for i in range(j)]
+    metric = fitted(learner, X, y)
+    expected = fitted(learner, X, pairs=Pairs(pairs, must_weight=np.full(len(pairs), 12 / 66)))
+    # Class statistics and listed pairs are summed in another order.
+    assert_allclose(metric.transform(rows), expected.transform(rows), atol=1e-8)
+    with pytest.raises(ValueError, match="needs both, got 66 must-links and 0 cannot-links"):
+        metric.score(rows, y)
+
+
+@each_learner
+def test_every_label_another_class(learner, data):
+    X, _, _, _ = data
+    if isinstance(learner, RCA) or learner.weighting == "paper":
+        with pytest.raises(ValueError, match="must-links"):
+            fitted(learner, X, np.arange(50))
+    else:
+        metric = fitted(learner, X, np.arange(50))
+        assert np.isfinite(metric.transform(as_seen_by(learner, X))).all()
+
+
+@each_learner
+def test_labels_of_another_length(learner, data):
+    rows = as_seen_by(learner, data[0])
+    with pytest.raises(ValueError, match="y has 49 labels, but X has 50 rows"):
+        clone(learner).fit(rows, np.zeros(49, dtype=int))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fitted(learner, data[0], data[1]).score(rows, np.zeros(49, dtype=int))
+
+
+@each_learner
+def test_continuous_labels(learner, data):
+    rows = as_seen_by(learner, data[0])
+    with pytest.raises(ValueError, match=r"y\[0\] is 0.5: numeric labels are whole numbers"):
+        clone(learner).fit(rows, np.arange(50) + 0.5)
+
+
+@each_learner
+def test_score_without_anything_to_judge_by(learner, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    metric = fitted(learner, X, y)
+    with pytest.raises(ValueError, match="needs labels y or pairs"):
+        metric.score(rows)
+    with pytest.raises(ValueError, match="needs both, got 1 must-links and 0 cannot-links"):
+        metric.score(rows, pairs=Pairs([(0, 1)]))
+    with pytest.raises(ValueError, match="needs both, got 0 must-links and 0 cannot-links"):
+        metric.score(rows, pairs=Pairs())
+
+
+@pytest.mark.parametrize("learner", [RCA(), KernelBeta(weighting="paper")])
+def test_cannot_links_alone_where_must_links_are_needed(learner, data):
+    with pytest.raises(ValueError, match="must-links"):
+        clone(learner).fit(data[0], pairs=Pairs(cannot_link=[(0, 1)]))
+
+
+# The rows themselves
+
+
+@each_learner
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_nan_and_infinity_in_x(learner, value, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    bad = rows.copy()
+    bad[3, 1] = value
+    said = "NaN" if np.isnan(value) else "infinity"
+    with pytest.raises(ValueError, match=f"X contains {said}"):
+        clone(learner).fit(bad, y)
+    metric = fitted(learner, X, y)
+    for method in (metric.transform, metric.distance, metric.kernel_matrix):
+        with pytest.raises(ValueError, match=f"X contains {said}"):
+            method(bad)
+
+
+@each_learner
+def test_one_row(learner):
+    X = as_seen_by(learner, np.array([[1.0, 2.0]]))
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        clone(learner).fit(X, [0])
+
+
+@each_learner
+def test_one_new_row_is_fine(learner, data):
+    X, y, _, X_new = data
+    metric = fitted(learner, X, y)
+    one = as_seen_by(learner, X_new[:1], X)
+    many = as_seen_by(learner, X_new, X)
+    # A product of one row may round differently.
+    assert_allclose(metric.transform(one), metric.transform(many)[:1], atol=1e-10)
+    assert metric.distance(one).shape == (1, 1)
+
+
+@each_learner
+def test_no_row(learner, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        clone(learner).fit(rows[:0], y[:0])
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        fitted(learner, X, y).transform(rows[:0])
+
+
+@each_learner_of_rows
+def test_one_column(learner, data):
+    X, y, pairs, _ = data
+    metric = clone(learner).fit(X[:, 2:], pairs=pairs)
+    Z = metric.transform(X[:, 2:])
+    assert np.isfinite(Z).all()
+    if learner.get_params().get("kernel") != "cosine":  # two directions are left there
+        assert metric.score(X[:, 2:], y) > 0.9
+
+
+@each_learner
+def test_other_number_of_columns(learner, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    wider = np.column_stack([rows, rows[:, 0]])
+    with pytest.raises(ValueError, match=f"X has {rows.shape[1] + 1} features, but"):
+        fitted(learner, X, y).transform(wider)
+
+
+@each_learner_of_rows
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
+def test_constant_columns_give_finite_distances(learner, value, data):
+    X, _, pairs, X_new = data
+    X, X_new = (np.column_stack([A, np.full(len(A), value)]) for A in (X, X_new))
+    D = clone(learner).fit(X, pairs=pairs).distance(X_new)
+    assert np.isfinite(D).all()
+    assert D.max() > 0
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
+@pytest.mark.parametrize(
+    "name",
+    ["exact", "landmarks", "iterated", "nystroem", "laplacian", "linear", "RCA as published"],
+)
+def test_constant_columns_change_nothing_where_only_differences_count(name, value, data):
+    X, _, pairs, X_new = data
+    expected = fitted(LEARNERS[name], X, pairs=pairs).distance(X_new)
+    X, X_new = (np.column_stack([A, np.full(len(A), value)]) for A in (X, X_new))
+    D = fitted(LEARNERS[name], X, pairs=pairs).distance(X_new)
+    # Beside a square of 1e11 the linear kernel keeps five digits.
+    assert_allclose(D, expected, atol=(1e-4 if value < 0 else 1e-9) * expected.max())
+
+
+@each_learner
+def test_duplicated_rows(learner, data):
+    X, y, pairs, _ = data
+    doubled = np.concatenate([X, X, X[:5]])
+    labels = np.r_[y, y, y[:5]]
+    metric = fitted(learner, doubled, labels)
+    Z = metric.transform(as_seen_by(learner, doubled))
+    assert np.isfinite(Z).all()
+    scale = np.abs(Z).max()
+    assert_allclose(Z[50:100], Z[:50], atol=1e-9 * scale)
+    # Distance 0 to a landmark, for training rows and for pairs between copies.
+    metric = fitted(learner, doubled, pairs=Pairs([(0, 50), *pairs.must_link], n_rows=105))
+    rows = as_seen_by(learner, doubled)
+    assert_allclose(metric.pair_distance(rows[:50], rows[50:100]), 0, atol=1e-9 * scale)
+
+
+@each_kernel_beta
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_points_identical(learner, row, dtype):
+    X = np.full((11, 3), row).astype(dtype)
+    rows = as_seen_by(learner, X)
+    with pytest.warns(UserWarning, match=r"all landmarks coincide.*columns constant\?") as record:
+        metric = clone(learner).fit(rows, pairs=Pairs([(0, 1)], [(2, 3)]))
+    assert record[0].filename == __file__
+    assert_array_equal(metric.distance(rows), 0)
+    assert metric.threshold_ == 0
+    assert metric.same(rows, rows).all()
+    assert metric.score(rows, np.arange(11) % 2) == 0.5
+    assert np.isfinite(metric.transform(as_seen_by(learner, X + dtype(1), X))).all()
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["RCA", "RCA as published"])
+def test_all_points_identical_for_rca(name, row, dtype):
+    X = np.full((11, 3), row).astype(dtype)
+    metric = fitted(LEARNERS[name], X, pairs=Pairs([(0, 1), (1, 2)]))
+    assert_array_equal(metric.distance(X), 0)
+    assert_array_equal(metric.components_, np.eye(3))
+
+
+@each_learner
+def test_extreme_new_rows(learner, data):
+    X, y, _, X_new = data
+    if as_seen_by(learner, X) is not X:
+        pytest.skip("kernel values are what they are")
+    metric = fitted(learner, X, y)
+    far = X_new.copy()
+    far[4] *= 1e100
+    if learner.get_params().get("kernel") == "poly":
+        far[4] *= 1e100
+        with pytest.raises(ValueError, match=r"values of row 4 are not finite.*StandardScaler"):
+            metric.transform(far)
+    else:
+        Z = metric.transform(far)
+        assert np.isfinite(Z).all()
+        others = np.arange(len(X_new)) != 4
+        assert_allclose(Z[others], metric.transform(X_new)[others], atol=1e-10)
+
+
+@each_learner
+def test_rows_of_unequal_number_for_a_row_by_row_distance(learner, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    metric = fitted(learner, X, y)
+    for method in (metric.pair_distance, metric.same):
+        with pytest.raises(ValueError, match=r"X_a has 50 rows and X_b has 49.*Use distance"):
+            method(rows, rows[:49])
+
+
+# Landmarks and neighbours
+
+
+def test_fewer_rows_than_neighbors(data):
+    X, _, _, X_new = data
+    pairs = Pairs([(0, 1)], [(0, 2)])
+    many = KernelBeta(n_neighbors=20).fit(X[:4], pairs=pairs)
+    four = KernelBeta(n_neighbors=4).fit(X[:4], pairs=pairs)
+    assert_array_equal(many.transform(X_new), four.transform(X_new))
+
+
+@pytest.mark.parametrize("strategy", ["random", "kmeans++", "farthest", "leverage"])
+def test_more_landmarks_than_rows_are_all_rows(strategy, data):
+    X, _, pairs, X_new = data
+    exact = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    metric = KernelBeta(n_landmarks=10_000, landmarks=strategy, random_state=0)
+    metric.fit(X, pairs=pairs)
+    assert_array_equal(metric.landmarks_, np.arange(50))
+    assert_array_equal(metric.transform(X_new), exact.transform(X_new))
+
+
+def test_too_many_rows_for_the_exact_method():
+    X = np.arange(15_001.0)[:, None]
+    with pytest.raises(
+        ValueError, match=r"n_landmarks=None makes each of the 15001 rows.*Set n_landmarks"
+    ):
+        KernelBeta().fit(X, pairs=Pairs([(0, 1)]))
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "message"),
+    [
+        ([0, 50], "landmarks names row 50, but X has 50 rows"),
+        ([-1, 3], "landmarks names row -1"),
+        ([0.5, 1.5], "integers, got .* float64"),
+        ([], "non-empty"),
+        ("corners", "'landmarks' parameter of KernelBeta must be"),
+    ],
+)
+def test_wrong_landmarks(landmarks, message, data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=message):
+        KernelBeta(landmarks=landmarks).fit(X, y)
+
+
+# Kernels
+
+
+def test_kernel_matrix_not_square(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=r"square kernel matrix .* got shape \(50, 3\)"):
+        KernelBeta(kernel="precomputed").fit(X, y)
+
+
+def test_kernel_matrix_not_symmetric(data):
+    X, y, _, _ = data
+    K = rbf_kernel(X)
+    K[3, 7] += 0.2
+    with pytest.raises(ValueError, match=r"not symmetric: K\[3, 7\] = .*\(K \+ K\.T\) / 2"):
+        KernelBeta(kernel="precomputed").fit(K, y)
+
+
+def test_distances_as_a_kernel_matrix(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match="Is it a matrix of distances"):
+        KernelBeta(kernel="precomputed").fit(euclidean_distances(X), y)
+
+
+def test_kernel_matrix_with_a_negative_diagonal(data):
+    X, y, _, _ = data
+    K = rbf_kernel(X)
+    K[5, 5] = -1.0
+    with pytest.raises(ValueError, match=r"not a kernel matrix: .*K\[5, 5\] = -1"):
+        KernelBeta(kernel="precomputed").fit(K, y)
+
+
+def test_sparse_kernel_matrix(data):
+    X, y, _, _ = data
+    with pytest.raises(TypeError, match="dense data is required"):
+        KernelBeta(kernel="precomputed").fit(sp.csr_array(rbf_kernel(X)), y)
+
+
+def test_callable_kernel_of_wrong_shape(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=r"kernel callable gave shape \(50,\).* \(50, 50\)"):
+        KernelBeta(kernel=lambda A, B: np.ones(len(A))).fit(X, y)
+
+
+def test_callable_kernel_with_nan(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match="kernel callable gave NaN or infinite values"):
+        KernelBeta(kernel=lambda A, B: np.nan * rbf_kernel(A, B)).fit(X, y)
+
+
+def test_callable_kernel_that_is_not_symmetric(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match="not symmetric"):
+        KernelBeta(kernel=lambda A, B: rbf_kernel(A, B + 1.0)).fit(X, y)
+
+
+def test_callable_that_gives_distances(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match="Is it a matrix of distances"):
+        KernelBeta(kernel=euclidean_distances).fit(X, y)
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_landmarks", 0),
+        ("n_landmarks", 10.5),
+        ("n_landmarks", "many"),
+        ("landmarks", None),
+        ("kernel", "gaussian"),
+        ("kernel", None),
+        ("gamma", 0),
+        ("gamma", -1.0),
+        ("gamma", "scale"),
+        ("gamma", np.nan),
+        ("gamma", None),
+        ("degree", 0),
+        ("degree", "3"),
+        ("coef0", -1),
+        ("coef0", np.inf),
+        ("weighting", "uniform"),
+        ("prior_pairs", 0),
+        ("prior_pairs", np.inf),
+        ("prior_pairs", "ten"),
+        ("rank_tol", 1.0),
+        ("rank_tol", -0.1),
+        ("n_components", 0),
+        ("n_components", 2.5),
+        ("n_neighbors", 0),
+        ("n_neighbors", "5"),
+        ("n_neighbors", None),
+        ("extension", "linear"),
+        ("n_iter", 0),
+        ("n_iter", 1.5),
+        ("random_state", "seed"),
+    ],
+)
+def test_wrong_parameter_of_kernel_beta(name, value, data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=f"'{name}' parameter of KernelBeta must be .* Got"):
+        KernelBeta(**{name: value}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("shrinkage", 1.5),
+        ("shrinkage", -0.1),
+        ("shrinkage", "none"),
+        ("shrinkage", None),
+        ("shrinkage", np.nan),
+        ("n_components", 0),
+        ("n_components", 2.5),
+        ("n_components", "two"),
+        ("random_state", "seed"),
+    ],
+)
+def test_wrong_parameter_of_rca(name, value, data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=f"'{name}' parameter of RCA must be .* Got"):
+        RCA(**{name: value}).fit(X, y)
+
+
+def test_polynomial_of_a_broken_degree(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=r"degree=2.5.*: use a whole degree"):
+        KernelBeta(kernel="poly", degree=2.5).fit(X, y)
+
+
+def test_iterations_of_the_nystroem_extension(data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=r"n_iter=3.*use extension='local' or n_iter=1"):
+        KernelBeta(extension="nystroem", n_iter=3).fit(X, y)
+
+
+@each_learner
+def test_constructor_takes_parameters_by_name_only(learner):
+    with pytest.raises(TypeError, match="positional argument"):
+        type(learner)(5)
+    parameters = inspect.signature(type(learner)).parameters.values()
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
+
+
+@each_learner
+def test_failed_fit_leaves_an_earlier_fit_usable(learner, data):
+    X, y, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    metric = fitted(learner, X, pairs=pairs)
+    Z = metric.transform(rows)
+    with pytest.raises(ValueError, match="all labels in y are unknown"):
+        metric.fit(rows, np.full(50, -1))
+    assert_array_equal(metric.transform(rows), Z)
+    assert metric.score(rows, y) > 0.5

@@ -1,0 +1,457 @@
+"""What every learner promises."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import nearkin
+from nearkin import RCA, KernelBeta, Pairs
+from nearkin.learners._metric import MetricMixin
+from nearkin.scores import pair_auc
+from tests.common.learners import (
+    LEARNERS,
+    as_seen_by,
+    each_learner,
+    each_learner_of_rows,
+    example,
+    fitted,
+)
+
+# Scikit-learn feeds these checks matrices that are no kernel matrices.
+NOT_A_KERNEL_MATRIX = "the check's matrix is no kernel matrix, which fit refuses"
+EXPECTED_FAILURES = {
+    "precomputed": {
+        "check_positive_only_tag_during_fit": NOT_A_KERNEL_MATRIX,
+        "check_estimators_dtypes": NOT_A_KERNEL_MATRIX,
+    },
+}
+
+
+def expected_failures(estimator):
+    return EXPECTED_FAILURES.get(getattr(estimator, "kernel", None), {})
+
+
+@parametrize_with_checks(list(LEARNERS.values()), expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_every_public_learner_is_in_the_list():
+    public = {
+        value
+        for value in vars(nearkin).values()
+        if inspect.isclass(value) and issubclass(value, MetricMixin)
+    }
+    assert public == {type(learner) for learner in LEARNERS.values()}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return example()
+
+
+@each_learner
+def test_metric_axioms(learner, data):
+    X, _, pairs, X_new = data
+    metric = fitted(learner, X, pairs=pairs)
+    D = metric.distance(as_seen_by(learner, X_new, X))
+    assert D.shape == (30, 30)
+    assert (D >= 0).all()
+    assert_array_equal(D, D.T)
+    assert_array_equal(np.diag(D), 0)
+    through_third = (D[:, :, None] + D[None, :, :]).min(axis=1)
+    assert (through_third - D >= -1e-12 * D.max()).all()
+    assert D.max() > 0
+
+
+@each_learner
+def test_distances_are_euclidean_in_the_embedding(learner, data):
+    X, _, pairs, X_new = data
+    metric = fitted(learner, X, pairs=pairs)
+    A, B = as_seen_by(learner, X_new[:15], X), as_seen_by(learner, X_new[15:], X)
+    Z_a, Z_b = metric.transform(A), metric.transform(B)
+    assert Z_a.shape == (15, metric.n_components_)
+    expected = [[np.linalg.norm(a - b) for b in Z_b] for a in Z_a]
+    atol = 1e-12 * np.abs(Z_a).max()
+    assert_allclose(metric.distance(A, B), expected, atol=atol)
+    assert_allclose(metric.pair_distance(A, B), np.diag(expected), atol=atol)
+    assert_allclose(metric.distance(A), metric.distance(A, A), atol=atol)
+
+
+@each_learner
+def test_learned_kernel_is_the_inner_product_of_embeddings(learner, data):
+    X, _, pairs, X_new = data
+    metric = fitted(learner, X, pairs=pairs)
+    A, B = as_seen_by(learner, X_new[:12], X), as_seen_by(learner, X_new[12:], X)
+    expected = [[a @ b for b in metric.transform(B)] for a in metric.transform(A)]
+    atol = 1e-12 * np.abs(expected).max()
+    assert_allclose(metric.kernel_matrix(A, B), expected, atol=atol)
+    assert_allclose(metric.kernel_matrix(A), metric.kernel_matrix(A, A), atol=atol)
+
+
+@each_learner
+def test_same_follows_the_threshold(learner, data):
+    X, _, pairs, X_new = data
+    metric = fitted(learner, X, pairs=pairs)
+    A, B = as_seen_by(learner, X_new[:15], X), as_seen_by(learner, X_new[15:], X)
+    verdict = metric.same(A, B)
+    assert verdict.dtype == bool
+    assert_array_equal(verdict, metric.pair_distance(A, B) <= metric.threshold_)
+    assert metric.same(A, A).all()
+
+
+@each_learner
+def test_threshold_tells_the_training_pairs_apart_best(learner, data):
+    X, _, pairs, _ = data
+    metric = fitted(learner, X, pairs=pairs)
+    rows = as_seen_by(learner, X)
+    must, cannot = (
+        metric.pair_distance(rows[links[:, 0]], rows[links[:, 1]])
+        for links in (pairs.must_link, pairs.cannot_link)
+    )
+
+    def right(threshold):
+        return np.mean(must <= threshold) + np.mean(cannot > threshold)
+
+    # Embedding all rows or some may round differently, so each candidate is a little larger.
+    best = max(right(t * (1 + 1e-9)) for t in np.r_[must, cannot])
+    assert right(metric.threshold_) == best
+
+
+@each_learner
+def test_threshold_without_cannot_links_lies_above_most_must_links(learner, data):
+    X, y, _, _ = data
+    pairs = Pairs.from_labels(y, 12, kind="must", random_state=0)
+    metric = fitted(learner, X, pairs=pairs)
+    D = metric.distance(as_seen_by(learner, X))
+    assert 0 < metric.threshold_ <= D.max() * (1 + 1e-9)
+    must = D[tuple(pairs.must_link.T)]
+    everything = D[np.triu_indices(50, 1)]
+    # Random pairs stand for different ones: it accepts must-links at least as often as these.
+    assert np.mean(must <= metric.threshold_) >= np.mean(everything <= metric.threshold_)
+
+
+@each_learner
+def test_score_is_the_pair_auc_of_the_embedding(learner, data):
+    X, y, pairs, _ = data
+    metric = fitted(learner, X, pairs=pairs)
+    rows = as_seen_by(learner, X)
+    Z = metric.transform(rows)
+    held_out = Pairs.from_labels(y, 30, random_state=7)
+    assert_allclose(metric.score(rows, y), pair_auc(Z, y))
+    assert_allclose(metric.score(rows, pairs=held_out), pair_auc(Z, pairs=held_out))
+    partial = np.where(np.arange(50) < 20, y, -1)
+    assert_allclose(metric.score(rows, partial), pair_auc(Z[:20], y[:20]))
+    both = metric.score(rows, partial, pairs=held_out)
+    assert_allclose(both, pair_auc(Z, partial, pairs=held_out))
+
+
+@each_learner
+def test_labels_pairs_and_both_teach(learner, data):
+    X, y, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    partial = np.where(np.arange(50) < 20, y, -1)
+    embeddings = [
+        fitted(learner, X, **evidence).transform(rows)
+        for evidence in (
+            {"y": y},
+            {"y": partial},
+            {"pairs": pairs},
+            {"y": partial, "pairs": pairs},
+            {"y": np.array(["b", "a"])[y]},
+        )
+    ]
+    for i, Z in enumerate(embeddings[:4]):
+        assert np.isfinite(Z).all()
+        for other in embeddings[:i]:
+            assert Z.shape != other.shape or np.abs(Z - other).max() > 1e-6
+    assert_allclose(embeddings[4], embeddings[0], atol=1e-12)
+
+
+@each_learner
+def test_unknown_labels_change_nothing_beside_pairs(learner, data):
+    X, _, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    without = fitted(learner, X, pairs=pairs)
+    with_unknown = fitted(learner, X, y=np.full(50, -1), pairs=pairs)
+    assert_array_equal(with_unknown.transform(rows), without.transform(rows))
+    assert with_unknown.threshold_ == without.threshold_
+
+
+@each_learner
+def test_feature_names_out_are_numbered_after_the_class(learner, data):
+    X, y, _, _ = data
+    metric = fitted(learner, X, y)
+    prefix = type(learner).__name__.lower()
+    expected = [f"{prefix}{i}" for i in range(metric.n_components_)]
+    assert metric.get_feature_names_out().tolist() == expected
+
+
+@each_learner
+@pytest.mark.parametrize(("output", "frame"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)])
+def test_set_output_gives_frames_and_leaves_distances_alone(learner, output, frame, data):
+    X, y, _, _ = data
+    rows = as_seen_by(learner, X)
+    plain = fitted(learner, X, y)
+    metric = clone(learner).set_output(transform=output).fit(rows, y)
+    Z = metric.transform(rows)
+    assert isinstance(Z, frame)
+    assert list(Z.columns) == metric.get_feature_names_out().tolist()
+    assert_array_equal(np.asarray(Z), plain.transform(rows))
+    assert isinstance(metric.distance(rows), np.ndarray)
+    assert_array_equal(metric.distance(rows), plain.distance(rows))
+    assert metric.score(rows, y) == plain.score(rows, y)
+    assert metric.threshold_ == plain.threshold_
+
+
+@each_learner
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_go_in_and_their_columns_are_checked(learner, frame, data):
+    X, y, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    names = [f"column {i}" for i in range(rows.shape[1])]
+    given_frame = frame(dict(zip(names, rows.T, strict=True)))
+    metric = clone(learner).fit(given_frame, y)
+    assert metric.feature_names_in_.tolist() == names
+    plain = fitted(learner, X, y)
+    # Frames hold columns, arrays rows: sums run in another order.
+    assert_allclose(metric.transform(given_frame), plain.transform(rows), atol=1e-12)
+    assert_allclose(metric.score(given_frame, pairs=pairs), plain.score(rows, pairs=pairs))
+    with pytest.raises(ValueError, match="feature names should match"):
+        metric.transform(frame(dict(zip(names[::-1], rows.T, strict=True))))
+
+
+@each_learner_of_rows
+def test_pairs_pass_through_a_pipeline_by_the_name_of_the_step(learner, data):
+    X, _, pairs, X_new = data
+    scaler = StandardScaler().fit(X)
+    pipeline = make_pipeline(StandardScaler(), clone(learner))
+    step = pipeline.steps[-1][0]
+    Z = pipeline.fit(X, **{f"{step}__pairs": pairs}).transform(X_new)
+    expected = fitted(learner, scaler.transform(X), pairs=pairs)
+    assert_array_equal(Z, expected.transform(scaler.transform(X_new)))
+
+
+@each_learner_of_rows
+def test_pairs_pass_through_a_pipeline_by_metadata_routing(learner, data):
+    X, _, pairs, X_new = data
+    scaler = StandardScaler().fit(X)
+    expected = fitted(learner, scaler.transform(X), pairs=pairs)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = clone(learner).set_fit_request(pairs=True).set_score_request(pairs=True)
+        pipeline = make_pipeline(StandardScaler(), routed).fit(X, pairs=pairs)
+        assert_array_equal(pipeline.transform(X_new), expected.transform(scaler.transform(X_new)))
+        # Pipeline.score itself routes sample_weight, which no metric takes, in any case.
+        assert routed.get_metadata_routing().consumes("score", ["pairs"]) == {"pairs"}
+
+
+@each_learner
+def test_learned_space_serves_a_classifier_in_a_pipeline(learner, data):
+    X, y, _, X_new = data
+    pipeline = make_pipeline(clone(learner), KNeighborsClassifier(3))
+    pipeline.fit(as_seen_by(learner, X), y)
+    truth = X_new[:, 0] * X_new[:, 1] < 0
+    # The third column of the example tells the classes apart for linear metrics too.
+    assert pipeline.score(as_seen_by(learner, X_new, X), truth.astype(int)) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        ("exact", {"gamma": [0.1, 1.0], "weighting": ["paper", "calibrated"]}),
+        ("landmarks", {"n_landmarks": [5, 15]}),
+        ("precomputed", {"prior_pairs": [1.0, 10.0]}),
+        ("RCA", {"shrinkage": [0.0, 0.5, "auto"]}),
+    ],
+)
+def test_grid_search_by_labels(name, grid, data):
+    X, y, _, _ = data
+    rows = as_seen_by(LEARNERS[name], X)
+    search = GridSearchCV(clone(LEARNERS[name]), grid, cv=3).fit(rows, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    best = clone(LEARNERS[name]).set_params(**search.best_params_)
+    assert_allclose(cross_val_score(best, rows, y, cv=3).mean(), scores.max())
+
+
+@each_learner
+def test_clone_is_unfitted_and_fits_to_the_same(learner, data):
+    X, _, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    metric = fitted(learner, X, pairs=pairs)
+    copy = clone(metric)
+    with pytest.raises(NotFittedError):
+        copy.transform(rows)
+    for method in (copy.distance, copy.kernel_matrix):
+        with pytest.raises(NotFittedError):
+            method(rows)
+    with pytest.raises(NotFittedError):
+        copy.same(rows, rows)
+    assert_array_equal(copy.fit(rows, pairs=pairs).transform(rows), metric.transform(rows))
+
+
+@each_learner
+def test_pickled_metric_is_the_same_metric(learner, data):
+    X, _, pairs, X_new = data
+    metric = fitted(learner, X, pairs=pairs)
+    rows = as_seen_by(learner, X_new, X)
+    again = pickle.loads(pickle.dumps(metric))
+    assert_array_equal(again.transform(rows), metric.transform(rows))
+    assert again.threshold_ == metric.threshold_
+
+
+@each_learner
+def test_same_seed_same_result(learner, data):
+    X, y, pairs, X_new = data
+    rows = as_seen_by(learner, X_new, X)
+    one, two = (fitted(learner, X, y, pairs) for _ in range(2))
+    assert_array_equal(one.transform(rows), two.transform(rows))
+    assert one.threshold_ == two.threshold_
+
+
+@each_learner
+def test_float32_stays_float32_and_is_close_to_float64(learner, data):
+    X, _, pairs, X_new = data
+    # Rounded to float32 beforehand, so that both see the same numbers.
+    X, X_new = (rows.astype(np.float32).astype(np.float64) for rows in (X, X_new))
+    exact = fitted(learner, X, pairs=pairs)
+    metric = fitted(learner, X.astype(np.float32), pairs=pairs)
+    new, new32 = (
+        as_seen_by(learner, rows, train)
+        for rows, train in ((X_new, X), (X_new.astype(np.float32), X.astype(np.float32)))
+    )
+    Z, Z32 = exact.transform(new), metric.transform(new32)
+    assert Z32.dtype == metric.distance(new32).dtype == metric.kernel_matrix(new32).dtype
+    assert Z32.dtype == metric.pair_distance(new32, new32).dtype == np.float32
+    # Precomputed kernel values are rounded to 6e-8 and conditioned by 5e3 (local weights).
+    assert_allclose(Z32, Z, atol=2e-3 * np.abs(Z).max())
+    # A metric fitted in one type takes the other.
+    assert_allclose(exact.transform(new32), Z, atol=2e-3 * np.abs(Z).max())
+    assert exact.transform(new32).dtype == np.float32
+
+
+@each_learner
+def test_whole_numbers_and_lists_are_taken_as_floats(learner, data):
+    X, y, _, _ = data
+    X = np.round(4 * X)
+    plain = fitted(learner, X, y)
+    if as_seen_by(learner, X) is X:
+        whole = clone(learner).fit(X.astype(np.int64), y)
+        assert_array_equal(whole.transform(X.astype(np.int32)), plain.transform(X))
+    rows = as_seen_by(learner, X)
+    listed = clone(learner).fit(rows.tolist(), y.tolist())
+    assert_array_equal(listed.transform(rows.tolist()), plain.transform(rows))
+    assert listed.score(rows.tolist(), y.tolist()) == plain.score(rows, y)
+
+
+@each_learner
+def test_fit_changes_neither_data_nor_pairs_nor_parameters(learner, data):
+    X, y, pairs, _ = data
+    rows, labels = as_seen_by(learner, X).copy(), y.copy()
+    rows.flags.writeable = labels.flags.writeable = False
+    metric = clone(learner)
+    before = metric.get_params()
+    known = pickle.dumps(pairs)
+    metric.fit(rows, labels, pairs=pairs).transform(rows)
+    metric.score(rows, labels)
+    assert metric.get_params() == before
+    assert pickle.dumps(pairs) == known
+
+
+@each_learner
+def test_refitting_forgets_the_first_fit(learner, data):
+    X, y, pairs, X_new = data
+    half = fitted(learner, X[:25], y[:25])
+    half.fit(as_seen_by(learner, X), pairs=pairs)
+    rows = as_seen_by(learner, X_new, X)
+    assert_array_equal(half.transform(rows), fitted(learner, X, pairs=pairs).transform(rows))
+
+
+@each_learner
+def test_fit_takes_pairs_by_name_in_fit_transform_too(learner, data):
+    X, _, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    Z = clone(learner).fit_transform(rows, pairs=pairs)
+    assert_array_equal(Z, fitted(learner, X, pairs=pairs).transform(rows))
+
+
+@pytest.mark.parametrize("name", ["exact", "landmarks", "nystroem", "laplacian", "poly", "linear"])
+def test_sparse_rows_serve_every_method(name, data):
+    X, y, pairs, X_new = data
+    metric = clone(LEARNERS[name]).fit(sp.csr_array(X), y)
+    dense = fitted(LEARNERS[name], X, y)
+    S = sp.csr_array(X_new)
+    scale = dense.distance(X).max()
+    # Distances of sparse rows come from inner products, where small ones cancel.
+    assert_allclose(metric.distance(S), dense.distance(X_new), atol=1e-7 * scale)
+    assert_allclose(metric.pair_distance(S, S), 0, atol=1e-12)
+    assert_allclose(metric.score(sp.csr_array(X), y), dense.score(X, y))
+    assert_allclose(metric.score(sp.csr_array(X), pairs=pairs), dense.score(X, pairs=pairs))
+
+
+SCALES = st.sampled_from([1e-8, 1e-3, 1.0, 1e3, 1e8])
+
+
+@st.composite
+def weird_data(draw):
+    """Small data with constant and copied columns, copied rows, any scale and offset."""
+    n, d = draw(st.integers(2, 12)), draw(st.integers(1, 4))
+    X = np.random.RandomState(draw(st.integers(0, 10**6))).standard_normal((n, d))
+    X = np.round(X, draw(st.sampled_from([0, 1, 8])))  # coarse: ties and copies
+    X = X[np.arange(n) // draw(st.integers(1, 3))]
+    if draw(st.booleans()):
+        X[:, 0] = draw(st.sampled_from([0.0, 1.0, 0.1]))
+    if draw(st.booleans()):
+        X[:, -1] = X[:, 0]
+    X = X * np.array([draw(SCALES) for _ in range(d)])
+    X = X + draw(st.sampled_from([0.0, 1.0, -1e4]))
+    return X.astype(draw(st.sampled_from([np.float32, np.float64])))
+
+
+@each_learner
+@given(X=weird_data(), data=st.data())
+@settings(max_examples=50)
+@pytest.mark.filterwarnings("ignore:all landmarks coincide:UserWarning")
+@pytest.mark.filterwarnings("ignore:pairs contradict:UserWarning")
+def test_finite_input_gives_finite_output(learner, X, data):
+    n = len(X)
+    X = X if as_seen_by(learner, X) is X else rbf_kernel(X.astype(np.float64)).astype(X.dtype)
+    rows = st.integers(0, n - 1)
+    must = data.draw(st.lists(st.tuples(rows, rows), max_size=4))
+    must = [(0, 1), *must]
+    y = data.draw(st.none() | st.lists(st.integers(-1, 2), min_size=n, max_size=n))
+    metric = clone(learner).fit(X, y, pairs=Pairs(must))
+    Z = metric.transform(X)
+    assert np.isfinite(Z).all()
+    assert np.isfinite(metric.distance(X)).all()
+    assert np.isfinite(metric.threshold_)
+    assert metric.threshold_ >= 0
+    # Equal rows are at no distance, whatever the data.
+    _, first, copy = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    rounding = 1e3 * np.finfo(X.dtype).eps * np.abs(Z).max()
+    assert_allclose(Z, Z[first[copy.ravel()]], atol=rounding)
+
+
+@pytest.mark.parametrize("learner", [KernelBeta(random_state=0), RCA(random_state=0)])
+def test_two_rows_are_enough(learner):
+    X = np.array([[0.0, 1.0], [1.0, 3.0]])
+    metric = clone(learner).fit(X, pairs=Pairs([(0, 1)]))
+    assert metric.distance(X)[0, 1] > 0
+    assert metric.same(X[:1], X[1:])[0]

@@ -1,0 +1,564 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+
+from nearkin import KernelBeta, Pairs, blocks
+from nearkin.datasets import make_xor
+from nearkin.evidence import Spread
+from nearkin.learners import kernel_beta
+from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
+from tests import oracles
+
+NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
+each_kernel = pytest.mark.parametrize("kernel", [*NAMES, rbf_kernel])
+each_extension = pytest.mark.parametrize("extension", ["local", "nystroem"])
+each_map = pytest.mark.parametrize(
+    "options", [{}, {"n_iter": 3}, {"extension": "nystroem"}], ids=["local", "iterated", "nystroem"]
+)
+each_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+# Corners of a rectangle, whose centred linear kernel has two known eigenvectors.
+RECTANGLE = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
+DIRECTIONS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) / 2  # λ = 16 and 4
+
+
+@pytest.fixture
+def data():
+    X, y = make_xor(60, random_state=0)
+    X = np.column_stack([X, X[:, 0] * X[:, 1], np.random.RandomState(1).standard_normal(60)])
+    return X + 0.1, y, Pairs.from_labels(y, 20, random_state=0)
+
+
+def signless(V, like):
+    """V with the signs of its columns made those of ``like``."""
+    return V * np.sign((V * like).sum(axis=0))
+
+
+def test_beta_of_the_rectangle_is_eq_4_in_numbers():
+    # D of the first direction: 0, 0 and 1; of the second: 1, 1 and 1. c = √16 + √4 = 6.
+    pairs = Pairs([(0, 1), (2, 3), (0, 3)])
+    metric = KernelBeta(kernel="linear", weighting="paper").fit(RECTANGLE, pairs=pairs)
+    assert_allclose(metric.eigenvalues_, [16, 4])
+    assert_allclose(metric.beta_, [6 * 3 / (3 + 1), 6 * 1 / (3 + 1)])
+    assert_allclose(signless(metric.eigenvectors_, DIRECTIONS), DIRECTIONS, atol=1e-15)
+    assert_allclose(metric.distance(RECTANGLE)[0], [0, 1.5, 4.5, np.hypot(1.5, 4.5)])
+
+
+def test_a_weight_multiplies_the_term_of_its_pair():
+    # The third pair counts twice: D is (0 + 0 + 2)/4 and (1 + 1 + 2)/4.
+    pairs = Pairs([(0, 1), (2, 3), (0, 3)], must_weight=[1, 1, 2])
+    metric = KernelBeta(kernel="linear", weighting="paper").fit(RECTANGLE, pairs=pairs)
+    assert_allclose(metric.beta_, [6 * 2 / 3, 6 * 1 / 3])
+
+
+def test_calibrated_beta_of_the_rectangle_in_numbers():
+    # Random pairs of 4 points differ by 2/3 along a unit direction; one must-link by 0 and 1.
+    metric = KernelBeta(kernel="linear", prior_pairs=3).fit(RECTANGLE, pairs=Pairs([(0, 1)]))
+    gain = np.array([(1 + 3) / (0 + 3), (1 + 3) / (1.5 + 3)])
+    assert_allclose(metric.beta_, [4, 2] * gain / gain.mean())
+
+
+def test_cannot_links_raise_the_weight_of_directions_that_separate_them():
+    for weighting in ("paper", "calibrated"):
+        metric = KernelBeta(kernel="linear", weighting=weighting)
+        alone = metric.fit(RECTANGLE, pairs=Pairs([(0, 3)])).beta_
+        # Rows 0 and 2 differ along the first direction, 0 and 1 along the second.
+        first = metric.fit(RECTANGLE, pairs=Pairs([(0, 3)], [(0, 2)])).beta_
+        second = metric.fit(RECTANGLE, pairs=Pairs([(0, 3)], [(0, 1)])).beta_
+        assert first[0] / first[1] > alone[0] / alone[1] > second[0] / second[1]
+
+
+def test_cannot_links_alone_are_enough_for_the_calibrated_weights():
+    metric = KernelBeta(kernel="linear", prior_pairs=3)
+    beta = metric.fit(RECTANGLE, pairs=Pairs(cannot_link=[(0, 2)])).beta_
+    gain = np.array([(1.5 + 3) / 4, 3 / 4])
+    assert_allclose(beta, [4, 2] * gain / gain.mean())
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_exact_beta_equals_eq_4(kernel, data):
+    X, y, _ = data
+    pairs = Pairs.from_labels(y, 20, kind="must", random_state=0)
+    metric = KernelBeta(kernel=kernel, gamma=0.4, weighting="paper", rank_tol=0.02)
+    metric.fit(X, pairs=pairs)
+    K = oracles.center(oracles.kernel_matrix(kernel, X, X, gamma=0.4))
+    values, V = np.linalg.eigh(K)
+    kept = values > 0.02 * values[-1]
+    values, V = values[kept][::-1], V[:, kept][:, ::-1]
+    assert_allclose(metric.eigenvalues_, values)
+    D = oracles.mean_squared_difference(V, pairs.must_link)
+    assert_allclose(metric.beta_, oracles.eq4_beta(D, np.sqrt(values).sum()), rtol=1e-7)
+    # z_i = (β_r v_r[i])_r, so the learned kernel is K_β = Σ β_r² v_r v_rᵀ.
+    K_beta = (V * metric.beta_**2) @ V.T
+    assert_allclose(metric.kernel_matrix(X), K_beta, atol=1e-9 * np.abs(K_beta).max())
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_exact_beta_equals_the_calibrated_closed_form(kernel, data):
+    X, _, pairs = data
+    metric = KernelBeta(kernel=kernel, gamma=0.4, prior_pairs=4).fit(X, pairs=pairs)
+    V = metric.eigenvectors_
+    expected = oracles.calibrated_beta(
+        oracles.mean_squared_difference(V, pairs.must_link),
+        len(pairs.must_link),
+        oracles.mean_squared_difference(V, pairs.cannot_link),
+        len(pairs.cannot_link),
+        2 / (len(X) - 1),
+        metric.eigenvalues_,
+        4,
+    )
+    assert_allclose(metric.beta_, expected)
+
+
+def test_random_spread_is_that_of_all_pairs_of_rows(data):
+    # If the must-links are all pairs there are, they show nothing, and β is the spectrum.
+    X, _, _ = data
+    everything = [(i, j) for j in range(60) for i in range(j)]
+    metric = KernelBeta(prior_pairs=1e-6).fit(X, pairs=Pairs(everything))
+    assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-8)
+
+
+def test_without_evidence_the_weights_are_those_of_the_kernel(data):
+    X, _, pairs = data
+    metric = KernelBeta(prior_pairs=1e12).fit(X, pairs=pairs)
+    assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_), rtol=1e-9)
+
+
+def test_with_many_pairs_the_pairs_decide(data):
+    X, _, pairs = data
+    metric = KernelBeta(prior_pairs=1e-12).fit(X, pairs=pairs)
+    V = metric.eigenvectors_
+    gain = oracles.mean_squared_difference(V, pairs.cannot_link)
+    gain = gain / oracles.mean_squared_difference(V, pairs.must_link)
+    assert_allclose(metric.beta_, np.sqrt(metric.eigenvalues_) * gain / gain.mean(), rtol=1e-8)
+
+
+def test_more_pairs_move_the_weights_further(data):
+    X, _, pairs = data
+    heavy = Pairs(
+        pairs.must_link,
+        pairs.cannot_link,
+        must_weight=10 * pairs.must_weight,
+        cannot_weight=10 * pairs.cannot_weight,
+    )
+    start, light, far = (
+        KernelBeta(prior_pairs=prior).fit(X, pairs=given).beta_
+        for prior, given in ((1e12, pairs), (10, pairs), (10, heavy))
+    )
+    assert np.abs(far - start).sum() > np.abs(light - start).sum()
+
+
+def test_paper_weights_stay_finite_where_a_direction_has_no_spread():
+    must, none = Spread(np.array([0.0, 1.0, 2.0]), 5.0), Spread(np.zeros(3), 0.0)
+    beta = paper_weights(must, none, 6.0)
+    assert np.isfinite(beta).all()
+    assert_allclose(beta.sum(), 6.0)
+    assert beta[0] > 0.999 * 6.0
+    assert_allclose(beta[1] / beta[2], 2.0)
+
+
+def test_paper_weights_without_any_spread_are_equal():
+    none = Spread(np.zeros(3), 0.0)
+    assert_allclose(paper_weights(Spread(np.zeros(3), 2.0), none, 6.0), [2.0, 2.0, 2.0])
+
+
+def test_paper_weights_minimise_the_spread_at_a_fixed_sum():
+    rng = np.random.RandomState(0)
+    D = rng.uniform(0.1, 1, size=6)
+    beta = paper_weights(Spread(D, 3.0), Spread(np.zeros(6), 0.0), 5.0)
+    for _ in range(20):
+        step = rng.standard_normal(6)
+        other = beta + 0.01 * (step - step.mean())
+        assert beta**2 @ D < other**2 @ D
+
+
+def test_calibrated_weights_keep_the_mean_gain():
+    rng = np.random.RandomState(0)
+    must, cannot = Spread(rng.uniform(size=6), 9.0), Spread(rng.uniform(size=6), 4.0)
+    eigenvalues = np.arange(6.0, 0, -1)
+    beta = calibrated_weights(must, cannot, 0.1, eigenvalues, 10.0)
+    assert_allclose((beta / np.sqrt(eigenvalues)).mean(), 1)
+
+
+@each_kernel
+@each_extension
+@pytest.mark.parametrize("weighting", ["paper", "calibrated"])
+def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weighting, data):
+    X, _, pairs = data
+    X_new = X[::3] + 0.05
+    options = {"kernel": kernel, "extension": extension, "weighting": weighting}
+    exact = KernelBeta(random_state=0, **options).fit(X, pairs=pairs)
+    for every in ({"landmarks": np.arange(60)}, {"n_landmarks": 60}, {"n_landmarks": 1000}):
+        metric = KernelBeta(random_state=0, **options, **every).fit(X, pairs=pairs)
+        assert_array_equal(metric.landmarks_, np.arange(60))
+        assert_allclose(metric.beta_, exact.beta_)
+        assert_allclose(metric.transform(X), exact.transform(X), atol=1e-12)
+        assert_allclose(metric.transform(X_new), exact.transform(X_new), atol=1e-12)
+
+
+@each_kernel
+@each_extension
+@each_type
+@pytest.mark.parametrize("n_landmarks", [None, 25])
+def test_transform_of_training_rows_equals_the_fitted_embedding(
+    kernel, extension, dtype, n_landmarks, data
+):
+    X, _, pairs = data
+    X = X.astype(dtype)
+    metric = KernelBeta(
+        kernel=kernel, extension=extension, n_landmarks=n_landmarks, random_state=0
+    ).fit(X, pairs=pairs)
+    Z = metric.transform(X[metric.landmarks_])
+    assert Z.dtype == dtype
+    assert_allclose(metric.embedding_, metric.eigenvectors_ * metric.beta_)
+    # Local weights are exact; Nyström divides rounding of the kernel by 0.01 (rank_tol).
+    rounding = np.finfo(dtype).eps * (1 if extension == "local" else 1000)
+    assert_allclose(Z, metric.embedding_, atol=rounding * np.abs(metric.embedding_).max())
+
+
+@each_extension
+@each_type
+@pytest.mark.parametrize("n_landmarks", [None, 25])
+def test_transform_of_precomputed_training_rows_equals_the_fitted_embedding(
+    extension, dtype, n_landmarks, data
+):
+    X, _, pairs = data
+    K = rbf_kernel(X).astype(dtype)
+    metric = KernelBeta(
+        kernel="precomputed", extension=extension, n_landmarks=n_landmarks, random_state=0
+    ).fit(K, pairs=pairs)
+    # As above; k(x, x) of a row is had from the row alone, which rounds.
+    rounding = np.finfo(dtype).eps * (10 if extension == "local" else 1000)
+    scale = np.abs(metric.embedding_).max()
+    Z = metric.transform(K[metric.landmarks_])
+    assert Z.dtype == dtype
+    assert_allclose(Z, metric.embedding_, atol=rounding * scale)
+
+
+@each_map
+@pytest.mark.parametrize("n_landmarks", [None, 25])
+def test_fit_transform_equals_transform(options, n_landmarks, data):
+    X, y, _ = data
+    metric = KernelBeta(n_landmarks=n_landmarks, random_state=0, **options)
+    assert_array_equal(metric.fit_transform(X, y), metric.transform(X))
+
+
+@each_kernel
+@pytest.mark.parametrize("weighting", ["paper", "calibrated"])
+def test_permuting_rows_permutes_the_result(kernel, weighting, data):
+    X, _, pairs = data
+    order = np.random.RandomState(5).permutation(60)
+    moved = pairs.restrict(order)
+    metric = KernelBeta(kernel=kernel, weighting=weighting)
+    Z = metric.fit(X, pairs=pairs).transform(X)
+    permuted = metric.fit(X[order], pairs=moved)
+    assert_allclose(permuted.transform(X[order]), Z[order], atol=1e-9 * np.abs(Z).max())
+    assert_allclose(permuted.embedding_, Z[order], atol=1e-9 * np.abs(Z).max())
+
+
+def test_permuting_rows_permutes_the_result_with_landmarks(data):
+    X, _, pairs = data
+    order = np.random.RandomState(5).permutation(60)
+    landmarks = np.arange(0, 60, 2)
+    metric = KernelBeta(landmarks=landmarks).fit(X, pairs=pairs)
+    moved = np.flatnonzero(np.isin(order, landmarks))
+    permuted = KernelBeta(landmarks=moved).fit(X[order], pairs=pairs.restrict(order))
+    assert_allclose(permuted.transform(X[order]), metric.transform(X)[order], atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_landmark_version_equals_the_formulas(kernel, data):
+    X, y, _ = data
+    landmarks = np.arange(0, 60, 3)
+    y = np.where(np.arange(60) % 4 == 0, y, -1)
+    metric = KernelBeta(
+        kernel=kernel, gamma=0.4, landmarks=landmarks, weighting="paper", n_neighbors=4
+    ).fit(X, y)
+    W = oracles.local_weight_matrix(kernel, X, X[landmarks], 4, gamma=0.4)
+    values, V = metric.eigenvalues_, metric.eigenvectors_
+    L = oracles.center(oracles.kernel_matrix(kernel, X[landmarks], X[landmarks], gamma=0.4))
+    assert_allclose(L @ V, V * values, atol=1e-10 * values[0])
+    must, cannot = oracles.pairs_of_labels(y)
+    D = oracles.mean_squared_difference(W @ V, must)
+    D_cannot = oracles.mean_squared_difference(W @ V, cannot)
+    expected = oracles.eq4_beta(D / D_cannot, np.sqrt(values).sum())
+    assert_allclose(metric.beta_, expected, rtol=1e-7)
+    assert_allclose(metric.transform(X), W @ V * expected, atol=1e-7)
+
+
+def iterated(X, landmarks, V, values, must, cannot, n_neighbors, n_iter):
+    """The embedding after some iterations: neighbours and weights in the space learned so far."""
+    Z, name = X, "rbf"
+    for _ in range(n_iter):
+        W = oracles.local_weight_matrix(name, Z, Z[landmarks], n_neighbors, gamma=0.4)
+        D = oracles.mean_squared_difference(W @ V, must)
+        D_cannot = oracles.mean_squared_difference(W @ V, cannot)
+        beta = oracles.eq4_beta(D / D_cannot, np.sqrt(values).sum())
+        Z, name = W @ V * beta, "linear"
+    return Z, beta
+
+
+@pytest.mark.parametrize("n_iter", [1, 2, 3])
+def test_iterations_equal_the_formulas(n_iter, data):
+    X, y, _ = data
+    landmarks = np.arange(0, 60, 2)
+    metric = KernelBeta(
+        gamma=0.4, landmarks=landmarks, weighting="paper", n_neighbors=3, n_iter=n_iter
+    ).fit(X, y)
+    values, V = metric.eigenvalues_, metric.eigenvectors_
+    Z, beta = iterated(X, landmarks, V, values, *oracles.pairs_of_labels(y), 3, n_iter)
+    assert_array_equal(metric.landmarks_, landmarks)
+    assert_allclose(metric.beta_, beta, rtol=1e-6)
+    assert_allclose(metric.transform(X), Z, atol=1e-6)
+
+
+def test_iterations_change_other_points_and_keep_the_landmarks(data):
+    X, _, pairs = data
+    once, thrice = (
+        KernelBeta(n_landmarks=35, n_iter=n_iter, random_state=0).fit(X, pairs=pairs)
+        for n_iter in (1, 3)
+    )
+    assert_array_equal(once.landmarks_, thrice.landmarks_)
+    # The points of the pairs are landmarks, so their unit weights and β stay.
+    assert_allclose(thrice.beta_, once.beta_, rtol=1e-9)
+    others = np.setdiff1d(np.arange(60), once.landmarks_)
+    assert np.abs(thrice.transform(X[others]) - once.transform(X[others])).max() > 1e-3
+    Z = thrice.transform(X[once.landmarks_])
+    assert_allclose(Z, thrice.embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighting", ["paper", "calibrated"])
+def test_labels_equal_all_pairs_they_imply(weighting, data):
+    X, y, _ = data
+    y = np.where(np.arange(60) < 30, y, -1)
+    pairs = Pairs.from_labels(y)
+    if weighting == "calibrated":  # labels count as many pairs as there are labelled rows
+        pairs = Pairs(
+            pairs.must_link,
+            pairs.cannot_link,
+            must_weight=np.full(len(pairs.must_link), 30 / len(pairs.must_link)),
+            cannot_weight=np.full(len(pairs.cannot_link), 30 / len(pairs.cannot_link)),
+        )
+    metric = KernelBeta(weighting=weighting)
+    assert_allclose(metric.fit(X, y).beta_, metric.fit(X, pairs=pairs).beta_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+@each_extension
+def test_sparse_equals_dense(kernel, extension, data):
+    X, _, pairs = data
+    X = np.where(np.abs(X) < 0.4, 0, X)
+    metric = KernelBeta(kernel=kernel, extension=extension, n_landmarks=25, random_state=0)
+    Z = metric.fit(X, pairs=pairs).transform(X)
+    scale = np.abs(Z).max()
+    threshold = metric.threshold_
+    for container in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array):
+        S = container(X)
+        # Distances of sparse rows come from inner products, where small ones cancel.
+        assert_allclose(metric.transform(S), Z, atol=1e-7 * scale)
+    metric.fit(sp.csr_array(X), pairs=pairs)
+    assert_allclose(metric.transform(sp.csr_array(X)), Z, atol=1e-7 * scale)
+    assert_allclose(metric.transform(X), Z, atol=1e-7 * scale)
+    assert_allclose(metric.threshold_, threshold, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+@each_extension
+def test_precomputed_equals_the_same_kernel_on_rows(kernel, extension, data):
+    X, _, pairs = data
+    function = kernel_beta.Kernel(kernel, gamma=0.4)
+    options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
+    by_rows = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
+    by_matrix = KernelBeta(kernel="precomputed", **options).fit(function(X, X), pairs=pairs)
+    assert_array_equal(by_matrix.landmarks_, by_rows.landmarks_)
+    assert_allclose(by_matrix.beta_, by_rows.beta_, rtol=1e-8)
+    landmarks = X[by_rows.landmarks_]
+    scale = np.abs(by_rows.embedding_).max()
+    assert_allclose(
+        by_matrix.transform(function(landmarks, X)), by_rows.transform(landmarks), atol=1e-9 * scale
+    )
+    # New rows: k(x, x) is unknown, which touches local weights through their conditioning.
+    X_new = X[:20] + 0.1
+    assert_allclose(
+        by_matrix.transform(function(X_new, X)),
+        by_rows.transform(X_new),
+        atol=(1e-9 if extension == "nystroem" else 0.02) * scale,
+    )
+
+
+@each_extension
+@pytest.mark.parametrize("kernel", NAMES)
+def test_callable_equals_the_named_kernel(kernel, extension, data):
+    X, _, pairs = data
+    function = kernel_beta.Kernel(kernel, gamma=0.4)
+    options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
+    named = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
+    called = KernelBeta(kernel=function, **options).fit(X, pairs=pairs)
+    X_new = X + 0.1
+    scale = np.abs(named.embedding_).max()
+    assert_allclose(called.transform(X_new), named.transform(X_new), atol=1e-8 * scale)
+
+
+def test_a_callable_of_other_objects_than_the_rows_entries(data):
+    X, _, pairs = data
+    first_column = KernelBeta(kernel=lambda A, B: laplacian_kernel(A[:, :1], B[:, :1]))
+    Z = first_column.fit(X, pairs=pairs).transform(X)
+    X_other = X + np.array([0, 9, 9, 9])
+    assert_allclose(first_column.transform(X_other), Z, atol=1e-12)
+
+
+def test_nystroem_with_all_landmarks_is_the_projection_on_the_eigenvectors(data):
+    X, _, pairs = data
+    metric = KernelBeta(gamma=0.4, extension="nystroem").fit(X, pairs=pairs)
+    X_new = X[:10] + 0.1
+    K, K_new = (oracles.kernel_matrix("rbf", A, X, gamma=0.4) for A in (X, X_new))
+    V = metric.eigenvectors_
+    projected = oracles.center_new(K_new, K) @ V / metric.eigenvalues_
+    assert_allclose(metric.transform(X_new), projected * metric.beta_, atol=1e-10)
+
+
+@each_map
+def test_result_does_not_depend_on_the_number_of_blocks(options, monkeypatch):
+    X = np.random.RandomState(0).standard_normal((300, 3))
+    y = np.arange(300) % 3
+    metric = KernelBeta(n_landmarks=40, random_state=0, **options)
+    whole = metric.fit(X, y).transform(X)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    assert blocks.block_rows(8) == 64
+    by_blocks = metric.fit(X, y).transform(X)
+    # Products of blocks of other shapes may round differently.
+    assert_allclose(by_blocks, whole, atol=1e-10)
+
+
+def test_n_components_keeps_the_largest_weights_in_order(data):
+    X, _, pairs = data
+    full = KernelBeta(weighting="paper", rank_tol=0.01).fit(X, pairs=pairs)
+    few = KernelBeta(weighting="paper", rank_tol=0.01, n_components=3).fit(X, pairs=pairs)
+    kept = np.sort(np.argsort(-full.beta_)[:3])
+    assert kept.tolist() != [0, 1, 2]  # the largest eigenvalues would be another choice
+    assert few.n_components_ == 3
+    assert_allclose(few.beta_, full.beta_[kept])
+    assert_allclose(few.eigenvalues_, full.eigenvalues_[kept])
+    assert_allclose(few.transform(X), full.transform(X)[:, kept], atol=1e-12)
+
+
+def test_more_components_than_there_are_keep_all(data):
+    X, _, pairs = data
+    full = KernelBeta().fit(X, pairs=pairs)
+    assert KernelBeta(n_components=1000).fit(X, pairs=pairs).n_components_ == full.n_components_
+
+
+def test_rank_tol_drops_weak_directions(data):
+    X, _, pairs = data
+    counts = []
+    for rank_tol in (0.001, 0.05, 0.3):
+        metric = KernelBeta(rank_tol=rank_tol).fit(X, pairs=pairs)
+        assert metric.rank_tol_ == rank_tol
+        assert (metric.eigenvalues_ > rank_tol * metric.eigenvalues_[0]).all()
+        counts.append(metric.n_components_)
+    assert counts[0] > counts[1] > counts[2]
+
+
+@pytest.mark.parametrize(("weighting", "rank_tol"), [("calibrated", 0.01), ("paper", 0.1)])
+def test_default_rank_tol_depends_on_the_weighting(weighting, rank_tol, data):
+    X, _, pairs = data
+    assert KernelBeta(weighting=weighting).fit(X, pairs=pairs).rank_tol_ == rank_tol
+
+
+def test_rank_tol_zero_keeps_the_numerical_rank_only():
+    metric = KernelBeta(kernel="linear", rank_tol=0).fit(
+        np.random.RandomState(0).standard_normal((30, 4)) + 3, pairs=Pairs([(0, 1)])
+    )
+    assert metric.n_components_ == 4
+
+
+@pytest.mark.parametrize("strategy", ["random", "kmeans++", "farthest", "leverage"])
+def test_landmarks_are_as_many_as_asked_and_hold_the_points_of_the_pairs(strategy, data):
+    X, _, pairs = data
+    metric = KernelBeta(n_landmarks=45, landmarks=strategy, random_state=0).fit(X, pairs=pairs)
+    assert len(metric.landmarks_) == 45
+    assert set(pairs.points) <= set(metric.landmarks_)
+    assert metric.embedding_.shape == (45, metric.n_components_)
+    few = KernelBeta(n_landmarks=5, landmarks=strategy, random_state=0).fit(X, pairs=pairs)
+    assert_array_equal(few.landmarks_, pairs.points)
+
+
+def test_very_many_pair_points_are_landmarks_up_to_a_limit(data, monkeypatch):
+    X, _, pairs = data
+    monkeypatch.setattr(kernel_beta, "_PAIR_LANDMARKS", 12)
+    metric = KernelBeta(n_landmarks=5, random_state=0).fit(X, pairs=pairs)
+    assert len(metric.landmarks_) == 12
+    assert set(metric.landmarks_) < set(pairs.points)
+    more = KernelBeta(n_landmarks=15, random_state=0).fit(X, pairs=pairs)
+    assert len(more.landmarks_) == 15
+    # Pair points that are no landmarks count through their local weights.
+    W = oracles.local_weight_matrix("rbf", X, X[metric.landmarks_], 5, gamma=metric.gamma_)
+    D = oracles.mean_squared_difference(W @ metric.eigenvectors_, pairs.must_link)
+    D_cannot = oracles.mean_squared_difference(W @ metric.eigenvectors_, pairs.cannot_link)
+    expected = oracles.calibrated_beta(
+        D, 10, D_cannot, 10, 2 / (len(metric.landmarks_) - 1), metric.eigenvalues_, 10
+    )
+    assert_allclose(metric.beta_, expected, rtol=1e-7)
+
+
+def test_labelled_rows_are_not_forced_to_be_landmarks(data):
+    X, y, _ = data
+    assert len(KernelBeta(n_landmarks=10, random_state=0).fit(X, y).landmarks_) == 10
+
+
+def test_gamma_follows_its_rule(data):
+    X, _, pairs = data
+    assert_allclose(KernelBeta().fit(X, pairs=pairs).gamma_, 1 / oracles.mean_squared_distance(X))
+    assert KernelBeta(gamma=0.7).fit(X, pairs=pairs).gamma_ == 0.7
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_the_unit_of_the_data_does_not_matter(scale, data):
+    X, _, pairs = data
+    for kernel in ("rbf", "laplacian", "poly", "cosine"):
+        metric = KernelBeta(kernel=kernel)
+        Z = metric.fit(X, pairs=pairs).transform(X + 0.1)
+        scaled = metric.fit(scale * X, pairs=pairs).transform(scale * (X + 0.1))
+        assert_allclose(scaled, Z, atol=1e-8 * np.abs(Z).max())
+
+
+def test_float32_far_from_the_origin_is_still_right():
+    X, y = make_xor(200, random_state=0)
+    X = np.round(X * 1024) / 1024  # exact in float32 after adding 10^4
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    metric = KernelBeta(n_landmarks=80, random_state=0)
+    Z = metric.fit(X, pairs=pairs).transform(X)
+    far = (X + 1e4).astype(np.float32)
+    Z_far = metric.fit(far, pairs=pairs).transform(far)
+    assert_allclose(metric.gamma_, 1 / oracles.mean_squared_distance(X), rtol=1e-5)
+    assert_allclose(Z_far, Z, atol=1e-3 * np.abs(Z).max())
+
+
+def test_changing_the_data_after_fit_does_not_change_the_metric(data):
+    X, _, pairs = data
+    K = rbf_kernel(X)
+    for metric, given in ((KernelBeta(), X.copy()), (KernelBeta(kernel="precomputed"), K.copy())):
+        rows = given[:7].copy()
+        Z = metric.fit(given, pairs=pairs).transform(rows)
+        given[:] = 0
+        assert_array_equal(metric.transform(rows), Z)
+
+
+def test_the_metric_pulls_xor_apart_as_no_linear_metric_can():
+    X, y = make_xor(400, random_state=0)
+    X_new, y_new = make_xor(200, random_state=1)
+    pairs = Pairs.from_labels(y, 50, random_state=0)
+    for options in ({}, {"n_landmarks": 100}, {"weighting": "paper"}, {"extension": "nystroem"}):
+        metric = KernelBeta(random_state=0, **options).fit(X, pairs=pairs)
+        assert metric.score(X_new, y_new) > 0.95
+
+
+def test_more_rows_than_an_exact_fit_can_take_are_refused(monkeypatch, data):
+    X, _, pairs = data
+    monkeypatch.setattr(kernel_beta, "_EXACT_ROWS", 59)
+    with pytest.raises(ValueError, match=r"each of the 60 rows a landmark.*Set n_landmarks"):
+        KernelBeta().fit(X, pairs=pairs)
+    assert len(KernelBeta(n_landmarks=60).fit(X, pairs=pairs).landmarks_) == 60
+    assert len(KernelBeta(landmarks=np.arange(60)).fit(X, pairs=pairs).landmarks_) == 60

@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import RCA, Pairs
+from nearkin.datasets import make_three_normal
+from nearkin.evidence import gather_evidence
+from nearkin.learners.rca import chunklets, whitening, within_chunklet_covariance
+from tests import oracles
+
+
+@pytest.fixture
+def data():
+    X, y = make_three_normal(90, n_features=3, random_state=0)
+    return X + np.array([100, 0, -7]), y, Pairs.from_labels(y, 40, kind="must", random_state=0)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(0, 10**6))
+def test_covariance_equals_the_double_loop(chunklet, seed):
+    X = np.random.RandomState(seed).standard_normal((len(chunklet), 3))
+    found = within_chunklet_covariance(X, np.array(chunklet))
+    assert_allclose(found, oracles.rca_covariance(X, chunklet), atol=1e-12)
+
+
+def test_chunklets_are_what_must_links_and_labels_join():
+    pairs = Pairs([(0, 1), (1, 2), (5, 6), (7, 8)], cannot_link=[(9, 0)])
+    y = np.full(12, -1)
+    y[[6, 10, 11]] = [2, 2, 0]
+    rows, number = chunklets(gather_evidence(12, y, pairs))
+    groups = {frozenset(rows[number == j].tolist()) for j in np.unique(number)}
+    assert groups == {frozenset({0, 1, 2}), frozenset({5, 6, 10}), frozenset({7, 8})}
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, 1.0])
+def test_whitening_makes_the_shrunk_covariance_the_identity(shrinkage):
+    F = np.random.RandomState(0).standard_normal((20, 4))
+    C = F.T @ F / 20
+    L = whitening(C, shrinkage)
+    shrunk = (1 - shrinkage) * C + shrinkage * np.trace(C) / 4 * np.eye(4)
+    assert_allclose(L @ shrunk @ L.T, np.eye(4), atol=1e-12)
+
+
+def test_directions_of_least_variance_come_first():
+    L = whitening(np.diag([4.0, 1.0, 9.0]), 0.0)
+    assert_allclose(L, [[0, 1, 0], [0.5, 0, 0], [0, 0, 1 / 3]], atol=1e-15)
+
+
+def test_directions_without_variance_are_left_out():
+    L = whitening(np.diag([4.0, 0.0, 9.0]), 0.0)
+    assert_allclose(L, [[0.5, 0, 0], [0, 0, 1 / 3]], atol=1e-15)
+
+
+def test_distance_is_the_mahalanobis_distance_of_the_chunklets(data):
+    X, _, pairs = data
+    metric = RCA(shrinkage=0).fit(X, pairs=pairs)
+    rows, chunklet = chunklets(gather_evidence(90, pairs=pairs))
+    inverse = np.linalg.inv(oracles.rca_covariance(X[rows], chunklet))
+    difference = X[:10] - X[10:20]
+    expected = np.sqrt([d @ inverse @ d for d in difference])
+    assert_allclose(metric.pair_distance(X[:10], X[10:20]), expected)
+
+
+def test_published_method_does_not_depend_on_linear_maps_of_the_data(data):
+    X, _, pairs = data
+    A = np.random.RandomState(0).standard_normal((3, 3))
+    D = RCA(shrinkage=0).fit(X, pairs=pairs).distance(X)
+    mapped = RCA(shrinkage=0).fit(X @ A + 5, pairs=pairs).distance(X @ A + 5)
+    assert_allclose(mapped, D, atol=1e-8)
+
+
+def test_full_shrinkage_is_the_euclidean_metric_up_to_scale(data):
+    X, _, pairs = data
+    metric = RCA(shrinkage=1).fit(X, pairs=pairs)
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    learned = metric.distance(X)
+    assert_allclose(learned / learned.max(), D / D.max(), atol=1e-12)
+
+
+def test_automatic_shrinkage_falls_with_the_number_of_links(data):
+    X, y, _ = data
+    assert RCA().fit(X, pairs=Pairs([(0, 1)])).shrinkage_ == 3 / (3 + 1)
+    # A triangle holds two independent links.
+    assert RCA().fit(X, pairs=Pairs([(0, 1), (1, 2), (0, 2)])).shrinkage_ == 3 / (3 + 2)
+    assert RCA().fit(X, y).shrinkage_ == 3 / (3 + 87)
+
+
+def test_embedding_is_centred_and_linear(data):
+    X, _, pairs = data
+    metric = RCA().fit(X, pairs=pairs)
+    assert_allclose(metric.transform(X).mean(axis=0), 0, atol=1e-10)
+    assert_allclose(metric.transform(X), (X - X.mean(axis=0)) @ metric.components_.T, atol=1e-10)
+
+
+def test_labels_equal_all_must_links_they_imply(data):
+    X, y, _ = data
+    by_labels = RCA().fit(X, y)
+    by_pairs = RCA().fit(X, pairs=Pairs.from_labels(y, kind="must"))
+    assert_allclose(by_labels.components_, by_pairs.components_)
+
+
+def test_cannot_links_are_not_used(data):
+    X, _, pairs = data
+    with_cannot = pairs + Pairs(cannot_link=[(0, 1)] if [0, 1] not in pairs.must_link else [(0, 2)])
+    assert_array_equal(
+        RCA().fit(X, pairs=with_cannot).components_, RCA().fit(X, pairs=pairs).components_
+    )
+
+
+def test_n_components_keeps_the_most_relevant(data):
+    X, _, pairs = data
+    full = RCA().fit(X, pairs=pairs)
+    few = RCA(n_components=2).fit(X, pairs=pairs)
+    assert few.n_components_ == 2
+    assert_array_equal(few.components_, full.components_[:2])
+    # The widest axis, the second, is the least relevant.
+    assert np.abs(full.components_[2]).argmax() == 1
+    assert RCA(n_components=10).fit(X, pairs=pairs).n_components_ == 3
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", 0.0, 0.5])
+def test_rank_deficient_data_give_finite_distances(shrinkage, data):
+    X, _, pairs = data
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(90), np.zeros(90)])
+    metric = RCA(shrinkage=shrinkage).fit(X, pairs=pairs)
+    assert np.isfinite(metric.transform(X)).all()
+    assert metric.n_components_ == (3 if shrinkage == 0 else 6)
+    # The copies change no order of distances for the published method.
+    if shrinkage == 0:
+        plain = RCA(shrinkage=0).fit(X[:, :3], pairs=pairs)
+        assert_allclose(metric.distance(X), plain.distance(X[:, :3]), atol=1e-7)
+
+
+def test_fewer_links_than_columns(data):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((30, 50))
+    metric = RCA().fit(X, pairs=Pairs([(0, 1), (2, 3)]))
+    Z = metric.transform(X)
+    assert Z.shape == (30, 50)
+    assert np.isfinite(Z).all()
+    # Linked rows come closer than they were, relative to others.
+    D, D_learned = (np.sqrt(((A[:, None] - A[None]) ** 2).sum(axis=2)) for A in (X, Z))
+    assert D_learned[0, 1] / D_learned.mean() < D[0, 1] / D.mean()
+
+
+def test_links_between_equal_rows_leave_the_euclidean_metric(data):
+    X, _, _ = data
+    X[1] = X[2] = X[0] = [0.1, 0.7, 0.3]
+    metric = RCA().fit(X, pairs=Pairs([(0, 1), (1, 2)]))
+    assert_array_equal(metric.components_, np.eye(3))
+
+
+def test_irrelevant_variation_is_undone(data):
+    X, y, pairs = data
+    metric = RCA(random_state=0).fit(X, pairs=pairs)
+    euclidean = RCA(shrinkage=1).fit(X, pairs=pairs)
+    assert metric.score(X, y) > euclidean.score(X, y) + 0.1

@@ -1,0 +1,190 @@
+"""Slow, obvious versions of what nearkin computes, in the papers' notation."""
+
+from itertools import combinations
+
+import numpy as np
+
+EPSILON = 1e-3  # conditioning of the local weights
+
+
+def kernel_value(name, x, y, gamma=1.0, degree=3, coef0=1):
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if name == "rbf":
+        return np.exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
+    if name == "laplacian":
+        return np.exp(-gamma * sum(abs(a - b) for a, b in zip(x, y, strict=True)))
+    inner = sum(a * b for a, b in zip(x, y, strict=True))
+    if name == "poly":
+        return (gamma * inner + coef0) ** degree
+    if name == "cosine":
+        lengths = np.sqrt((x**2).sum()) * np.sqrt((y**2).sum())
+        return inner / lengths if lengths > 0 else 0.0
+    if name == "linear":
+        return inner
+    raise ValueError(name)
+
+
+def kernel_matrix(name, A, B, **parameters):
+    K = np.empty((len(A), len(B)))
+    for i, x in enumerate(A):
+        for j, y in enumerate(B):
+            K[i, j] = kernel_value(name, x, y, **parameters)
+    return K
+
+
+def centering(n):
+    """H = I − 11ᵀ/n."""
+    return np.eye(n) - np.ones((n, n)) / n
+
+
+def center(K):
+    H = centering(len(K))
+    return H @ K @ H
+
+
+def center_new(K_new, K):
+    """Inner products of φ(x) − mean with φ(x_j) − mean, the mean over the training rows."""
+    n = len(K)
+    ones = np.ones((len(K_new), n)) / n
+    return (K_new - ones @ K) @ centering(n)
+
+
+def mean_squared_distance(X):
+    return np.mean([((x - y) ** 2).sum() for x, y in combinations(np.asarray(X, float), 2)])
+
+
+def half_squared_distance(k_xx, k_yy, k_xy):
+    return (k_xx + k_yy) / 2 - k_xy
+
+
+def local_weights(k_xx, k_x, K, n_neighbors):
+    """LLE weights of one point over m landmarks, from kernel values.
+
+    min wᵀGw + ε Σ G_jj w_j² s.t. 1ᵀw = 1 over the nearest landmarks in feature space, with
+    G_jk = k(x,x) + k(x_j,x_k) − k(x,x_j) − k(x,x_k), by the Karush–Kuhn–Tucker system.
+    """
+    m = len(K)
+    distances = [half_squared_distance(k_xx, K[j, j], k_x[j]) for j in range(m)]
+    nearest = np.argsort(distances, kind="stable")[:n_neighbors]
+    k = len(nearest)
+    G = np.empty((k, k))
+    for a, i in enumerate(nearest):
+        for b, j in enumerate(nearest):
+            G[a, b] = k_xx + K[i, j] - k_x[i] - k_x[j]
+    system = np.zeros((k + 1, k + 1))
+    system[:k, :k] = 2 * (G + EPSILON * np.diag(np.diag(G)))
+    system[:k, k] = system[k, :k] = 1
+    solution = np.linalg.solve(system, np.r_[np.zeros(k), 1.0])
+    w = np.zeros(m)
+    w[nearest] = solution[:k]
+    return w
+
+
+def local_weight_matrix(name, X, landmarks, n_neighbors, **parameters):
+    K = kernel_matrix(name, landmarks, landmarks, **parameters)
+    k_X = kernel_matrix(name, X, landmarks, **parameters)
+    own = [kernel_value(name, x, x, **parameters) for x in X]
+    return np.array([local_weights(o, k, K, n_neighbors) for o, k in zip(own, k_X, strict=True)])
+
+
+def nystroem_weights(K_new, K, eigenvalues, V):
+    """V diag(1/μ) Vᵀ k(x) for every row of K_new (n_new × m)."""
+    return center_new(K_new, K) @ V @ np.diag(1 / eigenvalues) @ V.T
+
+
+def mean_squared_difference(V, links, weights=None):
+    """D_r = weighted mean over the links of (v_r[i] − v_r[j])²."""
+    weights = np.ones(len(links)) if weights is None else weights
+    total = np.zeros(V.shape[1])
+    for (i, j), weight in zip(links, weights, strict=True):
+        total += weight * (V[i] - V[j]) ** 2
+    return total / np.sum(weights)
+
+
+def eq4_beta(D, c):
+    """β_r = c (1/D_r) / Σ_s (1/D_s)."""
+    return np.array([c * (1 / D_r) / sum(1 / D_s for D_s in D) for D_r in D])
+
+
+def calibrated_beta(D_must, k_must, D_cannot, k_cannot, random_spread, eigenvalues, prior):
+    gain = []
+    for D_S, D_D in zip(D_must, D_cannot, strict=True):
+        E_S = (k_must * D_S / random_spread + prior) / (k_must + prior)
+        E_D = (k_cannot * D_D / random_spread + prior) / (k_cannot + prior)
+        gain.append(E_D / E_S)
+    return np.sqrt(eigenvalues) * np.array(gain) / np.mean(gain)
+
+
+def pairs_of_labels(y):
+    """Every must-link and every cannot-link that labels imply; negative means unknown."""
+    must, cannot = [], []
+    for i, j in combinations(range(len(y)), 2):
+        if y[i] >= 0 and y[j] >= 0:
+            (must if y[i] == y[j] else cannot).append((i, j))
+    return must, cannot
+
+
+def separability(Z, y):
+    """Mean distance between classes over mean distance within classes (eq. 17)."""
+    within, between = [], []
+    for i, j in combinations(range(len(Z)), 2):
+        distance = np.sqrt(((np.asarray(Z[i]) - np.asarray(Z[j])) ** 2).sum())
+        (within if y[i] == y[j] else between).append(distance)
+    return np.mean(between) / np.mean(within)
+
+
+def balanced_rand(labels_true, labels_pred):
+    right = {True: [], False: []}
+    for i, j in combinations(range(len(labels_true)), 2):
+        same = bool(labels_true[i] == labels_true[j])
+        right[same].append(same == bool(labels_pred[i] == labels_pred[j]))
+    return np.mean([np.mean(kind) for kind in right.values() if kind])
+
+
+def pair_auc(same, different, same_weight=None, different_weight=None):
+    """Probability that a same pair is closer than a different pair, ties counting one half."""
+    same_weight = np.ones(len(same)) if same_weight is None else same_weight
+    different_weight = np.ones(len(different)) if different_weight is None else different_weight
+    won = total = 0.0
+    for d_same, w_same in zip(same, same_weight, strict=True):
+        for d_different, w_different in zip(different, different_weight, strict=True):
+            weight = w_same * w_different
+            total += weight
+            won += weight * (1.0 if d_same < d_different else 0.5 if d_same == d_different else 0.0)
+    return won / total
+
+
+def mean_of_right_answers(threshold, same, different):
+    return (np.mean(np.asarray(same) <= threshold) + np.mean(np.asarray(different) > threshold)) / 2
+
+
+def rca_covariance(X, chunklet):
+    """C = 1/p Σ_j Σ_{i∈j} (x_i − m_j)(x_i − m_j)ᵀ."""
+    C = np.zeros((X.shape[1], X.shape[1]))
+    for j in set(chunklet):
+        members = X[np.asarray(chunklet) == j]
+        for x in members:
+            C += np.outer(x - members.mean(axis=0), x - members.mean(axis=0))
+    return C / len(X)
+
+
+def farthest_rows(distances, n_chosen, start):
+    """Greedy: the row with the largest distance to the rows chosen so far, again and again."""
+    chosen = list(start)
+    while len(chosen) < n_chosen:
+        gaps = [
+            -1.0 if i in chosen else min(distances[i, j] for j in chosen)
+            for i in range(len(distances))
+        ]
+        chosen.append(int(np.argmax(gaps)))
+    return sorted(chosen)
+
+
+def ridge_leverage(K, total):
+    """diag K (K + λI)⁻¹ with λ such that it sums to ``total``, by bisection."""
+    low, high = 1e-12, 1e12
+    for _ in range(200):
+        ridge = np.sqrt(low * high)
+        scores = np.diag(K @ np.linalg.inv(K + ridge * np.eye(len(K))))
+        low, high = (ridge, high) if scores.sum() > total else (low, ridge)
+    return scores

@@ -1,0 +1,64 @@
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from nearkin import blocks as module
+from nearkin.blocks import block_rows, blocks, for_each_block
+
+
+@given(st.integers(0, 500), st.integers(1, 200))
+def test_blocks_cover_every_row_once_and_in_order(n_rows, size):
+    slices = list(blocks(n_rows, size))
+    covered = [row for rows in slices for row in range(rows.start, rows.stop)]
+    assert covered == list(range(n_rows))
+    assert all(0 < rows.stop - rows.start <= size for rows in slices)
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_row", "rows"), [(0, 65536), (1, 65536), (8192, 512), (10**12, 64)]
+)
+def test_block_rows_fit_the_memory_within_bounds(bytes_per_row, rows):
+    assert block_rows(bytes_per_row) == rows
+
+
+@pytest.mark.parametrize(("n_rows", "size"), [(0, 10), (7, 10), (10, 10), (103, 10)])
+def test_every_row_is_worked_on_once(n_rows, size):
+    visits = np.zeros(n_rows, dtype=int)
+
+    def work(rows):
+        visits[rows] += 1
+
+    for_each_block(work, n_rows, size)
+    assert_array_equal(visits, np.ones(n_rows))
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def work(rows):
+        if rows.start == 30:
+            raise ValueError("block at 30")
+
+    with pytest.raises(ValueError, match="block at 30"):
+        for_each_block(work, 100, 10)
+
+
+def test_blocks_run_in_several_threads(monkeypatch):
+    monkeypatch.setattr(module, "cpu_count", lambda: 2)
+    together = threading.Barrier(2, timeout=30)  # passes only if two blocks run at once
+    for_each_block(lambda rows: together.wait() and None, 20, 10)
+
+
+def blas_threads():
+    return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+
+def test_blas_is_single_threaded_meanwhile():
+    seen = []
+    with threadpool_limits(limits=2, user_api="blas"):
+        for_each_block(lambda rows: seen.append(blas_threads()), 20, 10)
+        assert blas_threads() == {2}
+    assert seen == [{1}, {1}]

@@ -1,0 +1,270 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import blocks
+from nearkin.extension import KernelLandmarks, LocalExtension, NystroemExtension
+from nearkin.kernels import Kernel, center_kernel
+from nearkin.linalg import leading_eigenpairs
+from tests import oracles
+
+NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
+PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 1}
+each_kernel = pytest.mark.parametrize("name", NAMES)
+each_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@pytest.fixture
+def rows():
+    """New rows and landmarks, neither symmetric about the origin."""
+    rng = np.random.RandomState(0)
+    return rng.standard_normal((300, 4)) + 0.5, rng.standard_normal((30, 4)) + 0.5
+
+
+def bound(name):
+    return Kernel(name, **PARAMETERS)
+
+
+def local(name, landmarks, n_neighbors=5):
+    return LocalExtension(KernelLandmarks(bound(name), landmarks), n_neighbors)
+
+
+def nystroem(name, landmarks, rank_tol=0.01):
+    seen = KernelLandmarks(bound(name), landmarks)
+    return NystroemExtension(seen, *leading_eigenpairs(center_kernel(seen.kernel_matrix), rank_tol))
+
+
+@each_kernel
+@pytest.mark.parametrize("n_neighbors", [1, 4, 30])
+def test_local_weights_equal_the_dense_solve_from_the_definition(name, n_neighbors, rows):
+    X, landmarks = rows[0][:40], rows[1]
+    W = local(name, landmarks, n_neighbors).weights(X)
+    assert W.shape == (40, 30)
+    assert W.nnz == 40 * n_neighbors
+    expected = oracles.local_weight_matrix(name, X, landmarks, n_neighbors, **PARAMETERS)
+    # 30 neighbours in few dimensions have a condition number of 30 / EPSILON.
+    assert_allclose(W.toarray(), expected, rtol=1e-6, atol=1e-8)
+
+
+@each_kernel
+@each_type
+def test_landmarks_have_unit_weights(name, dtype, rows):
+    landmarks = rows[1].astype(dtype)
+    W = local(name, landmarks).weights(landmarks).toarray()
+    assert W.dtype == dtype
+    assert_array_equal(W, np.eye(30))
+
+
+@each_kernel
+@each_type
+def test_weights_sum_to_one(name, dtype, rows):
+    X, landmarks = (part.astype(dtype) for part in rows)
+    sums = local(name, landmarks).weights(X).sum(axis=1)
+    assert_allclose(sums, 1, rtol=100 * np.finfo(dtype).eps)
+
+
+@each_kernel
+def test_weights_are_continuous_near_a_landmark(name, rows):
+    _, landmarks = rows
+    step = 1e-4 * np.array([0.5, -0.5, 0.5, 0.5])
+    W = local(name, landmarks).weights(landmarks + step).toarray()
+    # Linear in the step, with the factor that conditioning and the closest landmarks allow.
+    assert_allclose(W, np.eye(30), atol=0.02)
+
+
+@each_kernel
+def test_embedding_is_the_weighted_sum_of_coordinates(name, rows):
+    X, landmarks = rows
+    coordinates = np.random.RandomState(1).standard_normal((30, 3))
+    extension = local(name, landmarks)
+    assert_allclose(extension.embed(X, coordinates), extension.weights(X) @ coordinates, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear", "cosine"])
+def test_euclidean_path_and_generic_path_agree(name, rows):
+    X, landmarks = rows
+    called = Kernel("callable", function=bound(name))
+    generic = LocalExtension(KernelLandmarks(called, landmarks), 5)
+    # The generic path gets distances from kernel values, where small ones cancel.
+    assert_allclose(
+        generic.weights(X).toarray(), local(name, landmarks).weights(X).toarray(), atol=1e-9
+    )
+
+
+@each_kernel
+@pytest.mark.parametrize("make", [local, nystroem])
+@pytest.mark.parametrize("sparse", ["rows", "landmarks", "both"])
+def test_sparse_equals_dense(name, make, sparse, rows):
+    X, landmarks = rows
+    coordinates = np.random.RandomState(1).standard_normal((30, 3))
+    expected = make(name, landmarks).embed(X, coordinates)
+    X = sp.csr_array(X) if sparse != "landmarks" else X
+    landmarks = sp.csr_array(landmarks) if sparse != "rows" else landmarks
+    assert_allclose(make(name, landmarks).embed(X, coordinates), expected, atol=1e-8)
+
+
+@each_kernel
+@pytest.mark.parametrize("make", [local, nystroem])
+def test_float32_stays_and_is_close_to_float64(name, make, rows):
+    X, landmarks = rows
+    coordinates = np.random.RandomState(1).standard_normal((30, 3))
+    exact = make(name, landmarks).embed(X, coordinates)
+    for fitted in (landmarks, landmarks.astype(np.float32)):
+        single = make(name, fitted).embed(X.astype(np.float32), coordinates)
+        assert single.dtype == np.float32
+        # Conditioned by 5/EPSILON (local) or 1/rank_tol (Nyström) times rounding of 6e-8.
+        assert_allclose(single, exact, atol=5e-3)
+        assert np.abs(single - exact).mean() < 1e-4
+
+
+@each_type
+def test_rbf_weights_are_right_far_from_the_origin(dtype, rows):
+    # Multiples of 1/1024 stay exact in float32 after adding 10^4.
+    X, landmarks = (np.round(part * 1024) / 1024 for part in rows)
+    near = local("rbf", landmarks).weights(X).toarray()
+    far = local("rbf", (landmarks + 1e4).astype(dtype)).weights((X + 1e4).astype(dtype))
+    # Only the centre, a mean, is rounded: 1e-3 in float32, the same for both sides.
+    assert_allclose(far.toarray(), near, atol=2e-3 if dtype == np.float32 else 1e-9)
+
+
+@each_type
+def test_linear_weights_are_right_far_from_the_origin(dtype, rows):
+    X, landmarks = (np.round(part * 1024) / 1024 for part in rows)
+    near = local("linear", landmarks).weights(X).toarray()
+    far = local("linear", (landmarks + 1e4).astype(dtype)).weights((X + 1e4).astype(dtype))
+    assert_allclose(far.toarray(), near, atol=2e-3 if dtype == np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("name", ["linear", "cosine"])
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_weights_do_not_depend_on_the_scale(name, scale, rows):
+    X, landmarks = rows
+    W = local(name, landmarks).weights(X).toarray()
+    scaled = local(name, scale * landmarks).weights(scale * X).toarray()
+    assert_allclose(scaled, W, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["laplacian", "rbf", "poly"])
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_weights_do_not_depend_on_the_unit_when_gamma_follows(name, scale, rows):
+    X, landmarks = rows
+    power = 1 if name == "laplacian" else 2
+    kernel = Kernel(name, gamma=0.3 / scale**power, degree=2)
+    scaled = LocalExtension(KernelLandmarks(kernel, scale * landmarks), 5).weights(scale * X)
+    assert_allclose(scaled.toarray(), local(name, landmarks).weights(X).toarray(), atol=1e-8)
+
+
+@each_kernel
+@pytest.mark.parametrize("make", [local, nystroem])
+def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkeypatch):
+    X, landmarks = rows
+    coordinates = np.random.RandomState(1).standard_normal((30, 3))
+    extension = make(name, landmarks)
+    whole = extension.embed(X, coordinates)
+    sizes = []
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    work = blocks.for_each_block
+    monkeypatch.setattr(
+        "nearkin.extension.for_each_block",
+        lambda call, n, size: sizes.append(size) or work(call, n, size),
+    )
+    # Products of blocks of other shapes may round differently.
+    assert_allclose(extension.embed(X, coordinates), whole, atol=1e-12)
+    assert sizes == [64]
+
+
+def test_more_neighbors_than_landmarks_are_all_landmarks(rows):
+    X, landmarks = rows
+    few = landmarks[:3]
+    assert local("rbf", few, 10).n_neighbors == 3
+    assert_array_equal(
+        local("rbf", few, 10).weights(X).toarray(), local("rbf", few, 3).weights(X).toarray()
+    )
+
+
+@each_kernel
+def test_nystroem_equals_its_formula(name, rows):
+    X, landmarks = rows
+    extension = nystroem(name, landmarks)
+    K = oracles.kernel_matrix(name, landmarks, landmarks, **PARAMETERS)
+    K_new = oracles.kernel_matrix(name, X, landmarks, **PARAMETERS)
+    W = oracles.nystroem_weights(K_new, K, extension.eigenvalues, extension.eigenvectors)
+    assert_allclose(extension.embed(X, np.eye(30)), W, atol=1e-9)
+
+
+@each_kernel
+def test_nystroem_reproduces_the_landmarks_eigenvectors(name, rows):
+    _, landmarks = rows
+    extension = nystroem(name, landmarks)
+    embedded = extension.embed(landmarks, extension.eigenvectors)
+    assert_allclose(embedded, extension.eigenvectors, atol=1e-11)
+
+
+def precomputed(name, landmarks, columns):
+    K = bound(name)(landmarks, landmarks)
+    return KernelLandmarks(Kernel("precomputed"), K, columns=np.asarray(columns))
+
+
+@each_kernel
+@each_type
+def test_precomputed_landmarks_have_unit_weights(name, dtype, rows):
+    X, landmarks = rows
+    columns = np.arange(30)[::-1] + 5  # the landmarks are some columns of the kernel rows
+    everything = np.concatenate([X[:5], landmarks[::-1], X[5:]])
+    seen = precomputed(name, landmarks, columns)
+    K = bound(name)(landmarks, everything).astype(dtype)
+    W = LocalExtension(seen, 5).weights(K).toarray()
+    # Squaring and dividing k(x, x) to have it from the row alone rounds.
+    assert_allclose(W, np.eye(30), atol=10 * np.finfo(dtype).eps)
+
+
+@each_kernel
+def test_precomputed_equals_the_kernel_on_rows_for_nystroem(name, rows):
+    X, landmarks = rows
+    by_rows = nystroem(name, landmarks)
+    by_matrix = NystroemExtension(
+        precomputed(name, landmarks, np.arange(30)), by_rows.eigenvalues, by_rows.eigenvectors
+    )
+    coordinates = np.random.RandomState(1).standard_normal((30, 3))
+    assert_allclose(
+        by_matrix.embed(bound(name)(X, landmarks), coordinates),
+        by_rows.embed(X, coordinates),
+        atol=1e-12,
+    )
+
+
+@each_kernel
+def test_precomputed_new_rows_are_close_although_their_own_kernel_value_is_unknown(name):
+    rng = np.random.RandomState(0)
+    landmarks = rng.uniform(-1, 1, size=(30, 2))
+    X = rng.uniform(-0.8, 0.8, size=(50, 2))
+    seen = precomputed(name, landmarks, np.arange(30))
+    by_matrix = LocalExtension(seen, 5).weights(bound(name)(X, landmarks)).toarray()
+    by_rows = local(name, landmarks).weights(X).toarray()
+    assert_array_equal(by_matrix != 0, by_rows != 0)
+    # k(x, x) is guessed; it enters through the conditioning of EPSILON only.
+    assert_allclose(by_matrix @ landmarks, by_rows @ landmarks, atol=0.01)
+
+
+@each_kernel
+@each_type
+@pytest.mark.parametrize("make", [local, nystroem])
+def test_extreme_rows_give_finite_numbers_or_an_error_that_names_them(name, dtype, make, rows):
+    X, landmarks = (part.astype(dtype) for part in rows)
+    extension, coordinates = make(name, landmarks), np.eye(30)
+    X[7] = np.sqrt(np.finfo(dtype).max) * 1e3 * np.array([1, -1, 1, -1])
+    # Local weights of float32 rows are found in float64, where the polynomial does not overflow.
+    if name == "poly" and not (make is local and dtype == np.float32):
+        with pytest.raises(ValueError, match="kernel values of row 7 are not finite"):
+            extension.embed(X, coordinates)
+    else:
+        assert np.isfinite(extension.embed(X, coordinates)).all()
+
+
+def test_landmark_kernel_matrix_is_symmetric_float64(rows):
+    landmarks = rows[1].astype(np.float32)
+    K = KernelLandmarks(bound("rbf"), landmarks).kernel_matrix
+    assert K.dtype == np.float64
+    assert_array_equal(K, K.T)
+    assert_allclose(K, oracles.kernel_matrix("rbf", landmarks, landmarks, **PARAMETERS), rtol=1e-12)

@@ -1,0 +1,67 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from nearkin.labels import class_numbers
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        ([3, 3, 7, 0], [1, 1, 2, 0]),
+        ([3, -1, 7, -2], [0, -1, 1, -1]),
+        (np.array([5, 5, 9], dtype=np.uint8), [0, 0, 1]),
+        (np.array([1.0, NAN, 0.0, -1.0]), [1, -1, 0, -1]),
+        ([True, False, True], [1, 0, 1]),
+        (np.array([True, False]), [1, 0]),
+        (["b", "a", "b"], [0, 1, 0]),
+        (np.array(["b", "a", "b"]), [1, 0, 1]),
+        (["b", None, "a", NAN], [0, -1, 1, -1]),
+        (["b", -1, "a", "b"], [0, -1, 1, 0]),
+        ([1, None, 2], [0, -1, 1]),
+        ([("a", 1), ("b", 2), ("a", 1)], None),
+        (pd.Series(["b", None, "a"]), [0, -1, 1]),
+        (pd.Series([1, None, 2], dtype="Int64"), [0, -1, 1]),
+        (pd.Series(["x", "y", "x"], dtype="category"), [0, 1, 0]),
+        (pl.Series([4, 2, 4]), [1, 0, 1]),
+        (pl.Series(["u", None, "v"]), [0, -1, 1]),
+        ([2**70, 1, 2**70], [1, 0, 1]),
+        ([-1, -1], [-1, -1]),
+        ([], []),
+    ],
+)
+def test_labels_become_class_numbers(y, classes):
+    if classes is None:  # tuples read as a second axis
+        with pytest.raises(ValueError, match=r"one label per row of X, got shape \(3, 2\)"):
+            class_numbers(y)
+    else:
+        numbers = class_numbers(y)
+        assert numbers.dtype == np.int64
+        assert numbers.tolist() == classes
+
+
+def test_hashable_objects_are_classes():
+    y = np.empty(3, dtype=object)
+    y[:] = [("a", 1), ("b", 2), ("a", 1)]
+    assert class_numbers(y).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "culprit"),
+    [
+        (np.array([0.0, 1.5]), r"y\[1\] is 1.5"),
+        ([0, None, 2.5], r"y\[2\] is 2.5"),
+        (np.array([0.0, np.inf]), r"y\[1\] is inf"),
+    ],
+)
+def test_continuous_labels_are_refused_by_position(y, culprit):
+    with pytest.raises(ValueError, match=culprit):
+        class_numbers(y)
+
+
+def test_a_column_of_labels_is_refused():
+    with pytest.raises(ValueError, match=r"got shape \(2, 1\)"):
+        class_numbers(np.array([[0], [1]]))

@@ -1,0 +1,180 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import landmarks as module
+from nearkin.kernels import Kernel
+from nearkin.landmarks import STRATEGIES, _leverage_scores, choose_landmarks
+from tests import oracles
+
+RBF = Kernel("rbf", gamma=0.5)
+NONE = np.array([], dtype=np.int64)
+every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+
+
+def choose(X, m, strategy, kernel=RBF, include=NONE, random_state=0):
+    return choose_landmarks(
+        X, m, strategy, kernel=kernel, include=np.asarray(include), random_state=random_state
+    )
+
+
+@pytest.fixture
+def X():
+    return np.random.RandomState(0).standard_normal((120, 2))
+
+
+@every_strategy
+@given(n=st.integers(1, 40), m=st.integers(1, 50), data=st.data())
+def test_landmarks_are_as_many_as_asked_distinct_sorted_and_include_the_given(strategy, n, m, data):
+    include = np.array(
+        sorted(data.draw(st.sets(st.integers(0, n - 1), max_size=n))), dtype=np.int64
+    )
+    copies = data.draw(st.integers(1, 5))  # some rows coincide
+    X = np.random.RandomState(n).standard_normal((n, 2)).round(1)[np.arange(n) // copies]
+    rows = choose(X, m, strategy, include=include)
+    assert rows.dtype == np.int64
+    assert len(rows) == max(min(m, n), len(include))
+    assert (np.diff(rows) > 0).all()
+    assert set(include) <= set(rows) <= set(range(n))
+
+
+@every_strategy
+def test_same_seed_same_landmarks_other_seed_others(strategy, X):
+    first = choose(X, 10, strategy, random_state=3)
+    assert_array_equal(choose(X, 10, strategy, random_state=3), first)
+    assert not np.array_equal(choose(X, 10, strategy, random_state=4), first)
+
+
+@every_strategy
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "poly", "cosine", "linear"])
+def test_sparse_rows_and_precomputed_kernels_give_the_same_landmarks(strategy, name, X):
+    kernel = Kernel(name, gamma=0.5, degree=2)
+    include = [5, 70]
+    rows = choose(X, 12, strategy, kernel, include)
+    assert_array_equal(choose(sp.csr_array(X), 12, strategy, kernel, include), rows)
+    K = kernel(X, X)
+    assert_array_equal(choose(K, 12, strategy, Kernel("precomputed"), include), rows)
+    called = Kernel("callable", function=kernel)
+    assert_array_equal(choose(X, 12, strategy, called, include), rows)
+
+
+@pytest.mark.parametrize("name", ["rbf", "linear", "cosine"])
+@pytest.mark.parametrize("include", [[17], [3, 50, 90]])
+def test_farthest_equals_the_greedy_search(name, include, X):
+    kernel = Kernel(name, gamma=0.5)
+    K = oracles.kernel_matrix(name, X, X, gamma=0.5)
+    distances = np.add.outer(np.diag(K), np.diag(K)) / 2 - K
+    rows = choose(X, 20, "farthest", kernel, include)
+    assert rows.tolist() == oracles.farthest_rows(distances, 20, include)
+
+
+def test_farthest_without_given_rows_starts_from_a_random_one(X):
+    K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
+    rows = choose(X, 8, "farthest")
+    assert rows.tolist() in [oracles.farthest_rows(1 - K, 8, [start]) for start in rows]
+
+
+@pytest.fixture
+def small_clusters():
+    """Three rows, then two times one row, far from 400 that are close together."""
+    rng = np.random.RandomState(0)
+    X = 1e-3 * rng.standard_normal((405, 2))
+    X[:3] += [100, 0]
+    X[3] += [0, 100]
+    X[4] -= [0, 100]
+    return X, np.r_[0, 0, 0, 1, 2, np.full(400, 3)]
+
+
+@pytest.mark.parametrize("strategy", ["farthest", "kmeans++"])
+def test_spread_out_landmarks_find_small_clusters_that_random_misses(strategy, small_clusters):
+    X, cluster = small_clusters
+    linear = Kernel("linear")
+    assert set(cluster[choose(X, 4, strategy, linear)]) == {0, 1, 2, 3}
+    assert set(cluster[choose(X, 4, "random", linear)]) == {3}
+
+
+def test_kmeans_plusplus_draws_in_proportion_to_the_squared_distance():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    linear, draws = Kernel("linear"), 3000
+    picked = [choose(X, 2, "kmeans++", linear, [0], seed)[1] for seed in range(draws)]
+    share = np.bincount(picked, minlength=4) / draws
+    # Four standard deviations of a share.
+    assert_allclose(share, np.array([0, 1, 4, 9]) / 14, atol=4 * 0.5 / np.sqrt(draws))
+
+
+def test_only_copies_left_are_taken_without_repeats():
+    X = np.repeat([[0.0], [1.0]], 5, axis=0)
+    for strategy in ("farthest", "kmeans++"):
+        rows = choose(X, 7, strategy, Kernel("linear"))
+        assert len(set(rows)) == 7
+        assert set(X[rows, 0]) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("strategy", ["farthest", "kmeans++"])
+def test_rounding_does_not_choose_a_row_twice(strategy):
+    # So far from the origin a row's distance to itself is rounding, as large as any other.
+    X = 1e8 + np.random.RandomState(0).standard_normal((60, 3))
+    rows = choose(X, 59, strategy, Kernel("linear"))
+    assert len(set(rows)) == 59
+
+
+def test_leverage_scores_equal_their_definition(X):
+    K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
+    scores = _leverage_scores(X, np.arange(len(X)), RBF, 20, np.random.RandomState(0))
+    # Every row is a reference row here, so the estimate is exact up to the factor λ.
+    assert_allclose(scores / scores.sum() * 10, oracles.ridge_leverage(K, 10), rtol=1e-6)
+
+
+def test_leverage_estimated_from_a_sample_is_close(X, monkeypatch):
+    monkeypatch.setattr(module, "_REFERENCE_ROWS", 80)
+    K = oracles.kernel_matrix("rbf", X, X, gamma=0.5)
+    scores = _leverage_scores(X, np.arange(len(X)), RBF, 20, np.random.RandomState(0))
+    exact = oracles.ridge_leverage(K, 10)
+    assert np.corrcoef(np.argsort(np.argsort(scores)), np.argsort(np.argsort(exact)))[0, 1] > 0.9
+
+
+def test_leverage_prefers_isolated_rows():
+    X = 0.1 * np.random.RandomState(0).standard_normal((300, 2))
+    X[:4] = [[9, 9], [-9, 9], [9, -9], [-9, -9]]
+    isolated = range(4)
+    assert set(isolated) <= set(choose(X, 12, "leverage"))
+    assert not set(isolated) & set(choose(X, 12, "random"))
+
+
+def test_leverage_of_a_zero_kernel_falls_back_to_chance():
+    rows = choose(np.zeros((30, 2)), 5, "leverage", Kernel("linear"))
+    assert len(rows) == 5
+
+
+@pytest.mark.parametrize("strategy", ["kmeans++", "farthest", "leverage"])
+def test_strategies_look_at_a_sample_of_many_rows(strategy, X, monkeypatch):
+    monkeypatch.setattr(module, "_SAMPLE_ROWS", 30)
+    seen = []
+    full = Kernel("callable", function=lambda A, B: seen.append(len(A)) or RBF(A, B))
+    assert len(choose(X, 3, strategy, full, [0])) == 3
+    assert max(seen) == 30
+
+
+def test_named_rows_are_taken_as_they_are_with_the_given_ones(X):
+    rows = choose(X, 0, [9, 4, 9, 100], include=[7])
+    assert rows.tolist() == [4, 7, 9, 100]
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ([3, 120], "landmarks names row 120, but X has 120 rows"),
+        ([-1], "landmarks names row -1"),
+        ([0.5], "one-dimensional array of integers, got .* float64"),
+        ([], "non-empty"),
+        ([[1, 2]], r"got shape \(1, 2\)"),
+        ([True, False], "integers, got .* bool"),
+        ("nearest", r"landmarks='nearest' is unknown: use one of \('random'.* or row numbers"),
+    ],
+)
+def test_wrong_landmarks_are_refused_by_name(named, message, X):
+    with pytest.raises(ValueError, match=message):
+        choose(X, 5, named)

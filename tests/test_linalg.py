@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import linalg
+from nearkin.linalg import fix_signs, leading_eigenpairs
+
+
+def with_spectrum(values, seed=0):
+    n = len(values)
+    Q = np.linalg.qr(np.random.RandomState(seed).standard_normal((n, n)))[0]
+    A = (Q * values) @ Q.T
+    return (A + A.T) / 2
+
+
+def test_fix_signs_makes_the_largest_entry_positive():
+    fixed = fix_signs(np.array([[1.0, 0.5, 0.0], [-3.0, 2.0, 0.0]]))
+    assert_array_equal(fixed, [[-1.0, 0.5, 0.0], [3.0, 2.0, 0.0]])
+
+
+def test_fix_signs_moves_with_permuted_rows():
+    rng = np.random.RandomState(0)
+    V, order = rng.standard_normal((20, 5)), rng.permutation(20)
+    assert_array_equal(fix_signs(-V[order]), fix_signs(V)[order])
+
+
+def test_eigenpairs_reconstruct_the_matrix():
+    A = with_spectrum(np.arange(1.0, 9.0))
+    values, vectors = leading_eigenpairs(A, 0.0)
+    assert_allclose(values, np.arange(8, 0, -1))
+    assert_allclose(vectors.T @ vectors, np.eye(8), atol=1e-13)
+    assert_allclose((vectors * values) @ vectors.T, A, atol=1e-12)
+
+
+def test_eigenvectors_have_fixed_signs():
+    _, vectors = leading_eigenpairs(with_spectrum(np.arange(1.0, 9.0)), 0.0)
+    assert_array_equal(vectors, fix_signs(vectors))
+
+
+@pytest.mark.parametrize(("rank_tol", "kept"), [(0.05, 4), (0.15, 3), (0.3, 2), (0.9, 1)])
+def test_rank_tol_is_relative_to_the_largest_eigenvalue(rank_tol, kept):
+    A = with_spectrum(np.array([20.0, 8.0, 4.0, 2.0, 0.5]))
+    values, vectors = leading_eigenpairs(A, rank_tol)
+    assert_allclose(values, [20.0, 8.0, 4.0, 2.0][:kept])
+    assert vectors.shape == (5, kept)
+
+
+def test_directions_of_pure_rounding_are_never_kept():
+    F = np.random.RandomState(0).standard_normal((30, 3))
+    assert len(leading_eigenpairs(F @ F.T, 0.0)[0]) == 3
+
+
+def test_zero_matrix_has_no_directions():
+    values, vectors = leading_eigenpairs(np.zeros((4, 4)), 0.01)
+    assert values.shape == (0,)
+    assert vectors.shape == (4, 0)
+
+
+def test_the_matrix_is_not_modified():
+    A = with_spectrum(np.arange(1.0, 9.0))
+    before = A.copy()
+    leading_eigenpairs(A, 0.1)
+    assert_array_equal(A, before)
+
+
+@pytest.fixture
+def lanczos_calls(monkeypatch):
+    calls = []
+    eigsh = linalg.eigsh
+
+    def counted(matrix, k, **options):
+        calls.append(k)
+        return eigsh(matrix, k=k, **options)
+
+    monkeypatch.setattr(linalg, "eigsh", counted)
+    return calls
+
+
+def rbf_matrix(n, gamma, d=2):
+    X = np.random.RandomState(0).uniform(size=(n, d))
+    squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    return np.exp(-gamma * squared)
+
+
+@pytest.mark.parametrize(("gamma", "calls"), [(3.0, [64]), (90.0, [64, 128])])
+def test_lanczos_equals_the_full_decomposition(gamma, calls, lanczos_calls, monkeypatch):
+    K = rbf_matrix(1600, gamma)
+    few = leading_eigenpairs(K, 0.01)
+    assert lanczos_calls == calls
+    monkeypatch.setattr(linalg, "_FULL_EIGH_ROWS", 2000)
+    full = leading_eigenpairs(K, 0.01)
+    assert lanczos_calls == calls
+    assert len(few[0]) == len(full[0])
+    assert_allclose(few[0], full[0], rtol=1e-9)
+    # Vectors are as accurate as rounding over the smallest gap allows; the projection is robust.
+    assert_allclose((few[1] * few[0]) @ few[1].T, (full[1] * full[0]) @ full[1].T, atol=1e-9)
+
+
+def test_slowly_decaying_spectrum_falls_back_to_the_full_decomposition(lanczos_calls, monkeypatch):
+    monkeypatch.setattr(linalg, "_FULL_EIGH_ROWS", 599)
+    values = np.linspace(1, 2, 600)
+    found, _ = leading_eigenpairs(with_spectrum(values), 0.01)
+    assert lanczos_calls == [64]
+    assert_allclose(found, values[::-1])
+
+
+def test_large_matrices_give_the_same_result_every_time():
+    K = rbf_matrix(1600, 3.0)
+    first, second = leading_eigenpairs(K, 0.01), leading_eigenpairs(K, 0.01)
+    assert_array_equal(first[1], second[1])

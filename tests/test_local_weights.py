@@ -1,0 +1,190 @@
+"""The compiled loops; what they give for each kernel is in test_extension.py."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin.local_weights import (
+    EPSILON,
+    _find_smallest,
+    combine,
+    weights_from_distances,
+    weights_from_rows,
+)
+from tests import oracles
+
+
+def squared(A, B):
+    return ((A[:, None].astype(np.float64) - B[None]) ** 2).sum(axis=2)
+
+
+def from_rows(X, landmarks, n_neighbors, saturating=False):
+    shape = (len(X), n_neighbors)
+    neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
+    ranking = squared(X, landmarks).astype(X.dtype)
+    weights_from_rows(X, landmarks, ranking, saturating, neighbors, weights)
+    return dense(neighbors, weights, len(landmarks))
+
+
+def from_distances(X, landmarks, n_neighbors, saturating=False):
+    shape = (len(X), n_neighbors)
+    neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
+
+    def half(A, B):
+        return -np.expm1(-squared(A, B)) if saturating else squared(A, B) / 2
+
+    zero = np.zeros(len(X))
+    weights_from_distances(half(X, landmarks), zero, half(landmarks, landmarks), neighbors, weights)
+    return dense(neighbors, weights, len(landmarks))
+
+
+def dense(neighbors, weights, m):
+    W = np.zeros((len(neighbors), m), dtype=weights.dtype)
+    np.put_along_axis(W, neighbors.astype(np.int64), weights, axis=1)
+    return W
+
+
+both_loops = pytest.mark.parametrize("loop", [from_rows, from_distances])
+
+
+@pytest.fixture
+def cloud():
+    rng = np.random.RandomState(0)
+    return rng.standard_normal((40, 3)), rng.standard_normal((25, 3))
+
+
+def test_oracle_and_library_condition_alike():
+    assert EPSILON == oracles.EPSILON
+
+
+@both_loops
+@pytest.mark.parametrize("name", ["linear", "rbf"])
+@pytest.mark.parametrize("n_neighbors", [1, 2, 3, 5, 9, 25])
+def test_weights_solve_the_stated_problem(loop, name, n_neighbors, cloud):
+    X, landmarks = cloud
+    W = loop(X, landmarks, n_neighbors, saturating=name == "rbf")
+    # 25 neighbours in 3 dimensions have a condition number of 25 / EPSILON.
+    expected = oracles.local_weight_matrix(name, X, landmarks, n_neighbors)
+    assert_allclose(W, expected, rtol=1e-8, atol=1e-10)
+
+
+@both_loops
+def test_no_other_weights_give_a_lower_objective(loop, cloud):
+    X, landmarks = cloud
+    W = loop(X, landmarks, 25)
+    rng = np.random.RandomState(1)
+    for x, w in zip(X, W, strict=True):
+        difference = x - landmarks
+        G = difference @ difference.T
+        G += EPSILON * np.diag(np.diag(G))
+        for _ in range(5):
+            step = rng.standard_normal(25)
+            other = w + 0.1 * (step - step.mean())  # still sums to one
+            assert w @ G @ w < other @ G @ other
+
+
+@both_loops
+def test_a_landmark_is_itself_and_nothing_else(loop, cloud):
+    _, landmarks = cloud
+    assert_array_equal(loop(landmarks, landmarks, 5), np.eye(len(landmarks)))
+
+
+@both_loops
+def test_copies_of_a_landmark_share_its_weight(loop, cloud):
+    _, landmarks = cloud
+    doubled = np.concatenate([landmarks, landmarks[:3]])
+    W = loop(landmarks[:3], doubled, 5)
+    expected = np.zeros_like(W)
+    expected[[0, 1, 2], [0, 1, 2]] = expected[[0, 1, 2], [25, 26, 27]] = 0.5
+    assert_allclose(W, expected, atol=1e-15)
+
+
+@both_loops
+@pytest.mark.parametrize("saturating", [False, True])
+def test_weights_approach_the_unit_vector_linearly_near_a_landmark(loop, saturating, cloud):
+    _, landmarks = cloud
+    direction = np.array([0.6, 0.0, 0.8])
+    deviations = [
+        np.abs(loop(landmarks + distance * direction, landmarks, 5, saturating) - np.eye(25)).max()
+        for distance in (1e-3, 1e-6, 1e-9)
+    ]
+    assert 0 < deviations[0] < 0.1
+    assert_allclose(deviations[1:], [1e-3 * deviations[0], 1e-6 * deviations[0]], rtol=0.1)
+
+
+@both_loops
+@given(seed=st.integers(0, 10**6), n_neighbors=st.integers(1, 12), log_scale=st.integers(-8, 8))
+def test_weights_sum_to_one_and_do_not_depend_on_the_scale(loop, seed, n_neighbors, log_scale):
+    rng = np.random.RandomState(seed)
+    X, landmarks = rng.standard_normal((5, 2)), rng.standard_normal((12, 2))
+    W = loop(X, landmarks, n_neighbors)
+    assert_allclose(W.sum(axis=1), 1, rtol=1e-9)
+    scale = 10.0**log_scale
+    # Scaling rounds each number, and the condition number is 12 / EPSILON.
+    assert_allclose(loop(scale * X, scale * landmarks, n_neighbors), W, rtol=1e-7, atol=1e-9)
+
+
+@both_loops
+def test_weights_do_not_depend_on_position_or_rotation(loop, cloud):
+    X, landmarks = cloud
+    Q = np.linalg.qr(np.random.RandomState(1).standard_normal((3, 3)))[0]
+    moved = loop(X @ Q + 3, landmarks @ Q + 3, 5)
+    assert_allclose(moved, loop(X, landmarks, 5), atol=1e-9)
+
+
+@both_loops
+@pytest.mark.parametrize("saturating", [False, True])
+def test_float32_is_close_to_float64(loop, saturating, cloud):
+    X, landmarks = cloud
+    W = loop(X, landmarks, 5, saturating)
+    W32 = loop(X.astype(np.float32), landmarks.astype(np.float32), 5, saturating)
+    assert W32.dtype == np.float32
+    # Input rounding of 6e-8 times a condition number of 5 / EPSILON, relative to weights of ~1.
+    assert_allclose(W32, W, atol=1e-3)
+    assert np.abs(W32 - W).mean() < 1e-5
+
+
+def test_collinear_landmarks_still_give_finite_weights():
+    landmarks = np.arange(8.0)[:, None] * np.ones(3)
+    W = from_rows(np.array([[2.4, 2.4, 2.4], [1e6, 1e6, 1e6]]), landmarks, 5)
+    assert np.isfinite(W).all()
+    assert_allclose(W.sum(axis=1), 1)
+    # The point lies between landmarks 2 and 3 and is reproduced up to the conditioning.
+    assert_allclose(W[0] @ landmarks, [2.4, 2.4, 2.4], atol=0.01)
+
+
+def test_a_point_among_its_neighbours_is_reproduced(cloud):
+    _, landmarks = cloud
+    x = landmarks[:5].mean(axis=0, keepdims=True)
+    W = from_rows(x, landmarks, 25)
+    assert_allclose(W @ landmarks, x, atol=0.01)  # up to the conditioning
+
+
+def test_distances_below_the_stated_rounding_are_zero():
+    distances = np.array([[1e-10, 0.5, 0.7]])
+    neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
+    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(3), neighbors, weights)
+    assert neighbors.tolist() == [[0, 1]]
+    assert weights.tolist() == [[1.0, 0.0]]
+
+
+@given(values=st.lists(st.integers(-20, 20), min_size=1, max_size=70), k=st.integers(1, 10))
+def test_smallest_values_are_found_in_order_ties_by_position(values, k):
+    values = np.array(values, dtype=np.float64)
+    k = min(k, len(values))
+    positions, smallest = np.empty(k, dtype=np.int32), np.empty(k)
+    _find_smallest(values, positions, smallest, np.empty(len(values) // 8))
+    expected = np.argsort(values, kind="stable")[:k]
+    assert_array_equal(positions, expected)
+    assert_array_equal(smallest, values[expected])
+
+
+def test_combine_adds_up_weighted_coordinates():
+    rng = np.random.RandomState(0)
+    neighbors = np.array([rng.choice(9, 4, replace=False) for _ in range(6)], dtype=np.int32)
+    weights, coordinates = rng.standard_normal((6, 4)), rng.standard_normal((9, 2))
+    out = np.full((6, 2), np.nan)
+    combine(neighbors, weights, coordinates, out)
+    assert_allclose(out, dense(neighbors, weights, 9) @ coordinates, atol=1e-14)
