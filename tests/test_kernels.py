@@ -95,6 +95,21 @@ def test_small_distances_of_the_laplacian_kernel_do_not_cancel():
     assert_allclose(distances, [[1e-20]])
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("dtype", "exponent"),
+    [(np.float32, 80), (np.float32, -27), (np.float64, 600), (np.float64, -60), (np.float64, -600)],
+)
+def test_cosine_does_not_depend_on_the_length_of_rows(dtype, exponent, container, rows):
+    A, B = (part.astype(dtype) for part in rows)
+    kernel, scale = Kernel("cosine"), dtype(2.0) ** exponent  # a power of two rounds nothing
+    K = kernel(container(A), container(B))
+    assert_allclose(kernel(container(A * scale), container(B)), K, rtol=1e-6)
+    scaled, _ = half_squared_distances(kernel, container(A * scale), container(B))
+    distances, _ = half_squared_distances(kernel, container(A), container(B))
+    assert_allclose(scaled, distances, atol=1e-6)
+
+
 def test_distances_from_kernel_are_never_negative():
     K = np.array([[1.0, 1.0 + 1e-15], [1.0 + 1e-15, 1.0]])
     distances, _ = distances_from_kernel(K, np.diag(K), np.diag(K))

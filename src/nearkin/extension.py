@@ -60,7 +60,6 @@ class KernelLandmarks:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    @cached_property
     def kernel_matrix(self) -> Floats:
         """Kernel matrix among the landmarks, m×m, in float64 whatever the data."""
         rows = self._precise_rows
@@ -90,23 +89,23 @@ class KernelLandmarks:
                 X = X.astype(np.float64, copy=False)
                 return half_squared_distances(self.kernel, X, self._precise_rows)
         K = self.kernel_to(X)
-        diagonal = np.diagonal(self.kernel_matrix)
-        return distances_from_kernel(K, self._least_own(K, diagonal), diagonal)
+        return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
 
-    def _least_own(self, K: Floats, diagonal: Floats) -> Floats:
+    def _least_own(self, K: Floats) -> Floats:
         """``k(x, x)`` of rows known by their kernel values only: the least that is possible.
 
         It is the squared length of the row's projection on the span of the landmarks. The part
         outside is the same for all weights, so that they do not depend on it but for their
         conditioning. At a landmark Cauchy–Schwarz gives the same value without rounding.
         """
+        diagonal = self.rows.diagonal()
         projected = ((K @ self._whitener) ** 2).sum(axis=1)
         single = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
         return np.asarray(np.where(projected > (1 + 1e-6) * single, projected, single))
 
     @cached_property
     def _whitener(self) -> Floats:
-        values, vectors = leading_eigenpairs(self.kernel_matrix, rank_tol=1e-10)
+        values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=1e-10)
         return np.asarray(vectors / np.sqrt(values))
 
 
@@ -205,9 +204,8 @@ class LocalExtension:
     @cached_property
     def _among(self) -> Floats:
         """Half squared distances among the landmarks."""
-        K = self.landmarks.kernel_matrix
-        diagonal = np.diagonal(K)
-        return distances_from_kernel(K, diagonal, diagonal)[0]
+        K = self.landmarks.kernel_matrix()
+        return distances_from_kernel(K, K.diagonal(), K.diagonal())[0]
 
 
 class NystroemExtension:
@@ -223,10 +221,14 @@ class NystroemExtension:
         self.eigenvalues = eigenvalues
         self.eigenvectors = eigenvectors
 
+    @cached_property
+    def _column_means(self) -> Floats:
+        return np.asarray(self.landmarks.kernel_matrix().mean(axis=0))
+
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
         projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
-        column_means = self.landmarks.kernel_matrix.mean(axis=0)
+        column_means = self._column_means
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
         def work(rows: slice) -> None:

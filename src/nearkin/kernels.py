@@ -89,9 +89,9 @@ class Kernel:
         """``k(x, x)`` of every row of A."""
         if self.name in ("rbf", "laplacian"):
             return np.ones(A.shape[0], dtype=A.dtype)
-        squared_norms: Floats = row_norms(A, squared=True).astype(A.dtype)
         if self.name == "cosine":
-            return np.asarray(squared_norms > 0, dtype=A.dtype)
+            return np.asarray(row_norms(unit_rows(A), squared=True) > 0, dtype=A.dtype)
+        squared_norms: Floats = row_norms(A, squared=True).astype(A.dtype)
         if self.name == "linear":
             return squared_norms
         if self.name == "poly":
@@ -120,7 +120,13 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
 
 def unit_rows(X: Rows) -> Rows:
     """Rows of length one; rows of zeros stay. Entries of any size are safe to square."""
-    return normalize(normalize(X, norm="max"))
+    if not isinstance(X, np.ndarray):
+        return normalize(normalize(X, norm="max"))
+    # Own code, since scikit-learn's leaves rows alone that are short but not zero.
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(largest > 0, largest, 1)
+    length = row_norms(X)[:, None]
+    return X / np.where(length > 0, length, 1)
 
 
 def _squared_distances(A: Rows, B: Rows) -> Any:

@@ -4,10 +4,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from nearkin import KernelBeta, Pairs, blocks
+from nearkin import KernelBeta, Pairs, blocks, feature_space
 from nearkin.datasets import make_xor
 from nearkin.evidence import Spread
-from nearkin.learners import kernel_beta
+from nearkin.kernels import Kernel
 from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
 from tests import oracles
 
@@ -368,7 +368,7 @@ def test_sparse_equals_dense(kernel, extension, data):
 @each_extension
 def test_precomputed_equals_the_same_kernel_on_rows(kernel, extension, data):
     X, _, pairs = data
-    function = kernel_beta.Kernel(kernel, gamma=0.4)
+    function = Kernel(kernel, gamma=0.4)
     options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
     by_rows = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
     by_matrix = KernelBeta(kernel="precomputed", **options).fit(function(X, X), pairs=pairs)
@@ -392,7 +392,7 @@ def test_precomputed_equals_the_same_kernel_on_rows(kernel, extension, data):
 @pytest.mark.parametrize("kernel", NAMES)
 def test_callable_equals_the_named_kernel(kernel, extension, data):
     X, _, pairs = data
-    function = kernel_beta.Kernel(kernel, gamma=0.4)
+    function = Kernel(kernel, gamma=0.4)
     options = {"extension": extension, "n_landmarks": 40, "random_state": 0}
     named = KernelBeta(kernel=kernel, gamma=0.4, **options).fit(X, pairs=pairs)
     called = KernelBeta(kernel=function, **options).fit(X, pairs=pairs)
@@ -487,7 +487,7 @@ def test_landmarks_are_as_many_as_asked_and_hold_the_points_of_the_pairs(strateg
 
 def test_very_many_pair_points_are_landmarks_up_to_a_limit(data, monkeypatch):
     X, _, pairs = data
-    monkeypatch.setattr(kernel_beta, "_PAIR_LANDMARKS", 12)
+    monkeypatch.setattr(feature_space, "_PAIR_LANDMARKS", 12)
     metric = KernelBeta(n_landmarks=5, random_state=0).fit(X, pairs=pairs)
     assert len(metric.landmarks_) == 12
     assert set(metric.landmarks_) < set(pairs.points)
@@ -557,7 +557,7 @@ def test_the_metric_pulls_xor_apart_as_no_linear_metric_can():
 
 def test_more_rows_than_an_exact_fit_can_take_are_refused(monkeypatch, data):
     X, _, pairs = data
-    monkeypatch.setattr(kernel_beta, "_EXACT_ROWS", 59)
+    monkeypatch.setattr(feature_space, "_EXACT_ROWS", 59)
     with pytest.raises(ValueError, match=r"each of the 60 rows a landmark.*Set n_landmarks"):
         KernelBeta().fit(X, pairs=pairs)
     assert len(KernelBeta(n_landmarks=60).fit(X, pairs=pairs).landmarks_) == 60

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,20 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin.evidence import Spread, gather_evidence, measure_spread
-from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
-from nearkin.kernels import (
-    GAMMA_RULES,
-    KERNEL_NAMES,
-    Kernel,
-    KernelFunction,
-    Rows,
-    bind_kernel,
-    center_kernel,
-    check_kernel_matrix,
-)
-from nearkin.landmarks import STRATEGIES, choose_landmarks
+from nearkin.extension import Extension, KernelLandmarks, LocalExtension
+from nearkin.feature_space import PARAMETER_CONSTRAINTS, build_feature_space
+from nearkin.kernels import Kernel, KernelFunction, Rows, check_kernel_matrix
 from nearkin.learners._metric import MetricMixin
-from nearkin.linalg import leading_eigenpairs
 from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
@@ -35,10 +24,6 @@ Floats = NDArray[np.floating]
 # Eigenvalue cut-offs that serve the two weightings best: the published one forgets the spectrum
 # and needs weak directions gone, the calibrated one keeps it.
 _RANK_TOL = {"calibrated": 0.01, "paper": 0.1}
-# Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
-_EXACT_ROWS = 15_000
-# Points of pairs are landmarks up to this number, or n_landmarks where that is more.
-_PAIR_LANDMARKS = 2000
 
 
 def paper_weights(must: Spread, cannot: Spread, total: float) -> Floats:
@@ -247,20 +232,10 @@ class KernelBeta(MetricMixin, BaseEstimator):
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
-        "landmarks": [StrOptions(set(STRATEGIES)), "array-like"],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-        "gamma": [StrOptions(set(GAMMA_RULES)), Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Real, 1, None, closed="left")],
-        "coef0": [Interval(Real, 0, None, closed="left")],
+        **PARAMETER_CONSTRAINTS,
         "weighting": [StrOptions(set(_RANK_TOL))],
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
-        "rank_tol": [Interval(Real, 0, 1, closed="left"), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "extension": [StrOptions({"local", "nystroem"})],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -287,41 +262,35 @@ class KernelBeta(MetricMixin, BaseEstimator):
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
-        kernel = bind_kernel(
-            self.kernel,
+        rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
+        space = build_feature_space(
             X,
+            evidence.pairs.points,
+            kernel=self.kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
-            random_state=rng,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
+            rank_tol=rank_tol,
+            rng=rng,
         )
-        rows = self._landmark_rows(X, kernel, evidence.pairs.points, rng)
-        landmarks = _seen_through(kernel, X, rows)
-        rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        K = landmarks.kernel_matrix
-        noise = 8 * float(np.abs(K).max() * np.finfo(np.float64).eps)
-        eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
-        if len(eigenvalues) == 0:
-            warnings.warn(
-                "all landmarks coincide in feature space: every learned distance is zero. "
-                "Are the rows of X identical, or its columns constant?",
-                UserWarning,
-                stacklevel=3,
-            )
-            eigenvalues, directions = np.zeros(1), np.zeros((len(rows), 1))
-
+        eigenvalues, directions = space.eigenvalues, space.directions
         stages: list[tuple[Extension, Floats]] = []
         beta = np.sqrt(eigenvalues)
         for _ in range(self.n_iter):
-            extension = self._next_extension(landmarks, eigenvalues, directions, beta, stages)
+            if stages:  # neighbours and weights in the space learned so far
+                learned = KernelLandmarks(Kernel("linear"), directions * beta)
+                extension: Extension = LocalExtension(learned, self.n_neighbors)
+            else:
+                extension = space.extension(self.extension, self.n_neighbors)
 
-            def along(
-                some: NDArray[np.integer], extension: Extension = extension
-            ) -> Floats:  # unweighted coordinates of rows of X
+            def along(some: NDArray[np.integer], extension: Extension = extension) -> Floats:
+                """Unweighted coordinates of some rows of X."""
                 return extension.embed(_through(stages, X[some]), directions)
 
             must, cannot = measure_spread(evidence, along)
-            beta = self._weights(must, cannot, eigenvalues, len(rows))
+            beta = self._weights(must, cannot, eigenvalues, len(space.rows))
             stages.append((extension, directions * beta))
 
         kept = np.arange(len(beta))
@@ -331,9 +300,9 @@ class KernelBeta(MetricMixin, BaseEstimator):
         self.beta_ = beta[kept]
         self.eigenvalues_ = eigenvalues[kept]
         self.eigenvectors_ = directions[:, kept]
-        self.landmarks_ = rows
+        self.landmarks_ = space.rows
         self.embedding_ = stages[-1][1]
-        self.gamma_ = kernel.gamma
+        self.gamma_ = space.kernel.gamma
         self.rank_tol_ = rank_tol
         self.n_components_ = len(kept)
         self._stages = stages
@@ -377,47 +346,6 @@ class KernelBeta(MetricMixin, BaseEstimator):
             check_kernel_matrix(X)
         return X
 
-    def _landmark_rows(
-        self,
-        X: Rows,
-        kernel: Kernel,
-        points: NDArray[np.integer],
-        rng: np.random.RandomState,
-    ) -> NDArray[np.int64]:
-        n = X.shape[0]
-        given = not isinstance(self.landmarks, str)
-        if self.n_landmarks is None and not given:
-            if n > _EXACT_ROWS:
-                raise ValueError(
-                    f"n_landmarks=None makes each of the {n} rows a landmark: an {n}×{n} matrix "
-                    f"of {8e-9 * n * n:.1f} GB and O(n³) time. Set n_landmarks, for example to "
-                    f"1000, or n_landmarks={n} if that is meant."
-                )
-            return np.arange(n)
-        wanted = self.n_landmarks or 0
-        most = max(wanted, _PAIR_LANDMARKS)
-        if len(points) > most:
-            points = np.sort(rng.choice(points, most, replace=False))
-        return choose_landmarks(
-            X, wanted, self.landmarks, kernel=kernel, include=points, random_state=rng
-        )
-
-    def _next_extension(
-        self,
-        landmarks: KernelLandmarks,
-        eigenvalues: Floats,
-        directions: Floats,
-        beta: Floats,
-        stages: list[tuple[Extension, Floats]],
-    ) -> Extension:
-        if stages:  # neighbours and weights in the space learned so far
-            learned = KernelLandmarks(Kernel("linear"), directions * beta)
-            return LocalExtension(learned, self.n_neighbors)
-        if self.extension == "nystroem":
-            floor = np.where(eigenvalues > 0, eigenvalues, 1.0)
-            return NystroemExtension(landmarks, floor, directions)
-        return LocalExtension(landmarks, self.n_neighbors)
-
     def _weights(
         self, must: Spread, cannot: Spread, eigenvalues: Floats, n_landmarks: int
     ) -> Floats:
@@ -438,12 +366,6 @@ class KernelBeta(MetricMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.int64]) -> KernelLandmarks:
-    if kernel.name == "precomputed":
-        return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
-    return KernelLandmarks(kernel, X[rows])
 
 
 def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:

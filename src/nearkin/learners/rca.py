@@ -35,19 +35,20 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     -------
     ndarray of shape (d, d)
     """
-    counts = np.bincount(chunklet)
-    means = np.zeros((len(counts), X.shape[1]))
-    np.add.at(means, chunklet, X)
-    centered = X - (means / np.maximum(counts, 1)[:, None])[chunklet]
+    _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
+    X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
+    means = np.zeros((len(first), X.shape[1]))
+    np.add.at(means, number, X)
+    centered = X - (means / np.bincount(number)[:, None])[number]
     covariance: Floats = centered.T @ centered / len(X)
     return covariance
 
 
-def whitening(covariance: Floats, shrinkage: float, noise: float = 0.0) -> Floats:
+def whitening(covariance: Floats, shrinkage: float) -> Floats:
     """Matrix L with ``L ((1−s) C + s v I) Lᵀ = I``, v the mean variance of C.
 
     With ``s = 0`` directions without any variance in C are left out (pseudo-inverse): nothing is
-    known about them, and their weight would be infinite. Variances up to ``noise`` are rounding.
+    known about them, and their weight would be infinite.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def whitening(covariance: Floats, shrinkage: float, noise: float = 0.0) -> Float
         Rows in order of increasing variance in C: the most relevant first.
     """
     values, vectors = np.linalg.eigh(covariance)
-    values = np.where(values > noise, values, 0)
+    values = np.maximum(values, 0)
     mean_variance = values.mean()
     if mean_variance == 0:  # linked rows coincide: no direction is worse than another
         return np.eye(len(covariance))
@@ -167,10 +168,8 @@ class RCA(MetricMixin, BaseEstimator):
             shrinkage = X.shape[1] / (X.shape[1] + n_links)
         else:
             shrinkage = float(self.shrinkage)
-        linked = X[rows].astype(np.float64)
-        covariance = within_chunklet_covariance(linked - mean, chunklet)
-        noise = (8 * np.finfo(np.float64).eps * np.abs(linked).max()) ** 2
-        components = whitening(covariance, shrinkage, noise)[: self.n_components]
+        covariance = within_chunklet_covariance(X[rows].astype(np.float64), chunklet)
+        components = whitening(covariance, shrinkage)[: self.n_components]
         self.components_ = components
         self.mean_ = mean
         self.shrinkage_ = shrinkage
