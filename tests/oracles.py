@@ -188,3 +188,37 @@ def ridge_leverage(K, total):
         scores = np.diag(K @ np.linalg.inv(K + ridge * np.eye(len(K))))
         low, high = (ridge, high) if scores.sum() > total else (low, ridge)
     return scores
+
+
+def kernel_a(K, pairs, *, regularization, window, n_iter):
+    """The published update A ← P⁺ Q(A) A from A = I; the objective before and after each step.
+
+    `K` is centred. Returns the learned kernel matrix A K Aᵀ and the objective's values.
+    """
+    n = len(K)
+
+    def distances(K):
+        squared = np.diag(K)[:, None] + np.diag(K) - 2 * K
+        return np.sqrt(np.maximum(squared, 0))
+
+    def laplacian(W):
+        return np.diag(W.sum(axis=1)) - W
+
+    d = distances(K)
+    mean_squared = (d**2).sum() / (n * (n - 1))
+    N = np.exp(-(d**2) / (window * mean_squared))
+    np.fill_diagonal(N, 0)
+    S = np.zeros((n, n))
+    for (i, j), weight in zip(pairs.must_link, pairs.must_weight, strict=True):
+        S[i, j] = S[j, i] = weight
+    P = laplacian(S + regularization * N)
+    A = np.eye(n)
+    values = []
+    for step in range(n_iter + 1):
+        learned = distances(A @ K @ A.T)
+        held = regularization * N * (learned - d) ** 2
+        values.append(((S * learned**2).sum() + held.sum()) / 2)
+        if step < n_iter:
+            ratio = np.divide(d, learned, out=np.zeros_like(d), where=learned > 0)
+            A = np.linalg.pinv(P) @ laplacian(regularization * N * ratio) @ A
+    return A @ K @ A.T, np.array(values)

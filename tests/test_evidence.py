@@ -122,7 +122,8 @@ def test_evidence_keeps_what_it_was_given():
 
 
 def test_examples_are_the_given_pairs_and_some_of_the_labels(monkeypatch):
-    monkeypatch.setattr(evidence, "_LABEL_PAIRS", 4)
+    monkeypatch.setattr(evidence, "_LEAST_EXAMPLES", 4)
+    monkeypatch.setattr(evidence, "_EXAMPLES_PER_LABEL", 0)
     y = np.r_[np.arange(20) % 2, -1, -1]
     pairs = Pairs([(20, 21)])
     drawn = example_pairs(gather_evidence(22, y, pairs), 0)
@@ -131,6 +132,9 @@ def test_examples_are_the_given_pairs_and_some_of_the_labels(monkeypatch):
     assert [20, 21] in drawn.must_link.tolist()
     for i, j in drawn.cannot_link:
         assert y[i] != y[j]
+    # What labels imply weighs as much as there are labelled rows, a given pair as it was given.
+    assert drawn.must_weight.sum() == pytest.approx(20 + 1)
+    assert drawn.cannot_weight.sum() == pytest.approx(20)
     assert drawn == example_pairs(gather_evidence(22, y, pairs), 0)
 
 

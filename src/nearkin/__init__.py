@@ -1,10 +1,11 @@
 """Learn a distance from a few pairs."""
 
 from nearkin import datasets, scores
+from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Conflict, Pairs
 
-__all__ = ["RCA", "Conflict", "KernelBeta", "Pairs", "datasets", "scores"]
+__all__ = ["RCA", "Conflict", "KernelA", "KernelBeta", "Pairs", "datasets", "scores"]
 
 __version__ = "0.1.0"

@@ -26,8 +26,9 @@ from nearkin.pairs import Pairs, check_roles
 Floats = NDArray[np.floating]
 # Rows of coordinates held at a time while class statistics are summed up.
 _BLOCK = 65536
-# The threshold looks at this many pairs of each kind at most when labels imply more.
-_LABEL_PAIRS = 5000
+# Pairs of each kind that stand for those that labels imply.
+_EXAMPLES_PER_LABEL = 5
+_LEAST_EXAMPLES = 5000
 
 
 @dataclass(frozen=True)
@@ -212,18 +213,30 @@ def _pooled(a: Spread, b: Spread) -> Spread:
 
 
 def example_pairs(evidence: Evidence, random_state: Any = None) -> Pairs:
-    """The given pairs and a sample of those that the labels imply."""
+    """The given pairs, and a sample of those that the labels imply.
+
+    Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there
+    are. Together they weigh as much as there are labelled rows, as in :func:`measure_spread`.
+    """
     pairs = evidence.pairs
     if evidence.classes is None:
         return pairs
+    n_labels = int((evidence.classes >= 0).sum())
     for kind in ("must", "cannot"):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # fewer pairs than asked for are all of them
                 drawn = Pairs.from_labels(
-                    evidence.classes, _LABEL_PAIRS, kind=kind, random_state=random_state
+                    evidence.classes,
+                    max(_LEAST_EXAMPLES, _EXAMPLES_PER_LABEL * n_labels),
+                    kind=kind,
+                    random_state=random_state,
                 )
         except ValueError:  # the labels imply no pair of this kind
             continue
-        pairs = pairs + drawn
+        weight = np.full(len(drawn), n_labels / len(drawn))
+        if kind == "must":
+            pairs = pairs + Pairs(drawn.must_link, must_weight=weight)
+        else:
+            pairs = pairs + Pairs(cannot_link=drawn.cannot_link, cannot_weight=weight)
     return pairs

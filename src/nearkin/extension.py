@@ -7,7 +7,7 @@ feature vector resemble them? Coordinates given to the landmarks then carry over
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -109,6 +109,13 @@ class KernelLandmarks:
         return np.asarray(vectors / np.sqrt(values))
 
 
+class _EuclideanLandmarks(NamedTuple):
+    """Landmarks under a Euclidean kernel: as prepared rows, and as the factor that ranks them."""
+
+    points: Floats
+    ranking: Floats
+
+
 class LocalExtension:
     """Locally linear weights over the ``n_neighbors`` nearest landmarks in feature space.
 
@@ -154,12 +161,15 @@ class LocalExtension:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
         if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
-            prepared = self._prepare(X)
-            points = self._euclidean["points"]
-            ranking = prepared @ self._euclidean["minus_twice"]
-            ranking += self._euclidean["squared_norms"]
-            saturating = self.landmarks.kernel.name == "rbf"
-            weights_from_rows(prepared, points, ranking, saturating, neighbors, weights)
+            prepared, euclidean = self._prepare(X), self._euclidean
+            weights_from_rows(
+                prepared,
+                euclidean.points,
+                prepared @ euclidean.ranking,
+                self.landmarks.kernel.name == "rbf",
+                neighbors,
+                weights,
+            )
         else:
             distances, rounding = self.landmarks.distances_to(X)
             _refuse_overflow(distances, "row", start)
@@ -168,18 +178,23 @@ class LocalExtension:
         return neighbors, weights
 
     def _prepare(self, X: Floats) -> Floats:
-        """Rows whose Euclidean distances determine the kernel.
+        """Rows whose Euclidean distances determine the kernel, with a last column of ones.
 
         For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
         does not matter; it and the centre keep float32 accurate whatever the data's own.
         """
+        prepared = np.ones((X.shape[0], X.shape[1] + 1), dtype=X.dtype)
+        rows = prepared[:, :-1]
         if self.landmarks.kernel.name == "cosine":
-            return np.ascontiguousarray(unit_rows(X))
+            rows[:] = unit_rows(X)
+            return prepared
         center, scale = self._center_and_scale
         with np.errstate(over="ignore"):
-            prepared = (X - center.astype(X.dtype)) * X.dtype.type(scale)
+            np.subtract(X, center.astype(X.dtype), out=rows)
+            rows *= X.dtype.type(scale)
         # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
-        return np.clip(prepared, -_FAR, _FAR, out=prepared)
+        np.clip(rows, -_FAR, _FAR, out=rows)
+        return prepared
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
@@ -192,14 +207,12 @@ class LocalExtension:
         return center, 1 / largest if largest > 0 else 1.0
 
     @cached_property
-    def _euclidean(self) -> dict[str, Any]:
-        rows = self.landmarks.rows
-        points = self._prepare(_dense(rows))
-        return {
-            "points": points,
-            "minus_twice": np.ascontiguousarray(-2 * points.T),
-            "squared_norms": row_norms(points, squared=True),
-        }
+    def _euclidean(self) -> _EuclideanLandmarks:
+        points = self._prepare(_dense(self.landmarks.rows))
+        # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
+        ranking = -2 * points.T
+        ranking[-1] = row_norms(points[:, :-1], squared=True)
+        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking))
 
     @cached_property
     def _among(self) -> Floats:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
 
 from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
 from nearkin.kernels import (
@@ -21,6 +23,7 @@ from nearkin.kernels import (
     Rows,
     bind_kernel,
     center_kernel,
+    check_kernel_matrix,
 )
 from nearkin.landmarks import STRATEGIES, choose_landmarks
 from nearkin.linalg import leading_eigenpairs
@@ -68,6 +71,11 @@ class FeatureSpace:
     eigenvalues: Floats
     directions: Floats
 
+    @property
+    def weighted_directions(self) -> Floats:
+        """Coordinates of the landmarks in feature space, before anything is learned."""
+        return self.directions * np.sqrt(self.eigenvalues)
+
     def extension(self, kind: str, n_neighbors: int) -> Extension:
         """The map from rows to weights over the landmarks, ``"local"`` or ``"nystroem"``."""
         if kind == "nystroem":
@@ -76,28 +84,24 @@ class FeatureSpace:
         return LocalExtension(self.landmarks, n_neighbors)
 
 
-def build_feature_space(
+def feature_space_of(
+    learner: Any,
     X: Rows,
     points: NDArray[np.integer],
-    *,
-    kernel: str | KernelFunction,
-    gamma: str | float,
-    degree: float,
-    coef0: float,
-    n_landmarks: int | None,
-    landmarks: str | ArrayLike,
     rank_tol: float,
     rng: np.random.RandomState,
 ) -> FeatureSpace:
-    """Settle the kernel, choose landmarks, and find the directions above ``rank_tol``.
+    """Settle the learner's kernel, choose landmarks, and find the directions above ``rank_tol``.
 
     Parameters
     ----------
+    learner : estimator
+        With the parameters ``kernel``, ``gamma``, ``degree``, ``coef0``, ``n_landmarks`` and
+        ``landmarks``.
     X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
     points : int ndarray
         Rows named in pairs, landmarks in any case.
-    kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
-        As in :class:`nearkin.KernelBeta`.
+    rank_tol : float
     rng : RandomState
 
     Warns
@@ -105,13 +109,17 @@ def build_feature_space(
     UserWarning
         If all landmarks coincide. There is one direction then, with eigenvalue 0.
     """
-    bound = bind_kernel(kernel, X, gamma=gamma, degree=degree, coef0=coef0, random_state=rng)
-    rows = _landmark_rows(X, bound, points, n_landmarks, landmarks, rng)
-    if bound.name == "precomputed":
-        seen = KernelLandmarks(bound, X[np.ix_(rows, rows)], columns=rows)
-    else:
-        seen = KernelLandmarks(bound, X[rows])
-    K = seen.kernel_matrix()
+    kernel = bind_kernel(
+        learner.kernel,
+        X,
+        gamma=learner.gamma,
+        degree=learner.degree,
+        coef0=learner.coef0,
+        random_state=rng,
+    )
+    rows = _landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
+    landmarks = seen_through(kernel, X, rows)
+    K = landmarks.kernel_matrix()
     noise = 8 * float(np.abs(K).max() * np.finfo(np.float64).eps)
     eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
     if len(eigenvalues) == 0:
@@ -122,7 +130,40 @@ def build_feature_space(
             stacklevel=4,  # past fit and its decorator
         )
         eigenvalues, directions = np.zeros(1), np.zeros((len(rows), 1))
-    return FeatureSpace(bound, rows, seen, eigenvalues, directions)
+    return FeatureSpace(kernel, rows, landmarks, eigenvalues, directions)
+
+
+def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLandmarks:
+    """Some rows of X as landmarks."""
+    if kernel.name == "precomputed":
+        return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
+    return KernelLandmarks(kernel, X[rows])
+
+
+def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
+    """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
+    kernel = learner.kernel
+    X = validate_data(
+        learner,
+        X,
+        accept_sparse=False if kernel == "precomputed" else "csr",
+        # City-block distances know 32-bit indices only, and so may a callable.
+        accept_large_sparse=kernel != "laplacian" and not callable(kernel),
+        dtype=[np.float64, np.float32],
+        reset=reset,
+        ensure_min_samples=2 if reset else 1,
+    )
+    if reset and kernel == "precomputed":
+        check_kernel_matrix(X)
+    return X
+
+
+def with_kernel_tags(tags: Tags, kernel: str | KernelFunction) -> Tags:
+    """What scikit-learn is told of a learner with this kernel."""
+    tags.input_tags.sparse = kernel != "precomputed"
+    tags.input_tags.pairwise = kernel == "precomputed"
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags
 
 
 def _landmark_rows(

@@ -199,10 +199,18 @@ def weights_from_distances(
 @njit(nogil=True, cache=True)
 def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
     """``out[i] = Σ_a weights[i, a] · coordinates[neighbors[i, a]]``."""
+    k = neighbors.shape[1]
     for i in range(neighbors.shape[0]):
-        out[i] = 0
-        for a in range(neighbors.shape[1]):
-            weight = weights[i, a]
-            landmark = neighbors[i, a]
-            for t in range(out.shape[1]):
-                out[i, t] += weight * coordinates[landmark, t]
+        target = out[i]
+        if k % 2 == 1:
+            weight, row = weights[i, 0], coordinates[neighbors[i, 0]]
+            for t in range(target.shape[0]):
+                target[t] = weight * row[t]
+        else:
+            target[:] = 0
+        # Two at a time: half as many passes over the target.
+        for a in range(k % 2, k, 2):
+            weight, row = weights[i, a], coordinates[neighbors[i, a]]
+            other_weight, other_row = weights[i, a + 1], coordinates[neighbors[i, a + 1]]
+            for t in range(target.shape[0]):
+                target[t] += weight * row[t] + other_weight * other_row[t]

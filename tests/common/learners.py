@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import RCA, KernelBeta, Pairs
+from nearkin import RCA, KernelA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.kernels import Kernel
 
@@ -22,6 +22,8 @@ LEARNERS = {
     # A function's name would hold its address, which differs between test processes.
     "callable": KernelBeta(kernel=Kernel("laplacian", gamma=0.5), random_state=0),
     "precomputed": KernelBeta(kernel="precomputed", random_state=0),
+    "KernelA": KernelA(random_state=0),
+    "KernelA scaled": KernelA(n_landmarks=20, window_neighbors=6, random_state=0),
     "RCA": RCA(random_state=0),
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }

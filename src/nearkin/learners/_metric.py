@@ -20,7 +20,10 @@ _BACKGROUND_PAIRS = 2000
 
 
 class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Distances, verdicts and scores of a learner with ``transform`` and ``threshold_``.
+    """Distances, verdicts and scores of a learner.
+
+    The learner brings ``transform``, ``n_components_``, ``threshold_`` and ``_embed``, which is
+    ``transform`` for rows that are checked already.
 
     A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
     distance between their images under ``transform``.
@@ -141,13 +144,10 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             background = background[background[:, 0] != background[:, 1]]
         links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
         rows, positions = np.unique(links, return_inverse=True)
-        Z = self._embedded_rows(X, rows)
+        Z = self._embed(X[rows])
         distances = linked_distances(Z, positions.reshape(links.shape))
         n_must = len(pairs.must_link)
         return best_threshold(distances[:n_must], distances[n_must:])
-
-    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Floats:
-        return self._embedded(X[rows])
 
 
 def _n_rows(X: Any) -> int:

@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nearkin.evidence import Spread, gather_evidence, measure_spread
 from nearkin.extension import Extension, KernelLandmarks, LocalExtension
-from nearkin.feature_space import PARAMETER_CONSTRAINTS, build_feature_space
-from nearkin.kernels import Kernel, KernelFunction, Rows, check_kernel_matrix
+from nearkin.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    feature_space_of,
+    validated_rows,
+    with_kernel_tags,
+)
+from nearkin.kernels import Kernel, KernelFunction, Rows
 from nearkin.learners._metric import MetricMixin
 from nearkin.pairs import Pairs
 
@@ -259,22 +264,11 @@ class KernelBeta(MetricMixin, BaseEstimator):
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
-        X = self._validated(X, reset=True)
+        X = validated_rows(self, X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        space = build_feature_space(
-            X,
-            evidence.pairs.points,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            n_landmarks=self.n_landmarks,
-            landmarks=self.landmarks,
-            rank_tol=rank_tol,
-            rng=rng,
-        )
+        space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
         eigenvalues, directions = space.eigenvalues, space.directions
         stages: list[tuple[Extension, Floats]] = []
         beta = np.sqrt(eigenvalues)
@@ -326,25 +320,10 @@ class KernelBeta(MetricMixin, BaseEstimator):
         Works by blocks of rows on all cores; beyond input and output it needs a few megabytes.
         """
         check_is_fitted(self)
-        return np.asarray(_through(self._stages, self._validated(X, reset=False)))
+        return self._embed(validated_rows(self, X, reset=False))
 
-    def _embedded_rows(self, X: Rows, rows: NDArray[np.integer]) -> Floats:
-        return np.asarray(_through(self._stages, X[rows]))
-
-    def _validated(self, X: Any, *, reset: bool) -> Rows:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=False if self.kernel == "precomputed" else "csr",
-            # City-block distances know 32-bit indices only, and so may a callable.
-            accept_large_sparse=self.kernel != "laplacian" and not callable(self.kernel),
-            dtype=[np.float64, np.float32],
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
-        if reset and self.kernel == "precomputed":
-            check_kernel_matrix(X)
-        return X
+    def _embed(self, X: Rows) -> Floats:
+        return np.asarray(_through(self._stages, X))
 
     def _weights(
         self, must: Spread, cannot: Spread, eigenvalues: Floats, n_landmarks: int
@@ -361,11 +340,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
         return calibrated_weights(must, cannot, random_spread, eigenvalues, self.prior_pairs)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
 def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:

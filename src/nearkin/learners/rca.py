@@ -196,9 +196,6 @@ class RCA(MetricMixin, BaseEstimator):
         embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
         return embedded
 
-    def _embedded_rows(self, X: Floats, rows: NDArray[np.integer]) -> Floats:
-        return self._embed(X[rows])
-
 
 def chunklets(evidence: Evidence) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Rows known to belong together, and the number of the group of each.

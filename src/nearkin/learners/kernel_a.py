@@ -1,0 +1,349 @@
+"""KernelA: move the points themselves, pulled by must-links and held by their neighbours."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.extension import LocalExtension
+from nearkin.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    feature_space_of,
+    seen_through,
+    validated_rows,
+    with_kernel_tags,
+)
+from nearkin.kernels import Floats, KernelFunction, Rows
+from nearkin.learners._metric import MetricMixin
+from nearkin.pairs import Pairs
+from nearkin.scores import linked_distances
+from nearkin.stress import Springs, join, relax
+
+_RANK_TOL = 1e-3
+# Up to this many rows every pair of rows is in the window, as in the paper.
+_COMPLETE_ROWS = 2000
+_WINDOW_NEIGHBORS = 30
+# Window weights below this cannot be told from zero beside a weight of one.
+_NEGLIGIBLE = 1e-13
+# In convergence mode: the share of the objective below which a step is the last, and most steps.
+_TOLERANCE = 1e-4
+_MOST_STEPS = 500
+
+
+def window_edges(F: Floats, n_neighbors: int | None) -> NDArray[np.int64]:
+    """Pairs of rows that see each other through the window: all, or nearest neighbours.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, q)
+    n_neighbors : int or None
+        Each row with so many nearest others; None for all pairs of rows.
+
+    Returns
+    -------
+    int ndarray of shape (e, 2)
+        Each pair once.
+    """
+    n = len(F)
+    if n_neighbors is None or n_neighbors >= n - 1:
+        return np.column_stack(np.triu_indices(n, 1))
+    index = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(F)
+    neighbors = index.kneighbors(return_distance=False)
+    first = np.repeat(np.arange(n), n_neighbors)
+    low, high = np.minimum(first, neighbors.ravel()), np.maximum(first, neighbors.ravel())
+    number = np.unique(low * n + high)
+    return np.column_stack([number // n, number % n])
+
+
+def window_springs(
+    F: Floats,
+    edges: NDArray[np.int64],
+    pairs: Pairs,
+    *,
+    regularization: float,
+    window: float,
+    margin: float,
+) -> Springs:
+    r"""The objective of KernelA as springs.
+
+    .. math::
+
+        J(Y) = \sum_{(i,j) \in S} w_{ij} \|y_i - y_j\|^2
+             + \lambda \sum_{i<j} N_{ij} (\|y_i - y_j\| - d_{ij})^2
+             + \sum_{(i,j) \in D} w_{ij} \max(0, m - \|y_i - y_j\|)^2
+
+    with :math:`d_{ij} = \|f_i - f_j\|`, :math:`N_{ij} = \exp(-d_{ij}^2 / \sigma^2)` and
+    :math:`\sigma^2 = \theta \cdot \operatorname{mean}(d^2)`: must-links pull, the window keeps
+    distances between near points as they were, cannot-links push up to the margin m.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, q)
+        Rows in feature space.
+    edges : int ndarray of shape (e, 2)
+        Pairs of rows in the window.
+    pairs : Pairs
+        S and D with their weights.
+    regularization, window : float
+        λ and θ.
+    margin : float
+        m, in units of the root mean squared distance between rows.
+    """
+    n = len(F)
+    mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
+    lengths = linked_distances(F, edges)
+    if mean_squared > 0:
+        nearness = np.exp(-(lengths**2) / (window * mean_squared))
+    else:  # all rows coincide
+        nearness = np.ones(len(edges))
+    held = nearness > _NEGLIGIBLE if regularization > 0 else np.zeros(len(edges), dtype=bool)
+    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
+    return join(
+        n,
+        np.concatenate([edges[held], pairs.must_link, pairs.cannot_link]),
+        np.concatenate([regularization * nearness[held], pairs.must_weight, pairs.cannot_weight]),
+        np.concatenate(
+            [
+                lengths[held],
+                np.zeros(n_must),
+                np.full(n_cannot, margin * np.sqrt(mean_squared)),
+            ]
+        ),
+        np.repeat([False, True], [int(held.sum()) + n_must, n_cannot]),
+    )
+
+
+class KernelA(MetricMixin, BaseEstimator):
+    """Non-linear metric that moves points: must-links pull, neighbourhoods hold.
+
+    Where :class:`KernelBeta` weighs the directions of feature space, KernelA moves each point in
+    it: must-linked points are drawn together and take their neighbours along, since distances
+    within a Gaussian window are to stay as they were. New points join through their nearest
+    training rows.
+
+    Parameters
+    ----------
+    regularization : float, default=0.1
+        λ: how strongly the window holds distances, against a must-link of weight one.
+    window : float, default=0.1
+        θ: squared width of the Gaussian window, in mean squared distances.
+    n_iter : int or None, default=2
+        Majorisation steps. Two are most of the way. None goes on until a step lowers the
+        objective by less than 0.01 %.
+    margin : float, default=1.0
+        Cannot-linked points are pushed apart up to this many root mean squared distances.
+    window_neighbors : int, None or "auto", default="auto"
+        Nearest neighbours that a row sees through the window; None for all other rows, as in the
+        paper. ``"auto"`` is None up to 2000 rows and 30 beyond.
+    n_landmarks, landmarks, kernel, gamma, degree, coef0
+        The feature space, as in :class:`KernelBeta`.
+    rank_tol : float or None, default=None
+        Directions with an eigenvalue below this share of the largest are dropped; None is 0.001.
+    n_components : int or None, default=None
+        Keep this many principal axes of the learned configuration at most.
+    n_neighbors : int, default=5
+        Nearest training rows that a new point is composed of.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components_)
+        Where the training rows lie in the learned space; ``transform`` gives the same.
+    objective_ : ndarray of shape (n_iter_ + 1,)
+        Before the first step and after each; it never rises.
+    n_iter_ : int
+    landmarks_ : int ndarray of shape (m,)
+        Row numbers of the landmarks that span the feature space.
+    eigenvalues_ : ndarray
+        Of their centred kernel matrix.
+    gamma_ : float
+    n_components_ : int
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    D.-Y. Yeung, H. Chang. A kernel approach for semisupervised metric learning. IEEE Transactions
+    on Neural Networks 18(1), 2007.
+
+    Notes
+    -----
+    The paper updates an n×n matrix A; here the points ``Y = A F`` are updated themselves, which
+    is the same step without it. Labels act through pairs drawn from them, about five of each kind
+    for a labelled row.
+
+    Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n d) a row for the neighbour search and
+    O(k q) a row and solver step for the rest, O(n (q + k)) memory. The objective is not convex
+    in general; descent is what is promised.
+
+    Examples
+    --------
+    >>> from nearkin import KernelA, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 10, kind="must", random_state=0)
+    >>> metric = KernelA(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_xor(40, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: float = 0.1,
+        window: float = 0.1,
+        n_iter: int | None = 2,
+        margin: float = 1.0,
+        window_neighbors: int | str | None = "auto",
+        n_landmarks: int | None = None,
+        landmarks: str | ArrayLike = "random",
+        kernel: str | KernelFunction = "rbf",
+        gamma: str | float = "mean",
+        degree: float = 3,
+        coef0: float = 1,
+        rank_tol: float | None = None,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.regularization = regularization
+        self.window = window
+        self.n_iter = n_iter
+        self.margin = margin
+        self.window_neighbors = window_neighbors
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.rank_tol = rank_tol
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
+        "regularization": [Interval(Real, 0, None, closed="left")],
+        "window": [Interval(Real, 0, None, closed="neither")],
+        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "margin": [Interval(Real, 0, None, closed="left")],
+        "window_neighbors": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            None,
+        ],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = validated_rows(self, X, reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(X.shape[0], y, pairs)
+        rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
+        space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
+        F = space.extension("local", self.n_neighbors).embed(X, space.weighted_directions)
+        F = F.astype(np.float64)
+        n_near = self.window_neighbors
+        if isinstance(n_near, str):  # "auto"
+            n_near = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
+        springs = window_springs(
+            F,
+            window_edges(F, n_near),
+            example_pairs(evidence, rng),
+            regularization=self.regularization,
+            window=self.window,
+            margin=self.margin,
+        )
+        if self.n_iter is None:
+            relaxed = relax(springs, F, n_iter=_MOST_STEPS, tol=_TOLERANCE)
+            if not relaxed.converged:
+                warnings.warn(
+                    f"KernelA stopped after {_MOST_STEPS} steps while the objective still fell.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+        else:
+            relaxed = relax(springs, F, n_iter=self.n_iter)
+        Y = _equal_where_rows_are(X, relaxed.Y)
+        if self.n_components is not None and self.n_components < Y.shape[1]:
+            Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)
+
+        self.embedding_ = Y.astype(X.dtype)
+        self.objective_ = np.array(relaxed.stress)
+        self.n_iter_ = len(relaxed.stress) - 1
+        self.landmarks_ = space.rows
+        self.eigenvalues_ = space.eigenvalues
+        self.gamma_ = space.kernel.gamma
+        self.n_components_ = Y.shape[1]
+        every_row = seen_through(space.kernel, X, np.arange(X.shape[0]))
+        self._extension = LocalExtension(every_row, self.n_neighbors)
+        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            With a precomputed kernel, kernel values against all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+
+        Notes
+        -----
+        Each row is compared with every training row, by blocks on all cores.
+        """
+        check_is_fitted(self)
+        return self._embed(validated_rows(self, X, reset=False))
+
+    def _embed(self, X: Rows) -> Floats:
+        return self._extension.embed(X, self.embedding_)
+
+    def __sklearn_tags__(self) -> Tags:
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+
+
+def _equal_where_rows_are(X: Rows, Y: Floats) -> Floats:
+    """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart."""
+    if not isinstance(X, np.ndarray):
+        return Y
+    _, number = np.unique(X, axis=0, return_inverse=True)
+    if number.max() + 1 == len(X):
+        return Y
+    sums = np.zeros((number.max() + 1, Y.shape[1]))
+    np.add.at(sums, number, Y)
+    return np.asarray((sums / np.bincount(number)[:, None])[number])

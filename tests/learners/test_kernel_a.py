@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+
+from nearkin import KernelA, Pairs
+from nearkin.datasets import make_xor
+from nearkin.kernels import center_kernel
+from nearkin.learners import kernel_a as module
+from nearkin.learners.kernel_a import window_edges
+from nearkin.scores import balanced_rand
+from tests import oracles
+
+
+@pytest.fixture
+def data():
+    X, y = make_xor(60, random_state=0)
+    return X, y, Pairs.from_labels(y, 8, kind="must", random_state=0)
+
+
+@pytest.mark.parametrize("regularization", [0.01, 1.0])
+@pytest.mark.parametrize("n_iter", [1, 2, 4])
+def test_exact_version_is_the_published_update(data, regularization, n_iter):
+    X, _, pairs = data
+    K = center_kernel(rbf_kernel(X, gamma=0.4))
+    K_A, objective = oracles.kernel_a(
+        K, pairs, regularization=regularization, window=0.1, n_iter=n_iter
+    )
+    metric = KernelA(
+        regularization=regularization, gamma=0.4, rank_tol=1e-12, n_iter=n_iter, random_state=0
+    ).fit(X, pairs=pairs)
+    # The objective falls by three orders; inertia shows in its last digits.
+    assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
+    Z = metric.embedding_ - metric.embedding_.mean(axis=0)
+    assert_allclose(Z @ Z.T, center_kernel(K_A), atol=1e-5)
+
+
+def test_neighbour_window_over_all_rows_is_the_complete_one(data, monkeypatch):
+    X, _, pairs = data
+    dense = KernelA(window_neighbors=None, random_state=0).fit(X, pairs=pairs)
+    monkeypatch.setattr("nearkin.stress._FACTORED_POINTS", 0)
+    scaled = KernelA(window_neighbors=len(X) - 1, random_state=0).fit(X, pairs=pairs)
+    assert_allclose(scaled.embedding_, dense.embedding_, atol=1e-6)
+    assert_allclose(scaled.objective_, dense.objective_, rtol=1e-8)
+
+
+def test_auto_window_is_complete_for_few_rows_and_sparse_for_many(data, monkeypatch):
+    X, _, pairs = data
+    complete = KernelA(window_neighbors=None).fit(X, pairs=pairs).embedding_
+    assert_allclose(KernelA().fit(X, pairs=pairs).embedding_, complete)
+    monkeypatch.setattr(module, "_COMPLETE_ROWS", 59)
+    sparse = KernelA(window_neighbors=30).fit(X, pairs=pairs).embedding_
+    assert_allclose(KernelA().fit(X, pairs=pairs).embedding_, sparse)
+    assert abs(sparse - complete).max() > 1e-6
+
+
+def test_window_edges_are_the_nearest_neighbours_of_either_end():
+    F = np.array([[0.0], [1.0], [3.0], [7.0]])
+    assert window_edges(F, 1).tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert len(window_edges(F, None)) == 6
+    assert len(window_edges(F, 99)) == 6
+
+
+def test_objective_never_rises_and_convergence_mode_ends(data):
+    X, y, _ = data
+    pairs = Pairs.from_labels(y, 12, random_state=1)
+    metric = KernelA(n_iter=None, random_state=0).fit(X, pairs=pairs)
+    assert (np.diff(metric.objective_) <= 0).all()
+    assert 2 < metric.n_iter_ < 500
+    few = KernelA(n_iter=2, random_state=0).fit(X, pairs=pairs)
+    assert_allclose(few.objective_, metric.objective_[:3])
+
+
+def test_must_linked_points_move_together_and_cannot_linked_apart(data):
+    X, y, _ = data
+    i, j = np.flatnonzero(y == 0)[:2]
+    k, m = np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]
+    together = KernelA(random_state=0).fit(X, pairs=Pairs([(i, j)]))
+    free = KernelA(random_state=0).fit(X, pairs=Pairs(cannot_link=[(k, m)]))
+    assert together.distance(X[[i]], X[[j]]) < 0.5 * free.distance(X[[i]], X[[j]])
+    near = KernelA(margin=0.0, random_state=0).fit(X, pairs=Pairs(cannot_link=[(k, m)]))
+    far = KernelA(margin=3.0, random_state=0).fit(X, pairs=Pairs(cannot_link=[(k, m)]))
+    assert far.distance(X[[k]], X[[m]]) > 1.2 * near.distance(X[[k]], X[[m]])
+
+
+def test_a_heavier_pair_pulls_more(data):
+    X, y, _ = data
+    link = [tuple(np.flatnonzero(y == 0)[:2])]
+    light, heavy = (
+        KernelA(random_state=0).fit(X, pairs=Pairs(link, must_weight=[weight]))
+        for weight in (0.1, 10)
+    )
+    (i, j) = link[0]
+    assert heavy.distance(X[[i]], X[[j]]) < light.distance(X[[i]], X[[j]])
+
+
+def test_no_regularisation_joins_linked_points_and_moves_no_other(data):
+    X, _, _ = data
+    metric = KernelA(regularization=0.0, n_iter=1, rank_tol=1e-12).fit(X, pairs=Pairs([(3, 8)]))
+    F = KernelA(regularization=1.0, n_iter=1, rank_tol=1e-12, margin=0.0).fit(
+        X, pairs=Pairs(cannot_link=[(3, 8)])
+    )
+    assert_allclose(metric.embedding_[3], metric.embedding_[8], atol=1e-6)
+    others = np.setdiff1d(np.arange(60), [3, 8])
+    assert_allclose(metric.embedding_[others], F.embedding_[others], atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [1e-9, 1e9])
+def test_extreme_windows_give_finite_points(data, window):
+    X, _, pairs = data
+    metric = KernelA(window=window, random_state=0).fit(X, pairs=pairs)
+    assert np.isfinite(metric.embedding_).all()
+    assert (np.diff(metric.objective_) <= 1e-9).all()
+
+
+def test_a_link_between_far_clusters_does_not_overshoot():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(0, 0.1, (30, 2)), rng.normal(8, 0.1, (30, 2))])
+    metric = KernelA(random_state=0).fit(X, pairs=Pairs([(0, 59)]))
+    Z = metric.transform(X)
+    before = np.linalg.norm(X[:30].mean(0) - X[30:].mean(0))
+    after = np.linalg.norm(Z[:30].mean(0) - Z[30:].mean(0))
+    assert np.isfinite(Z).all()
+    assert after < before
+    assert metric.distance(X[[0]], X[[59]]) < 1e-3 + after
+
+
+def test_duplicated_rows_stay_together(data):
+    X, _, pairs = data
+    X = np.concatenate([X, X[:5]])
+    pairs = Pairs(pairs.must_link)
+    metric = KernelA(random_state=0).fit(X, pairs=pairs)
+    assert_allclose(metric.embedding_[60:], metric.embedding_[:5], atol=1e-12)
+    assert_allclose(metric.transform(X), metric.embedding_, atol=1e-12)
+    assert np.isfinite(metric.embedding_).all()
+
+
+def test_training_rows_lie_where_they_were_learned(data):
+    X, _, pairs = data
+    for metric in (KernelA(), KernelA(n_landmarks=20), KernelA(n_components=2)):
+        assert_allclose(metric.fit(X, pairs=pairs).transform(X), metric.embedding_, atol=1e-12)
+
+
+def test_ten_pairs_solve_xor():
+    X, y = make_xor(400, random_state=0)
+    pairs = Pairs.from_labels(y, 10, kind="must", random_state=0)
+    Z = KernelA(random_state=0).fit(X, pairs=pairs).transform(X)
+    assert balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(Z)) > 0.95
+
+
+def test_ten_pairs_help_on_two_moons():
+    X, y = make_moons(400, noise=0.1, random_state=0)
+    rand, euclidean = [], balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(X))
+    for seed in range(5):
+        pairs = Pairs.from_labels(y, 10, kind="must", random_state=seed)
+        Z = KernelA(random_state=0).fit(X, pairs=pairs).transform(X)
+        rand.append(balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(Z)))
+    assert np.mean(rand) > euclidean + 0.05

@@ -1,0 +1,108 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import stress as module
+from nearkin.stress import join, relax, stress
+
+
+def random_springs(seed, n=12, e=25, struts=True):
+    rng = np.random.default_rng(seed)
+    ends = np.array([rng.choice(n, 2, replace=False) for _ in range(e)])
+    strut = rng.random(e) < 0.3 if struts else np.zeros(e, dtype=bool)
+    return ends, rng.random(e) + 0.1, 2 * rng.random(e), strut
+
+
+def slow_stress(ends, weight, rest, strut, Y):
+    total = 0.0
+    for (i, j), w, t, pushes in zip(ends, weight, rest, strut, strict=True):
+        length = np.linalg.norm(Y[i] - Y[j])
+        if not pushes or length < t:
+            total += w * (length - t) ** 2
+    return total
+
+
+@given(st.integers(0, 10**6))
+def test_stress_is_the_sum_over_springs(seed):
+    parts = random_springs(seed)
+    Y = np.random.default_rng(seed + 1).standard_normal((12, 3))
+    assert_allclose(stress(join(12, *parts), Y), slow_stress(*parts, Y), rtol=1e-12)
+
+
+@given(st.integers(0, 10**6))
+def test_stress_never_rises(seed):
+    springs = join(12, *random_springs(seed))
+    Y = np.random.default_rng(seed + 1).standard_normal((12, 3))
+    history = relax(springs, Y, n_iter=20).stress
+    assert all(b <= a * (1 + 1e-9) + 1e-15 for a, b in pairwise(history))
+
+
+def test_a_step_is_the_minimum_of_the_majorising_function():
+    ends, weight, rest, strut = random_springs(3, struts=False)
+    Y = np.random.default_rng(4).standard_normal((12, 3))
+    P, Q = np.zeros((12, 12)), np.zeros((12, 12))
+    for (i, j), w, t in zip(ends, weight, rest, strict=True):
+        b = np.eye(12)[i] - np.eye(12)[j]
+        P += w * np.outer(b, b)
+        Q += w * t / np.linalg.norm(Y[i] - Y[j]) * np.outer(b, b)
+    expected = np.linalg.pinv(P) @ Q @ Y
+    found = relax(join(12, ends, weight, rest, strut), Y, n_iter=1).Y
+    assert_allclose(found - found.mean(0), expected - expected.mean(0), atol=1e-7)
+
+
+def test_gradients_and_factorisation_find_the_same(monkeypatch):
+    springs = join(40, *random_springs(5, n=40, e=200))
+    Y = np.random.default_rng(6).standard_normal((40, 4))
+    factored = relax(springs, Y, n_iter=3)
+    monkeypatch.setattr(module, "_FACTORED_POINTS", 0)
+    iterated = relax(springs, Y, n_iter=3)
+    assert_allclose(iterated.Y, factored.Y, atol=1e-6)
+    assert_allclose(iterated.stress, factored.stress, rtol=1e-7)
+
+
+@pytest.mark.parametrize("most_factored", [0, 100])
+def test_what_no_spring_moves_stays(monkeypatch, most_factored):
+    monkeypatch.setattr(module, "_FACTORED_POINTS", most_factored)
+    ends = np.array([[0, 1], [2, 3]])
+    springs = join(5, ends, np.ones(2), np.array([0.0, 2.0]), np.zeros(2, dtype=bool))
+    Y = np.array([[0.0, 0], [4, 0], [0, 1], [0, 2], [9, 9]])
+    found = relax(springs, Y, n_iter=1).Y
+    # The first two meet half way, the next two part around their centre, the last has no spring.
+    expected = [[2.0, 0], [2, 0], [0, 0.5], [0, 2.5], [9, 9]]
+    assert_allclose(found, expected, atol=1e-6)
+
+
+def test_coinciding_points_give_no_nan():
+    ends = np.array([[0, 1], [1, 2]])
+    springs = join(3, ends, np.ones(2), np.array([1.0, 0.0]), np.array([True, False]))
+    found = relax(springs, np.zeros((3, 2)), n_iter=5)
+    assert np.isfinite(found.Y).all()
+    assert found.stress[-1] == pytest.approx(1.0)  # a push along no direction moves nothing
+
+
+def test_a_strut_does_not_pull():
+    springs = join(2, np.array([[0, 1]]), np.ones(1), np.ones(1), np.array([True]))
+    Y = np.array([[0.0], [5.0]])
+    assert_allclose(relax(springs, Y, n_iter=3).Y, Y, atol=1e-9)
+    near = relax(springs, Y / 50, n_iter=3).Y
+    assert_allclose(abs(near[1] - near[0]), 1, rtol=1e-6)
+
+
+def test_it_stops_when_steps_no_longer_help():
+    springs = join(12, *random_springs(7))
+    Y = np.random.default_rng(8).standard_normal((12, 3))
+    found = relax(springs, Y, n_iter=5000, tol=1e-7)
+    assert found.converged
+    assert len(found.stress) < 5000
+    assert not relax(springs, Y, n_iter=2).converged
+
+
+def test_start_is_not_changed():
+    Y = np.random.default_rng(9).standard_normal((12, 3))
+    before = Y.copy()
+    relax(join(12, *random_springs(9)), Y, n_iter=2)
+    assert_array_equal(Y, before)
