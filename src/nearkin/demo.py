@@ -159,6 +159,9 @@ def main(arguments: list[str] | None = None) -> None:
     ]
     options.output.mkdir(parents=True, exist_ok=True)
     console.print(f"[bold]nearkin[/bold]: learn a distance from {options.pairs} pairs\n")
+    with console.status("compiling, on the first run only"):  # and not on the clock
+        warm_up = xor_task()
+        compare(warm_up, "warm-up", lambda: KernelBeta(n_landmarks=100))
     for task, makers in tasks:
         with Progress(console=console, transient=True) as progress:
             outcomes = [
