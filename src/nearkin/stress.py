@@ -21,6 +21,16 @@ only lower J. P does not depend on Y: one factorisation, or one preconditioner, 
 P is singular: it says nothing about where a connected component lies, only about its shape. A
 little inertia, :math:`\epsilon \|Y^+ - Y\|^2` with ε tiny beside P, keeps what no spring moves
 where it is, and descent remains.
+
+Where points can move along some displacements only, :math:`Y = X + \Pi B`, the same quadratic
+function is least where
+
+.. math::
+
+    \Pi^\top P \, \Pi \, B^+ = \Pi^\top (Q(Y) \, Y - P X) .
+
+This matrix is singular wherever no spring tells two sets of coefficients apart, and nearly so
+where columns of Π resemble each other. Inertia of B does there what inertia of Y does above.
 """
 
 from __future__ import annotations
@@ -44,6 +54,8 @@ Floats = NDArray[np.floating]
 _FACTORED_POINTS = 3000
 # Inertia of a point, relative to the mean weight of the springs at a point.
 _INERTIA = 1e-10
+# Inertia of a coefficient of `relax_along`, relative to the mean diagonal element.
+_INERTIA_ALONG = 1e-8
 _BLOCK = 512
 
 
@@ -160,6 +172,58 @@ def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Rela
             converged = True
             break
     return Relaxed(Y, history, converged)
+
+
+def relax_along(
+    springs: Springs, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
+) -> tuple[Floats, Relaxed]:
+    """Let a configuration go where its springs pull it, as far as it can: ``Y = X + basis @ B``.
+
+    Parameters
+    ----------
+    springs : Springs
+    X : ndarray of shape (n, q)
+        Where the points start. Not modified.
+    basis : ndarray of shape (n, m)
+        Column j says how far each point moves with coefficient j.
+    n_iter : int
+        Most steps.
+    tol : float, default=0.0
+        Stop before that when a step lowers the stress by no more than this share.
+
+    Returns
+    -------
+    B : ndarray of shape (m, q)
+        Coefficients of the result.
+    Relaxed
+
+    Notes
+    -----
+    O(e m + n m² + m³) time once, O(e q + n m q + m² q) a step; memory: as much as ``basis``, and
+    m² numbers.
+    """
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    basis = np.ascontiguousarray(basis, dtype=np.float64)
+    system = basis.T @ _laplacian_times(springs, springs.weight, basis)
+    system = (system + system.T) / 2
+    inertia = _INERTIA_ALONG * (float(system.diagonal().mean()) or 1.0)
+    system.flat[:: len(system) + 1] += inertia
+    factor = cho_factor(system, overwrite_a=True)
+
+    B, Y = np.zeros((basis.shape[1], X.shape[1])), X
+    pull, value = _pull(springs, Y)
+    history, converged = [value], False
+    for _ in range(n_iter):
+        # Q(Y) Y − P Y: with the part of B moved to the right, inertia needs no term of its own.
+        force = _laplacian_times(springs, pull - springs.weight, Y)
+        B = B + cho_solve(factor, basis.T @ force)
+        Y = X + basis @ B
+        pull, value = _pull(springs, Y)
+        history.append(value)
+        if history[-2] - value <= tol * history[-2]:
+            converged = True
+            break
+    return B, Relaxed(Y, history, converged)
 
 
 def stress(springs: Springs, Y: Floats) -> float:
