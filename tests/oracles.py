@@ -212,6 +212,9 @@ def kernel_a(K, pairs, *, regularization, window, n_iter):
     for (i, j), weight in zip(pairs.must_link, pairs.must_weight, strict=True):
         S[i, j] = S[j, i] = weight
     P = laplacian(S + regularization * N)
+    # The pseudo-inverse, without a cut-off that would take weak links between clusters for zero.
+    ones = np.full((n, n), 1 / n)
+    pseudo_inverse = np.linalg.inv(P + ones) - ones
     A = np.eye(n)
     values = []
     for step in range(n_iter + 1):
@@ -220,5 +223,47 @@ def kernel_a(K, pairs, *, regularization, window, n_iter):
         values.append(((S * learned**2).sum() + held.sum()) / 2)
         if step < n_iter:
             ratio = np.divide(d, learned, out=np.zeros_like(d), where=learned > 0)
-            A = np.linalg.pinv(P) @ laplacian(regularization * N * ratio) @ A
+            A = pseudo_inverse @ laplacian(regularization * N * ratio) @ A
     return A @ K @ A.T, np.array(values)
+
+
+def llma(X, pairs, *, regularization, window, locality, n_iter, inertia=0.0):
+    """B ← (ΠᵀPΠ)⁺ Πᵀ (Q(Y) Y − P X) with Y = X + Π B from B = 0, all matrices n×n.
+
+    Must-links only. `inertia` adds ε I to the system and ε B to its right side, with ε that share
+    of the mean over anchors a of Σ_i P_ii Π_ia². Returns B, Y and the objective before and after each step.
+    """
+    X = X - X.mean(axis=0)
+    n = len(X)
+    anchors = np.unique(pairs.must_link)
+
+    def distances(Y):
+        return np.array([[np.linalg.norm(a - b) for b in Y] for a in Y])
+
+    def laplacian(W):
+        return np.diag(W.sum(axis=1)) - W
+
+    d = distances(X)
+    mean_squared = (d**2).sum() / (n * (n - 1))
+    Pi = np.exp(-(d[:, anchors] ** 2) / (locality * mean_squared))
+    N = np.exp(-(d**2) / (window * mean_squared))
+    np.fill_diagonal(N, 0)
+    S = np.zeros((n, n))
+    for (i, j), weight in zip(pairs.must_link, pairs.must_weight, strict=True):
+        S[i, j] = S[j, i] = weight
+    P = laplacian(S + regularization * N)
+    system = Pi.T @ P @ Pi
+    epsilon = inertia * np.trace(Pi.T @ np.diag(np.diag(P)) @ Pi) / len(anchors)
+    inverse = np.linalg.pinv(system + epsilon * np.eye(len(anchors)))
+    B = np.zeros((len(anchors), X.shape[1]))
+    values = []
+    for step in range(n_iter + 1):
+        Y = X + Pi @ B
+        learned = distances(Y)
+        held = regularization * N * (learned - d) ** 2
+        values.append(((S * learned**2).sum() + held.sum()) / 2)
+        if step < n_iter:
+            ratio = np.divide(d, learned, out=np.zeros_like(d), where=learned > 0)
+            Q = laplacian(regularization * N * ratio)
+            B = inverse @ (Pi.T @ (Q @ Y - P @ X) + epsilon * B)
+    return B, Y, np.array(values)

@@ -546,7 +546,7 @@ backends = pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 @given(pairs=any_pairs)
 def test_frame_round_trip(backend, pairs):
     frame = pairs.to_frame(backend=backend)
-    assert nw.from_native(frame).implementation.value == backend
+    assert type(frame).__module__.partition(".")[0] == backend
     assert nw.from_native(frame).columns == ["left", "right", "same", "weight"]
     same = nw.from_native(frame)["same"].to_list()
     assert same == [True] * len(pairs.must_link) + [False] * len(pairs.cannot_link)

@@ -301,6 +301,8 @@ class Pairs:
             With the columns left, right, same and weight, must-links first.
         """
         kinds = ("pandas", "polars", "pyarrow")
+        if backend not in (None, *kinds):
+            raise ValueError(f"backend must be one of {', '.join(kinds)}, not {backend!r}")
         installed = (name for name in kinds if importlib.util.find_spec(name))
         into: Any = backend or next(installed, None)
         if into is None:

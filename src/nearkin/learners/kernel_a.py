@@ -135,7 +135,7 @@ class KernelA(MetricMixin, BaseEstimator):
 
     Parameters
     ----------
-    regularization : float, default=0.1
+    regularization : float, default=0.01
         λ: how strongly the window holds distances, against a must-link of weight one.
     window : float, default=0.1
         θ: squared width of the Gaussian window, in mean squared distances.
@@ -206,7 +206,7 @@ class KernelA(MetricMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        regularization: float = 0.1,
+        regularization: float = 0.01,
         window: float = 0.1,
         n_iter: int | None = 2,
         margin: float = 1.0,
@@ -342,6 +342,7 @@ def _equal_where_rows_are(X: Rows, Y: Floats) -> Floats:
     if not isinstance(X, np.ndarray):
         return Y
     _, number = np.unique(X, axis=0, return_inverse=True)
+    number = number.ravel()  # NumPy 2.0 gives a column
     if number.max() + 1 == len(X):
         return Y
     sums = np.zeros((number.max() + 1, Y.shape[1]))
