@@ -231,7 +231,8 @@ def llma(X, pairs, *, regularization, window, locality, n_iter, inertia=0.0):
     """B ← (ΠᵀPΠ)⁺ Πᵀ (Q(Y) Y − P X) with Y = X + Π B from B = 0, all matrices n×n.
 
     Must-links only. `inertia` adds ε I to the system and ε B to its right side, with ε that share
-    of the mean over anchors a of Σ_i P_ii Π_ia². Returns B, Y and the objective before and after each step.
+    of the mean over anchors a of Σ_i P_ii Π_ia². Returns B, Y and the objective before and after
+    each step.
     """
     X = X - X.mean(axis=0)
     n = len(X)

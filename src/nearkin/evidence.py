@@ -92,6 +92,11 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
             raise ValueError(
                 "nothing to learn from: all labels in y are unknown (-1) and no pairs were given."
             )
+        if (classes >= 0).sum() == 1 and not pairs:
+            raise ValueError(
+                "nothing to learn from: the labels in y imply no pair, since only one sample has one, "
+                "and no pairs were given."
+            )
     if pairs is not None:
         pairs.check_rows(n_rows)
         if len(pairs) == 0 and y is None:

@@ -36,7 +36,7 @@ where columns of Π resemble each other. Inertia of B does there what inertia of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,11 @@ Floats = NDArray[np.floating]
 _FACTORED_POINTS = 3000
 # Inertia of a point, relative to the mean weight of the springs at a point.
 _INERTIA = 1e-10
-# Inertia of a coefficient of `relax_along`, relative to the mean diagonal element.
-_INERTIA_ALONG = 1e-8
+# Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
+_INERTIA_ALONG = 1e-6
+# Conjugate gradients end at this share of the right-hand side, or after so many steps.
+_RESIDUAL = 1e-5
+_MOST_GRADIENTS = 1000
 _BLOCK = 512
 
 
@@ -120,7 +123,7 @@ def join(
 
 @dataclass(frozen=True)
 class Relaxed:
-    """Result of :func:`relax`.
+    """Result of :func:`relax` and :func:`relax_along`.
 
     Attributes
     ----------
@@ -130,11 +133,14 @@ class Relaxed:
         Before the first step and after each.
     converged : bool
         Whether the last step lowered the stress by no more than ``tol`` of it.
+    coefficients : ndarray of shape (m, q), optional
+        B of :func:`relax_along`.
     """
 
     Y: Floats
     stress: list[float]
     converged: bool
+    coefficients: Any = None
 
 
 def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
@@ -162,21 +168,16 @@ def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Rela
     """
     solve = _solver(springs)
     Y = np.ascontiguousarray(Y, dtype=np.float64)
-    pull, value = _pull(springs, Y)
-    history, converged = [value], False
-    for _ in range(n_iter):
-        Y = solve(_laplacian_times(springs, pull, Y), Y)
-        pull, value = _pull(springs, Y)
-        history.append(value)
-        if history[-2] - value <= tol * history[-2]:
-            converged = True
-            break
-    return Relaxed(Y, history, converged)
+
+    def step(pull: Floats, Y: Floats) -> Floats:
+        return solve(_laplacian_times(springs, pull, Y), Y)
+
+    return _descend(springs, Y, step, n_iter, tol)
 
 
 def relax_along(
     springs: Springs, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
-) -> tuple[Floats, Relaxed]:
+) -> Relaxed:
     """Let a configuration go where its springs pull it, as far as it can: ``Y = X + basis @ B``.
 
     Parameters
@@ -193,9 +194,8 @@ def relax_along(
 
     Returns
     -------
-    B : ndarray of shape (m, q)
-        Coefficients of the result.
     Relaxed
+        With the coefficients B.
 
     Notes
     -----
@@ -206,24 +206,42 @@ def relax_along(
     basis = np.ascontiguousarray(basis, dtype=np.float64)
     system = basis.T @ _laplacian_times(springs, springs.weight, basis)
     system = (system + system.T) / 2
-    inertia = _INERTIA_ALONG * (float(system.diagonal().mean()) or 1.0)
+    # Not relative to the system itself: where all points move alike that is rounding only.
+    share = (basis**2).mean(axis=1)
+    moved = float(springs.weight @ np.repeat(share, np.diff(springs.starts)))
+    inertia = _INERTIA_ALONG * (moved or 1.0)
     system.flat[:: len(system) + 1] += inertia
     factor = cho_factor(system, overwrite_a=True)
 
-    B, Y = np.zeros((basis.shape[1], X.shape[1])), X
-    pull, value = _pull(springs, Y)
-    history, converged = [value], False
-    for _ in range(n_iter):
+    B = np.zeros((basis.shape[1], X.shape[1]))
+
+    def step(pull: Floats, Y: Floats) -> Floats:
+        nonlocal B
         # Q(Y) Y − P Y: with the part of B moved to the right, inertia needs no term of its own.
         force = _laplacian_times(springs, pull - springs.weight, Y)
         B = B + cho_solve(factor, basis.T @ force)
-        Y = X + basis @ B
+        return np.asarray(X + basis @ B)
+
+    relaxed = _descend(springs, X, step, n_iter, tol)
+    return replace(relaxed, coefficients=B)
+
+
+def _descend(
+    springs: Springs,
+    Y: Floats,
+    step: Callable[[Floats, Floats], Floats],
+    n_iter: int,
+    tol: float,
+) -> Relaxed:
+    """Repeat ``step(pull, Y)``, and keep the stress before the first and after each."""
+    pull, value = _pull(springs, Y)
+    history, converged = [value], False
+    while len(history) <= n_iter and not converged:
+        Y = step(pull, Y)
         pull, value = _pull(springs, Y)
+        converged = history[-1] - value <= tol * history[-1]
         history.append(value)
-        if history[-2] - value <= tol * history[-2]:
-            converged = True
-            break
-    return B, Relaxed(Y, history, converged)
+    return Relaxed(Y, history, converged)
 
 
 def stress(springs: Springs, Y: Floats) -> float:
@@ -339,21 +357,19 @@ def _conjugate_gradients(
     B: Floats,
     start: Floats,
     inverse_diagonal: Floats,
-    *,
-    tol: float = 1e-9,
-    most: int = 1000,
 ) -> Floats:
     """Solve for all columns at once, each with its own step lengths.
 
-    SciPy's solver takes one column at a time, which would read the springs q times over.
+    SciPy's solver takes one column at a time, which would read the springs q times over. A rough
+    solution does: every step from the start lowers the majorising function, so descent holds.
     """
     Z = start.copy()
     R = B - times(Z)
-    goal = tol * np.maximum(np.linalg.norm(B, axis=0), 1e-300)
+    goal = _RESIDUAL * np.maximum(np.linalg.norm(B, axis=0), 1e-300)
     S = inverse_diagonal * R
     D = S.copy()
     rho = (R * S).sum(axis=0)
-    for _ in range(most):
+    for _ in range(_MOST_GRADIENTS):
         if (np.linalg.norm(R, axis=0) <= goal).all():
             break
         AD = times(D)

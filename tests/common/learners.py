@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import RCA, KernelA, KernelBeta, Pairs
+from nearkin import LLMA, RCA, KernelA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.kernels import Kernel
 
@@ -24,6 +24,7 @@ LEARNERS = {
     "precomputed": KernelBeta(kernel="precomputed", random_state=0),
     "KernelA": KernelA(random_state=0),
     "KernelA scaled": KernelA(n_landmarks=20, window_neighbors=6, random_state=0),
+    "LLMA": LLMA(random_state=0),
     "RCA": RCA(random_state=0),
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }

@@ -429,6 +429,7 @@ def weird_data(draw):
 @given(X=weird_data(), data=st.data())
 @settings(max_examples=50)
 @pytest.mark.filterwarnings("ignore:all landmarks coincide:UserWarning")
+@pytest.mark.filterwarnings("ignore:all rows of X coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:pairs contradict:UserWarning")
 def test_finite_input_gives_finite_output(learner, X, data):
     n = len(X)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral, Real
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.evidence import example_pairs, gather_evidence
@@ -28,101 +24,10 @@ from nearkin.feature_space import (
 from nearkin.kernels import Floats, KernelFunction, Rows
 from nearkin.learners._metric import MetricMixin
 from nearkin.pairs import Pairs
-from nearkin.scores import linked_distances
-from nearkin.stress import Springs, join, relax
+from nearkin.stress import relax
+from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 
-_RANK_TOL = 1e-3
-# Up to this many rows every pair of rows is in the window, as in the paper.
-_COMPLETE_ROWS = 2000
-_WINDOW_NEIGHBORS = 30
-# Window weights below this cannot be told from zero beside a weight of one.
-_NEGLIGIBLE = 1e-13
-# In convergence mode: the share of the objective below which a step is the last, and most steps.
-_TOLERANCE = 1e-4
-_MOST_STEPS = 500
-
-
-def window_edges(F: Floats, n_neighbors: int | None) -> NDArray[np.int64]:
-    """Pairs of rows that see each other through the window: all, or nearest neighbours.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, q)
-    n_neighbors : int or None
-        Each row with so many nearest others; None for all pairs of rows.
-
-    Returns
-    -------
-    int ndarray of shape (e, 2)
-        Each pair once.
-    """
-    n = len(F)
-    if n_neighbors is None or n_neighbors >= n - 1:
-        return np.column_stack(np.triu_indices(n, 1))
-    index = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(F)
-    neighbors = index.kneighbors(return_distance=False)
-    first = np.repeat(np.arange(n), n_neighbors)
-    low, high = np.minimum(first, neighbors.ravel()), np.maximum(first, neighbors.ravel())
-    number = np.unique(low * n + high)
-    return np.column_stack([number // n, number % n])
-
-
-def window_springs(
-    F: Floats,
-    edges: NDArray[np.int64],
-    pairs: Pairs,
-    *,
-    regularization: float,
-    window: float,
-    margin: float,
-) -> Springs:
-    r"""The objective of KernelA as springs.
-
-    .. math::
-
-        J(Y) = \sum_{(i,j) \in S} w_{ij} \|y_i - y_j\|^2
-             + \lambda \sum_{i<j} N_{ij} (\|y_i - y_j\| - d_{ij})^2
-             + \sum_{(i,j) \in D} w_{ij} \max(0, m - \|y_i - y_j\|)^2
-
-    with :math:`d_{ij} = \|f_i - f_j\|`, :math:`N_{ij} = \exp(-d_{ij}^2 / \sigma^2)` and
-    :math:`\sigma^2 = \theta \cdot \operatorname{mean}(d^2)`: must-links pull, the window keeps
-    distances between near points as they were, cannot-links push up to the margin m.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, q)
-        Rows in feature space.
-    edges : int ndarray of shape (e, 2)
-        Pairs of rows in the window.
-    pairs : Pairs
-        S and D with their weights.
-    regularization, window : float
-        λ and θ.
-    margin : float
-        m, in units of the root mean squared distance between rows.
-    """
-    n = len(F)
-    mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
-    lengths = linked_distances(F, edges)
-    if mean_squared > 0:
-        nearness = np.exp(-(lengths**2) / (window * mean_squared))
-    else:  # all rows coincide
-        nearness = np.ones(len(edges))
-    held = nearness > _NEGLIGIBLE if regularization > 0 else np.zeros(len(edges), dtype=bool)
-    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
-    return join(
-        n,
-        np.concatenate([edges[held], pairs.must_link, pairs.cannot_link]),
-        np.concatenate([regularization * nearness[held], pairs.must_weight, pairs.cannot_weight]),
-        np.concatenate(
-            [
-                lengths[held],
-                np.zeros(n_must),
-                np.full(n_cannot, margin * np.sqrt(mean_squared)),
-            ]
-        ),
-        np.repeat([False, True], [int(held.sum()) + n_must, n_cannot]),
-    )
+_RANK_TOL = 0.03
 
 
 class KernelA(MetricMixin, BaseEstimator):
@@ -150,7 +55,7 @@ class KernelA(MetricMixin, BaseEstimator):
     n_landmarks, landmarks, kernel, gamma, degree, coef0
         The feature space, as in :class:`KernelBeta`.
     rank_tol : float or None, default=None
-        Directions with an eigenvalue below this share of the largest are dropped; None is 0.001.
+        Directions with an eigenvalue below this share of the largest are dropped; None is 0.03.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     n_neighbors : int, default=5
@@ -240,15 +145,7 @@ class KernelA(MetricMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
-        "regularization": [Interval(Real, 0, None, closed="left")],
-        "window": [Interval(Real, 0, None, closed="neither")],
-        "n_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "window_neighbors": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
-            None,
-        ],
+        **WINDOW_CONSTRAINTS,
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -274,27 +171,8 @@ class KernelA(MetricMixin, BaseEstimator):
         space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.extension("local", self.n_neighbors).embed(X, space.weighted_directions)
         F = F.astype(np.float64)
-        n_near = self.window_neighbors
-        if isinstance(n_near, str):  # "auto"
-            n_near = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
-        springs = window_springs(
-            F,
-            window_edges(F, n_near),
-            example_pairs(evidence, rng),
-            regularization=self.regularization,
-            window=self.window,
-            margin=self.margin,
-        )
-        if self.n_iter is None:
-            relaxed = relax(springs, F, n_iter=_MOST_STEPS, tol=_TOLERANCE)
-            if not relaxed.converged:
-                warnings.warn(
-                    f"KernelA stopped after {_MOST_STEPS} steps while the objective still fell.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-        else:
-            relaxed = relax(springs, F, n_iter=self.n_iter)
+        springs = springs_of(self, F, example_pairs(evidence, rng))
+        relaxed = come_to_rest(self, partial(relax, springs, F))
         Y = _equal_where_rows_are(X, relaxed.Y)
         if self.n_components is not None and self.n_components < Y.shape[1]:
             Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)

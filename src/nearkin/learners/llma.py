@@ -1,0 +1,255 @@
+"""LLMA: move the points of input space, smoothly, as the points named in pairs are pulled."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.blocks import block_rows, for_each_block
+from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.kernels import resolve_gamma
+from nearkin.learners._metric import MetricMixin
+from nearkin.pairs import Pairs
+from nearkin.stress import relax_along
+from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
+
+Floats = NDArray[np.floating]
+
+# Most points that others move along with.
+_MOST_ANCHORS = 1000
+# Rows are taken to lie no farther away than this many widths: squares must not overflow.
+_FAR = 1e100
+
+
+def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
+    r"""How much each row moves with each anchor, :math:`\exp(-\|u_i - a_j\|^2)`.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, d)
+    anchors : ndarray of shape (m, d)
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    U = np.clip(U, -_FAR, _FAR)
+    weights: Floats = U @ anchors.T
+    weights *= 2
+    weights -= row_norms(U, squared=True)[:, None]
+    weights -= row_norms(anchors, squared=True)
+    np.minimum(weights, 0, out=weights)
+    return np.exp(weights, out=weights)
+
+
+class LLMA(MetricMixin, BaseEstimator):
+    r"""Locally linear metric adaptation: a metric that bends input space.
+
+    The points named in pairs, the anchors, are displaced: must-linked ones towards each other,
+    cannot-linked ones apart. Every other point goes along with the anchors near it,
+
+    .. math::
+
+        z(x) = x + \sum_j \exp(-\|x - a_j\|^2 / \sigma^2) \, b_j ,
+
+    and distances between near points are to stay as they were. The objective is that of
+    :class:`KernelA`; the displacements :math:`b_j` are what is learned. The map is smooth and
+    defined everywhere, and points far from all anchors do not move.
+
+    Parameters
+    ----------
+    regularization : float, default=0.1
+        λ: how strongly the window holds distances, against a must-link of weight one.
+    window : float, default=0.1
+        θ: squared width of the window in which distances are held, in mean squared distances.
+    locality : float, default=0.3
+        Squared width σ² of the Gaussian with which points follow an anchor, in mean squared
+        distances. The smaller, the fewer points follow; the larger, the smoother the map.
+    n_iter : int or None, default=20
+        Majorisation steps. Classes that cross each other's way, as in XOR, need more of them;
+        data with less structure do with 2. None goes on until a step lowers the objective by less
+        than 0.01 %.
+    margin : float, default=1.0
+        Cannot-linked points are pushed apart up to this many root mean squared distances.
+    window_neighbors : int, None or "auto", default="auto"
+        Nearest neighbours that a row sees through the window; None for all other rows.
+        ``"auto"`` is None up to 2000 rows and 30 beyond.
+    random_state : int, RandomState or None, default=None
+        Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,
+        and random pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    displacements_ : ndarray of shape (m, d)
+        The coefficients :math:`b_j`. An anchor itself moves by the weighted sum of its own and
+        of those near it: single ones may be large and cancel.
+    anchors_ : int ndarray of shape (m,)
+        Row numbers of the anchors: the points named in pairs, or 1000 of them by lot.
+    anchor_rows_ : ndarray of shape (m, d)
+        These rows of X.
+    width_ : float
+        σ.
+    mean_ : ndarray of shape (d,)
+        ``transform`` subtracts it.
+    objective_ : ndarray of shape (n_iter_ + 1,)
+        Before the first step and after each; it never rises.
+    n_iter_ : int
+    n_components_ : int
+        d.
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    H. Chang, D.-Y. Yeung. Locally linear metric adaptation for semi-supervised clustering.
+    ICML 2004.
+
+    Notes
+    -----
+    The paper knows must-links only. Cannot-links push as in :class:`KernelA`; labels act through
+    pairs drawn from them, about five of each kind for a labelled row. Weights are not normalised
+    to sum to one: then the nearest anchor would move a point however far away it is.
+
+    Points move within the d columns of X, so columns should have comparable scales. In few
+    dimensions classes that must pass through each other may end up mixed; :class:`KernelA` moves
+    them in feature space, where there is more room.
+
+    Fitting with m anchors takes O(n² m) time up to 2000 rows, beyond that O(n d) a row for the
+    neighbour search and O(m²) for the rest, and O(n m) memory. ``transform`` takes O(m d) a row,
+    by blocks on all cores. The objective is not convex; descent is what is promised.
+
+    Examples
+    --------
+    >>> from nearkin import LLMA, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 20, random_state=0)
+    >>> metric = LLMA(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_xor(40, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        regularization: float = 0.1,
+        window: float = 0.1,
+        locality: float = 0.3,
+        n_iter: int | None = 20,
+        margin: float = 1.0,
+        window_neighbors: int | str | None = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.regularization = regularization
+        self.window = window
+        self.locality = locality
+        self.n_iter = n_iter
+        self.margin = margin
+        self.window_neighbors = window_neighbors
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "locality": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        **WINDOW_CONSTRAINTS,
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(len(X), y, pairs)
+        if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
+            warnings.warn(
+                "all rows of X coincide: every learned distance between them is zero. "
+                "Are its columns constant?",
+                UserWarning,
+                stacklevel=3,  # past fit and its decorator
+            )
+        rows = X.astype(np.float64, order="C")
+        mean = rows.mean(axis=0)
+        width = float(np.sqrt(self.locality) / np.sqrt(resolve_gamma("mean", rows)))
+        links = example_pairs(evidence, rng)
+        anchors = links.points
+        if len(anchors) > _MOST_ANCHORS:
+            anchors = np.sort(rng.choice(anchors, _MOST_ANCHORS, replace=False))
+        F = rows - mean
+        springs = springs_of(self, F, links)
+        weights = gaussian_weights(F / width, F[anchors] / width)
+        relaxed = come_to_rest(self, partial(relax_along, springs, F, weights))
+
+        self.displacements_ = relaxed.coefficients
+        self.anchors_ = anchors
+        self.anchor_rows_ = X[anchors]
+        self.width_ = width
+        self.mean_ = mean
+        self.objective_ = np.array(relaxed.stress)
+        self.n_iter_ = len(relaxed.stress) - 1
+        self.n_components_ = X.shape[1]
+        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+
+        Notes
+        -----
+        Each row is compared with every anchor, by blocks on all cores.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self._embed(X)
+
+    def _embed(self, X: Floats) -> Floats:
+        anchors = (self.anchor_rows_ - self.mean_) / self.width_
+        out = np.empty(X.shape, dtype=X.dtype)
+
+        def work(rows: slice) -> None:
+            F = X[rows] - self.mean_
+            with np.errstate(over="ignore"):
+                U = F / self.width_
+            out[rows] = F + gaussian_weights(U, anchors) @ self.displacements_
+
+        for_each_block(work, len(X), block_rows(8 * (len(anchors) + 3 * X.shape[1])))
+        return out
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
