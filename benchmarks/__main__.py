@@ -8,6 +8,7 @@ from importlib import import_module
 # Each module has run(draws) and score(): raw results first, tables from them.
 BENCHMARKS = {
     "yeung2007_scalable": "benchmarks.papers.yeung2007_scalable.run",
+    "yeung2007_kernel_approach": "benchmarks.papers.yeung2007_kernel_approach.run",
     "few_pairs": "benchmarks.few_pairs.run",
     "speed": "benchmarks.speed.run",
     "pairs": "benchmarks.speed.pairs",

@@ -3,9 +3,21 @@
 from nearkin import datasets, scores
 from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.learners.llma import LLMA
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Conflict, Pairs
+from nearkin.tasks.mpck_means import MPCKMeans
 
-__all__ = ["RCA", "Conflict", "KernelA", "KernelBeta", "Pairs", "datasets", "scores"]
+__all__ = [
+    "LLMA",
+    "RCA",
+    "Conflict",
+    "KernelA",
+    "KernelBeta",
+    "MPCKMeans",
+    "Pairs",
+    "datasets",
+    "scores",
+]
 
 __version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Tasks: what a few pairs help to do, beside learning a distance."""

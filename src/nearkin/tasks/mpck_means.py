@@ -1,0 +1,649 @@
+r"""Metric pairwise constrained k-means: clusters and a diagonal metric, both guided by pairs.
+
+With centres :math:`\mu`, labels :math:`l`, a diagonal metric :math:`A` of weights :math:`a` and
+weights :math:`w` of the pairs, it minimises
+
+.. math::
+
+    J = \sum_i \|x_i - \mu_{l_i}\|_A^2 - n \log \det A
+      + \sum_{\text{must, } l_i \ne l_j} w_{ij} \|x_i - x_j\|_A^2
+      + \sum_{\text{cannot, } l_i = l_j} w_{ij} (D_A^2 - \|x_i - x_j\|_A^2) .
+
+A broken must-link costs more the farther apart its ends lie, a broken cannot-link the closer they
+are. :math:`D_A^2 = \sum_d a_d r_d^2` with :math:`r_d` the range of column d is the squared
+diagonal of the box around the data: an upper bound of every squared distance, so that no penalty
+is negative, and linear in a, so that the best a stays a closed form.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.labels import class_numbers
+from nearkin.learners.rca import chunklets
+from nearkin.pairs import Pairs, check_roles
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+
+# Least mean spread of a column within clusters, as a share of its variance.
+LEAST_SPREAD = 1e-3
+# Passes over the linked rows in one assignment; nearly always a few are enough.
+_MOST_PASSES = 50
+# Squares of wider columns, and inverses of smaller variances, leave the range of float64.
+_WIDEST, _LEAST_VARIANCE = 1e150, 1e-280
+_BLOCK = 65536
+
+# Sums may be reordered for speed; infinities and NaN keep their meaning.
+_REORDER = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=_REORDER)
+def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
+    for i in range(X.shape[0]):
+        for c in range(points.shape[0]):
+            total = 0.0
+            for t in range(X.shape[1]):
+                difference = X[i, t] - points[c, t]
+                total += weights[t] * difference * difference
+            squared[i, c] = total
+
+
+@njit(nogil=True, cache=True)
+def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) -> None:
+    for i in range(X.shape[0]):
+        c = labels[i]
+        for t in range(X.shape[1]):
+            difference = X[i, t] - centers[c, t]
+            sums[c, t] += difference
+            squares[t] += difference * difference
+
+
+@njit(nogil=True, cache=True)
+def _relabel(
+    order: Any, starts: Any, neighbors: Any, links: Any, gains: Any, costs: Any, labels: Any
+) -> Any:
+    """Give each point in turn its cheapest label; the number of points that changed theirs.
+
+    ``gains[link]`` is what sharing a label costs: negative for must-links. Labels of −1 are not
+    given yet and bind nobody.
+    """
+    changed = 0
+    cost = np.empty(costs.shape[1])
+    for i in order:
+        cost[:] = costs[i]
+        for place in range(starts[i], starts[i + 1]):
+            label = labels[neighbors[place]]
+            if label >= 0:
+                cost[label] += gains[links[place]]
+        best = np.argmin(cost)
+        if labels[i] < 0 or cost[best] < cost[labels[i]]:
+            labels[i] = best
+            changed += 1
+    return changed
+
+
+def squared_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
+    """Squared distance of each row to each point, columns weighted.
+
+    Returns
+    -------
+    float64 ndarray of shape (n, k)
+    """
+    squared = np.empty((len(X), len(points)))
+
+    def work(rows: slice) -> None:
+        _fill_distances(X[rows], points, weights, squared[rows])
+
+    for_each_block(work, len(X), _BLOCK)
+    return squared
+
+
+def nearest(X: Floats, centers: Floats, weights: Floats) -> Ints:
+    """Number of the nearest centre of each row, the lowest of equally near ones."""
+    labels = np.empty(len(X), dtype=np.int64)
+
+    def work(rows: slice) -> None:
+        squared = np.empty((rows.stop - rows.start, len(centers)))
+        _fill_distances(X[rows], centers, weights, squared)
+        np.argmin(squared, axis=1, out=labels[rows])
+
+    for_each_block(work, len(X), block_rows(8 * len(centers)))
+    return labels
+
+
+class Problem:
+    """The objective for given rows and pairs, and the two half steps that lower it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    pairs : Pairs
+        Perhaps empty.
+    learn_metric : bool
+        Whether :meth:`update` changes the column weights.
+
+    Attributes
+    ----------
+    squared_range : ndarray of shape (d,)
+        Of each column.
+    variance : ndarray of shape (d,)
+        Of each column; for a constant column the mean of the others, 1 if there are none.
+    constant : bool ndarray of shape (d,)
+        Columns that do not vary, up to rounding.
+    """
+
+    def __init__(self, X: Floats, pairs: Pairs, learn_metric: bool = True) -> None:
+        self.X = X
+        self.learn_metric = learn_metric
+        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        largest = np.maximum(np.abs(low), np.abs(high))
+        if (largest > _WIDEST).any():
+            column = int(largest.argmax())
+            raise ValueError(
+                f"column {column} of X reaches {largest[column]:.3g}, whose square overflows: "
+                f"divide it, so that no value is beyond {_WIDEST:g}."
+            )
+        self.squared_range = (high - low) ** 2
+        self.variance = X.var(axis=0, dtype=np.float64)
+        self.constant = (high - low <= 8 * np.finfo(X.dtype).eps * largest) | (
+            self.variance < _LEAST_VARIANCE
+        )
+        varying = self.variance[~self.constant]
+        self.variance[self.constant] = varying.mean() if len(varying) else 1.0
+
+        self.ends = np.concatenate([pairs.must_link, pairs.cannot_link])
+        self.weight: Floats = np.concatenate([pairs.must_weight, pairs.cannot_weight])
+        self.cannot = np.arange(len(self.ends)) >= len(pairs.must_link)
+        self.points = pairs.points
+        # The links of the i-th point are at starts[i] to starts[i + 1].
+        one, two = np.searchsorted(self.points, self.ends).T
+        source = np.concatenate([one, two])
+        order = np.argsort(source, kind="stable")
+        self._starts = np.searchsorted(source[order], np.arange(len(self.points) + 1))
+        self._neighbors = np.concatenate([two, one])[order]
+        self._links = order % max(len(self.ends), 1)
+
+    def first_weights(self) -> Floats:
+        """Inverse variances, the best weights for a single cluster; ones for a fixed metric."""
+        return 1 / self.variance if self.learn_metric else np.ones(len(self.variance))
+
+    def violated(self, labels: Ints) -> NDArray[np.bool_]:
+        """Which links the labels break, must-links first."""
+        ends = labels[self.ends]
+        broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
+        return broken
+
+    def _terms(self, links: Ints) -> Floats:
+        """What breaking each link costs along each column, for weights of 1."""
+        left, right = self.ends[links].T
+        squared: Floats = (self.X[left].astype(np.float64) - self.X[right]) ** 2
+        cannot = self.cannot[links]
+        squared[cannot] = self.squared_range - squared[cannot]
+        return squared
+
+    def penalties(self, weights: Floats) -> Floats:
+        """What breaking each link costs."""
+        penalties = self.weight.copy()
+        for block in blocks(len(penalties), _BLOCK):
+            penalties[block] *= self._terms(np.arange(block.start, block.stop)) @ weights
+        return penalties
+
+    def spread(self, labels: Ints, centers: Floats) -> Floats:
+        """The factor of each column's weight in the objective, which is linear but for the log.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+        """
+        _, spread = self._deviations(labels, centers)
+        broken = np.flatnonzero(self.violated(labels))
+        for block in blocks(len(broken), _BLOCK):
+            spread += self.weight[broken[block]] @ self._terms(broken[block])
+        return spread
+
+    def objective(self, labels: Ints, centers: Floats, weights: Floats) -> float:
+        """J, the less the better."""
+        linear = float(weights @ self.spread(labels, centers))
+        return linear - len(self.X) * float(np.log(weights).sum())
+
+    def inertia(self, labels: Ints, centers: Floats, weights: Floats) -> float:
+        """The first term of J: squared distances to the centres."""
+        return float(weights @ self._deviations(labels, centers)[1])
+
+    def assign(
+        self, centers: Floats, weights: Floats, labels: Ints | None, rng: np.random.RandomState
+    ) -> Ints:
+        """Labels that lower the objective, for fixed centres and weights.
+
+        A row without links takes the nearest centre. Linked rows take the cheapest label one
+        after the other in random order, given the labels of the rows they are linked to, again
+        and again until none changes.
+
+        Parameters
+        ----------
+        centers, weights : ndarrays
+        labels : int ndarray of shape (n,) or None
+            Where linked rows start; None if they have no labels yet.
+        rng : RandomState
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+        """
+        new = nearest(self.X, centers, weights)
+        if len(self.points) == 0:
+            return new
+        costs = squared_distances(self.X[self.points], centers, weights)
+        gains = self.penalties(weights)
+        gains[~self.cannot] *= -1
+        linked = np.full(len(self.points), -1) if labels is None else labels[self.points]
+        for _ in range(_MOST_PASSES):
+            order = rng.permutation(len(linked))
+            links = self._starts, self._neighbors, self._links
+            if not _relabel(order, *links, gains, costs, linked):
+                break
+        new[self.points] = linked
+        return new
+
+    def update(self, labels: Ints, centers: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        r"""Centres and weights that lower the objective, for fixed labels.
+
+        Centres are means. The centre of an empty cluster is in no term of J, and moves to the row
+        that is farthest from its own centre. Then
+        :math:`a_d = n / \max(s_d, 10^{-3} n v_d)` with s the :meth:`spread` and v the variance:
+        the best weight of at most 1000 inverse variances. A constant column keeps its weight.
+        """
+        sums, _ = self._deviations(labels, centers)
+        counts = np.bincount(labels, minlength=len(centers))
+        centers = centers + sums / np.maximum(counts, 1)[:, None]
+        empty = np.flatnonzero(counts == 0)
+        if len(empty):
+            own = np.empty(len(self.X))
+            for rows in blocks(len(self.X), _BLOCK):
+                own[rows] = (self.X[rows] - centers[labels[rows]]) ** 2 @ weights
+            centers[empty] = self.X[np.argsort(-own, kind="stable")[: len(empty)]]
+        if self.learn_metric:
+            n = len(self.X)
+            spread = np.maximum(self.spread(labels, centers), LEAST_SPREAD * n * self.variance)
+            weights = np.where(self.constant, weights, n / spread)
+        return centers, weights
+
+    def _deviations(self, labels: Ints, centers: Floats) -> tuple[Floats, Floats]:
+        """Differences to the centres, summed by cluster; and their squares, by column."""
+        n_blocks = -(-len(self.X) // _BLOCK)
+        sums = np.zeros((n_blocks, *centers.shape))
+        squares = np.zeros((n_blocks, centers.shape[1]))
+
+        def work(rows: slice) -> None:
+            block = rows.start // _BLOCK
+            _add_deviations(self.X[rows], labels[rows], centers, sums[block], squares[block])
+
+        for_each_block(work, len(self.X), _BLOCK)
+        return sums.sum(axis=0), squares.sum(axis=0)
+
+
+class Seeds:
+    """Where clusters may start: the centroids of must-link components, and all other rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    rows : int ndarray of shape (p,)
+        Rows with must-links.
+    component : int ndarray of shape (p,)
+        The component of each, from 0.
+    """
+
+    def __init__(self, X: Floats, rows: Ints, component: Ints) -> None:
+        sizes = np.bincount(component).astype(np.float64)
+        centroids = np.zeros((len(sizes), X.shape[1]))
+        np.add.at(centroids, component, X[rows] / sizes[component][:, None])
+        free = np.ones(len(X), dtype=bool)
+        free[rows] = False
+        self.n_components = len(sizes)
+        self.rows = X
+        self.points = np.concatenate([centroids, X[free]], dtype=np.float64)
+        self.sizes = np.concatenate([sizes, np.ones(len(self.points) - len(sizes))])
+
+    def farthest(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
+        """The published rule: the largest components, as far apart as possible.
+
+        The largest comes first, then always the one with the largest product of size and
+        distance to the nearest chosen one. Where components are too few, other rows are drawn.
+        """
+        centroids, sizes = self.points[: self.n_components], self.sizes[: self.n_components]
+        chosen: list[int] = []
+        score = sizes
+        closest = np.full(len(sizes), np.inf)
+        while len(chosen) < min(n_clusters, len(sizes)):
+            chosen.append(int(score.argmax()))
+            to_last = squared_distances(centroids, centroids[chosen[-1:]], weights)[:, 0]
+            closest = np.minimum(closest, to_last)
+            score = sizes * np.sqrt(closest)
+            score[chosen] = -1.0
+        seeds, missing = centroids[chosen], n_clusters - len(chosen)
+        others = self.points[self.n_components :]
+        if len(others) < missing:
+            others = self.rows.astype(np.float64)
+        return draw_apart(others, np.ones(len(others)), seeds, missing, weights, rng)
+
+    def drawn(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
+        """Components, by their size, and other rows alike, drawn as k-means++ does."""
+        points, sizes = self.points, self.sizes
+        if len(points) < n_clusters:
+            points, sizes = self.rows.astype(np.float64), np.ones(len(self.rows))
+        return draw_apart(points, sizes, points[:0], n_clusters, weights, rng)
+
+
+def draw_apart(
+    points: Floats,
+    sizes: Floats,
+    chosen: Floats,
+    count: int,
+    weights: Floats,
+    rng: np.random.RandomState,
+) -> Floats:
+    """Add points to those chosen, each drawn by its size times its squared distance to them.
+
+    The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot
+    start from given points.
+
+    Returns
+    -------
+    ndarray of shape (len(chosen) + count, d)
+    """
+    n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
+    if len(chosen):
+        closest = squared_distances(points, chosen, weights).min(axis=1)
+    else:
+        closest = np.ones(len(points))  # the first is drawn by size alone
+    for step in range(count):
+        potential = sizes * closest
+        if not potential.any():  # every point coincides with a chosen one
+            potential = sizes
+        cumulated = np.cumsum(potential)
+        drawn = rng.uniform(size=n_trials) * cumulated[-1]
+        trials = np.searchsorted(cumulated, drawn, side="right").clip(max=len(points) - 1)
+        from_trials = squared_distances(points, points[trials], weights)
+        if step or len(chosen):
+            np.minimum(from_trials, closest[:, None], out=from_trials)
+        best = int((sizes @ from_trials).argmin())
+        closest = from_trials[:, best]
+        chosen = np.concatenate([chosen, points[trials[[best]]]])
+    return chosen
+
+
+class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""Metric pairwise constrained k-means.
+
+    K-means that is told pairs of rows to keep together (must-links) or apart (cannot-links), and
+    that learns a weight for each column beside the clusters. Pairs are wishes with a price, not
+    commands: they may contradict each other, and the clustering may break some. Without any it
+    is k-means with a learned diagonal metric.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_init : int, default=10
+        Runs from different seeds; the one with the least objective is kept. The first starts
+        from the centroids of the largest must-link components, as published; later ones draw
+        component centroids and rows as k-means++ does.
+    max_iter : int, default=100
+        Iterations of a run at most.
+    tol : float, default=1e-4
+        A run ends when an iteration lowers the objective by no more than this share of the sum
+        of squared distances to the mean, or changes no label.
+    learn_metric : bool, default=True
+        Learn the column weights. They start from inverse variances, so that the units of the
+        columns do not matter. Otherwise all are 1: Euclidean distances, the method known as
+        PCK-means.
+    random_state : int, RandomState or None, default=None
+        Draws seeds, the order of linked rows and, where labels are given, example pairs.
+
+    Attributes
+    ----------
+    labels_ : int ndarray of shape (n,)
+        Cluster of each training row. It may differ from ``predict`` for rows with pairs.
+    cluster_centers_ : ndarray of shape (n_clusters, d)
+    metric_weights_ : ndarray of shape (d,)
+        Weight of each column's squared difference, above 0.
+    objective_ : ndarray of shape (2 * n_iter_ + 1,)
+        After the first assignment, and after the update and the assignment of each iteration of
+        the run that was kept. It never rises.
+    inertia_ : float
+        Sum of squared distances of rows to their centres, in the learned metric.
+    n_iter_ : int
+    n_violated_ : int
+        How many of the pairs ``labels_`` breaks; pairs that stand for labels are counted too.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    M. Bilenko, S. Basu, R. J. Mooney. Integrating constraints and metric learning in
+    semi-supervised clustering. ICML 2004.
+
+    Notes
+    -----
+    The objective is at the head of :mod:`nearkin.tasks.mpck_means`; the differences from the
+    paper are: one metric for all clusters; the diagonal of the data's bounding box in the place
+    of the farthest pair of rows; restarts; and a floor. The mean spread of a column within
+    clusters counts as at least a thousandth of the column's variance, so that no weight exceeds
+    1000 inverse variances, however tight the clusters. A constant column has the inverse of the
+    other columns' mean variance as its weight.
+
+    O(n k d) time an iteration for n rows, k clusters and d columns, O(n (d + k)) memory.
+
+    Examples
+    --------
+    >>> from nearkin import MPCKMeans, Pairs
+    >>> from nearkin.datasets import make_three_normal
+    >>> from nearkin.scores import balanced_rand
+    >>> X, y = make_three_normal(random_state=0)
+    >>> pairs = Pairs.from_labels(y, 60, random_state=0)
+    >>> clusters = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
+    >>> balanced_rand(y, clusters.labels_) > 0.85
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_init: int = 10,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        learn_metric: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learn_metric = learn_metric
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "learn_metric": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Find clusters and column weights.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), optional
+            Labels; negative means unknown. They become pairs: rows of one class must, rows of
+            two classes cannot be together.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
+        if self.n_clusters > len(X):
+            raise ValueError(
+                f"n_clusters={self.n_clusters} clusters cannot be made of n_samples={len(X)} "
+                f"rows: use n_clusters={len(X)} or less, or give more rows."
+            )
+        rng = check_random_state(self.random_state)
+        no_rows: Ints = np.empty(0, dtype=np.int64)
+        if _tells_nothing(len(X), y, pairs):
+            links, rows, component = Pairs(), no_rows, no_rows
+        else:
+            evidence = gather_evidence(len(X), y, pairs)
+            links = example_pairs(evidence, rng)
+            rows, component = chunklets(evidence)
+        problem = Problem(X, links, self.learn_metric)
+        seeds = Seeds(X, rows, component)
+
+        def descended(run: int) -> tuple[Ints, Floats, Floats, Floats]:
+            weights = problem.first_weights()
+            choose = seeds.farthest if run == 0 else seeds.drawn
+            centers = choose(self.n_clusters, weights, rng)
+            return descend(problem, centers, weights, self.max_iter, self.tol, rng)
+
+        runs = map(descended, range(self.n_init))
+        labels, centers, weights, objective = min(runs, key=lambda result: result[3][-1])
+        self.labels_: Ints = labels
+        self.cluster_centers_ = centers
+        self.metric_weights_ = weights
+        self.objective_ = objective
+        self.inertia_ = problem.inertia(labels, centers, weights)
+        self.n_iter_ = len(objective) // 2
+        self.n_violated_ = int(problem.violated(labels).sum())
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Ints:
+        """Find clusters and give the label of each training row.
+
+        Parameters
+        ----------
+        X, y, pairs
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+            ``labels_``.
+        """
+        self.fit(X, y, pairs=pairs)
+        return self.labels_
+
+    def predict(self, X: Any) -> Ints:
+        """Give the cluster whose centre is nearest in the learned metric.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+        """
+        return nearest(self._validated(X), self.cluster_centers_, self.metric_weights_)
+
+    def transform(self, X: Any) -> Floats:
+        """Give the distances to the centres in the learned metric.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        X = self._validated(X)
+        squared = squared_distances(X, self.cluster_centers_, self.metric_weights_)
+        distances: Floats = np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
+        return distances
+
+    def _validated(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        rows: Floats = validate_data(
+            self, X, dtype=[np.float64, np.float32], order="C", reset=False
+        )
+        return rows
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def descend(
+    problem: Problem,
+    centers: Floats,
+    weights: Floats,
+    max_iter: int,
+    tol: float,
+    rng: np.random.RandomState,
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Lower the objective from given centres and weights as far as it goes.
+
+    Returns
+    -------
+    labels, centers, weights, objective
+        The objective after every half step.
+    """
+    n = len(problem.X)
+    varying = ~problem.constant
+    enough = tol * n * float(weights[varying] @ problem.variance[varying])
+    labels = problem.assign(centers, weights, None, rng)
+    objective = [problem.objective(labels, centers, weights)]
+    for _ in range(max_iter):
+        centers, weights = problem.update(labels, centers, weights)
+        objective.append(problem.objective(labels, centers, weights))
+        previous, labels = labels, problem.assign(centers, weights, labels, rng)
+        objective.append(problem.objective(labels, centers, weights))
+        if np.array_equal(labels, previous) or objective[-3] - objective[-1] <= enough:
+            break
+    return labels, centers, weights, np.array(objective)
+
+
+def _tells_nothing(n_rows: int, y: Any, pairs: Pairs | None) -> bool:
+    """Whether neither pairs nor two labels are known; what there is must fit X all the same."""
+    check_roles(y, pairs)
+    if pairs:
+        return False
+    if pairs is not None:
+        pairs.check_rows(n_rows)
+    if y is None:
+        return True
+    classes = class_numbers(y)
+    if len(classes) != n_rows:
+        raise ValueError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
+    return int((classes >= 0).sum()) < 2

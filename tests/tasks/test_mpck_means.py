@@ -1,0 +1,489 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearkin import MPCKMeans, Pairs
+from nearkin.datasets import make_three_normal
+from nearkin.scores import balanced_rand
+from nearkin.tasks.mpck_means import LEAST_SPREAD, Problem, Seeds, descend, draw_apart
+
+
+@parametrize_with_checks([MPCKMeans(3), MPCKMeans(3, learn_metric=False)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def oracle_objective(X, pairs, labels, centers, weights):
+    """J, term by term."""
+    total = 0.0
+    for x, label in zip(X, labels, strict=True):
+        total += sum(weights * (x - centers[label]) ** 2) - np.log(np.prod(weights))
+    for (i, j), w in zip(pairs.must_link, pairs.must_weight, strict=True):
+        if labels[i] != labels[j]:
+            total += w * sum(weights * (X[i] - X[j]) ** 2)
+    farthest = sum(weights * (X.max(axis=0) - X.min(axis=0)) ** 2)
+    for (i, j), w in zip(pairs.cannot_link, pairs.cannot_weight, strict=True):
+        if labels[i] == labels[j]:
+            total += w * (farthest - sum(weights * (X[i] - X[j]) ** 2))
+    return total
+
+
+def random_case(seed, n=30, d=3, k=3, n_links=25):
+    """Rows, pairs (some contradicting), labels, centres and weights without any order."""
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.1, 10, d) + 5 * rng.standard_normal(d)
+    links = rng.permutation(n * n)[: 2 * n_links]
+    links = np.column_stack([links // n, links % n])
+    links = links[links[:, 0] != links[:, 1]]
+    pairs = Pairs(
+        links[::2],
+        links[1::2],
+        must_weight=rng.uniform(0.1, 3, len(links[::2])),
+        cannot_weight=rng.uniform(0.1, 3, len(links[1::2])),
+    )
+    labels = rng.randint(k, size=n)
+    return X, pairs, labels, X[:k] + 0.1, rng.uniform(0.5, 2, d) / X.var(axis=0)
+
+
+def elongated(seed=0, n=200):
+    """Two clusters that differ in a short axis, beside a long one and a wide noisy one."""
+    rng = np.random.RandomState(seed)
+    y = np.arange(n) % 2
+    X = rng.standard_normal((n, 3)) * [1.0, 30.0, 100.0]
+    X[:, 0] += 4 * y
+    return X, y
+
+
+def two_ways():
+    """Rows that fall into two clusters by one column, and less clearly by the other."""
+    rng = np.random.RandomState(0)
+    strong, weak = rng.randint(2, size=(2, 200))
+    X = rng.standard_normal((200, 2)) + np.column_stack([7 * strong, 5 * weak])
+    return X, strong, weak
+
+
+seeds = st.integers(0, 10**6)
+
+
+@given(seeds)
+def test_objective_equals_the_loop(seed):
+    X, pairs, labels, centers, weights = random_case(seed)
+    found = Problem(X, pairs).objective(labels, centers, weights)
+    assert_allclose(found, oracle_objective(X, pairs, labels, centers, weights), rtol=1e-10)
+
+
+@given(seeds)
+def test_updated_weights_are_where_the_objective_is_flat(seed):
+    X, pairs, labels, centers, weights = random_case(seed)
+    centers, weights = Problem(X, pairs).update(labels, centers, weights)
+    for t in range(len(weights)):
+        step = np.zeros(len(weights))
+        step[t] = 1e-4 * weights[t]
+        low, middle, high = (
+            oracle_objective(X, pairs, labels, centers, weights + sign * step)
+            for sign in (-1, 0, 1)
+        )
+        # By a relative step h the logarithm alone bends J up by n h² / 2, and has a slope of n h.
+        assert_allclose((high - low) / 2, 0, atol=1e-5 * len(X) * 1e-4)
+        assert_allclose((high + low) / 2 - middle, len(X) * 1e-8 / 2, rtol=0.01)
+
+
+@given(seeds)
+def test_updated_centers_are_means(seed):
+    X, pairs, labels, centers, weights = random_case(seed)
+    labels[:3] = [0, 1, 2]
+    found, _ = Problem(X, pairs).update(labels, centers, weights)
+    assert_allclose(found, [X[labels == c].mean(axis=0) for c in range(3)], atol=1e-12)
+
+
+@given(seeds, st.booleans())
+def test_no_half_step_raises_the_objective(seed, learn_metric):
+    X, pairs, labels, centers, weights = random_case(seed)
+    problem = Problem(X, pairs, learn_metric)
+    rng = np.random.RandomState(seed)
+    values = [oracle_objective(X, pairs, labels, centers, weights)]
+    for _ in range(4):
+        labels = problem.assign(centers, weights, labels, rng)
+        values.append(oracle_objective(X, pairs, labels, centers, weights))
+        centers, weights = problem.update(labels, centers, weights)
+        values.append(oracle_objective(X, pairs, labels, centers, weights))
+    assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
+    assert values[-1] < values[0]
+
+
+@given(seeds)
+def test_after_assignment_no_single_row_wants_another_label(seed):
+    X, pairs, labels, centers, weights = random_case(seed, n=15)
+    labels = Problem(X, pairs).assign(centers, weights, None, np.random.RandomState(seed))
+    least = oracle_objective(X, pairs, labels, centers, weights)
+    for i in range(len(X)):
+        for c in range(3):
+            other = labels.copy()
+            other[i] = c
+            assert oracle_objective(X, pairs, other, centers, weights) >= least - 1e-9 * abs(least)
+
+
+@given(seeds)
+def test_no_penalty_is_negative(seed):
+    X, pairs, _, _, weights = random_case(seed)
+    corners = X[np.r_[X.argmin(axis=0), X.argmax(axis=0)]]  # ends of the widest distances
+    problem = Problem(np.concatenate([X, corners]), pairs + Pairs([], [(30, 33), (31, 34)]))
+    assert (problem.penalties(weights) >= 0).all()
+
+
+def test_objective_of_a_fit_is_the_one_of_its_attributes():
+    X, pairs, *_ = random_case(1, n=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of contradictions
+        fitted = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
+    state = fitted.labels_, fitted.cluster_centers_, fitted.metric_weights_
+    assert_allclose(fitted.objective_[-1], oracle_objective(X, pairs, *state))
+    assert len(fitted.objective_) == 2 * fitted.n_iter_ + 1
+    assert (np.diff(fitted.objective_) <= 1e-9 * abs(fitted.objective_[0])).all()
+    own = X - fitted.cluster_centers_[fitted.labels_]
+    assert_allclose(fitted.inertia_, (own**2 * fitted.metric_weights_).sum())
+    must, cannot = fitted.labels_[pairs.must_link], fitted.labels_[pairs.cannot_link]
+    broken = (must[:, 0] != must[:, 1]).sum() + (cannot[:, 0] == cannot[:, 1]).sum()
+    assert fitted.n_violated_ == broken > 0
+
+
+def test_weights_are_at_most_a_multiple_of_the_inverse_variance():
+    # The first column is perfectly explained: two values, two clusters.
+    rng = np.random.RandomState(0)
+    X = np.column_stack([np.arange(40) % 2, rng.standard_normal(40)])
+    fitted = MPCKMeans(2, random_state=0).fit(X)
+    assert_allclose(fitted.metric_weights_[0], 1 / (LEAST_SPREAD * X[:, 0].var()))
+    assert balanced_rand(X[:, 0], fitted.labels_) == 1
+
+
+def test_constant_column_keeps_the_inverse_of_the_mean_variance():
+    X, y = make_three_normal(90, random_state=0)
+    # A mean of equal numbers may differ from them by rounding, which is no variation.
+    with_constant = np.column_stack([X, np.full(90, 0.1)])
+    plain = MPCKMeans(3, random_state=0).fit(X, y)
+    fitted = MPCKMeans(3, random_state=0).fit(with_constant, y)
+    assert_array_equal(fitted.labels_, plain.labels_)
+    assert_allclose(fitted.metric_weights_[:-1], plain.metric_weights_)
+    assert_allclose(fitted.metric_weights_[-1], 1 / X.var(axis=0).mean())
+
+
+def test_units_of_columns_do_not_matter():
+    X, y = make_three_normal(90, random_state=0)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    scale = 2.0 ** np.array([7, -9, 3][: X.shape[1]])
+    plain = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
+    scaled = MPCKMeans(3, random_state=0).fit(X * scale, pairs=pairs)
+    assert_array_equal(scaled.labels_, plain.labels_)
+    assert_allclose(scaled.metric_weights_ * scale**2, plain.metric_weights_)
+
+
+@given(seeds)
+def test_fixed_metric_without_pairs_is_k_means(seed):
+    X, *_ = random_case(seed, n=60)
+    problem = Problem(X, Pairs(), learn_metric=False)
+    labels, centers, weights, _ = descend(
+        problem, X[:3], problem.first_weights(), 300, 0.0, np.random.RandomState(0)
+    )
+    expected = KMeans(3, init=X[:3], n_init=1, tol=0).fit(X)
+    assert_array_equal(weights, 1)
+    assert_array_equal(labels, expected.labels_)
+    assert_allclose(centers, expected.cluster_centers_)
+
+
+def test_pairs_find_clusters_that_k_means_does_not():
+    X, y = elongated()
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    fitted = MPCKMeans(2, random_state=0).fit(X, pairs=pairs)
+    rest = np.setdiff1d(np.arange(len(X)), pairs.points)
+    assert balanced_rand(y, KMeans(2, n_init=10, random_state=0).fit(X).labels_) < 0.6
+    assert balanced_rand(y, fitted.labels_) > 0.9
+    assert balanced_rand(y[rest], fitted.labels_[rest]) > 0.9
+    X_new, y_new = elongated(1)
+    assert balanced_rand(y_new, fitted.predict(X_new)) > 0.9
+    assert fitted.metric_weights_[0] * X[:, 0].var() > 2 * fitted.metric_weights_[2] * X[:, 2].var()
+
+
+def test_without_pairs_the_clearer_clusters_are_found():
+    X, strong, weak = two_ways()
+    labels = MPCKMeans(2, random_state=0).fit(X).labels_
+    assert balanced_rand(strong, labels) > 0.95
+    assert balanced_rand(weak, labels) < 0.6
+
+
+@pytest.mark.parametrize("kind", ["both", "must", "cannot"])
+def test_pairs_choose_between_two_ways_to_cluster(kind):
+    X, _, weak = two_ways()
+    pairs = Pairs.from_labels(weak, 40, kind=kind, random_state=0)
+    assert balanced_rand(weak, MPCKMeans(2, random_state=0).fit(X, pairs=pairs).labels_) > 0.95
+
+
+def test_partial_labels_work_like_pairs():
+    X, _, weak = two_ways()
+    partial = np.where(np.arange(len(X)) < 30, weak, -1)
+    fitted = MPCKMeans(2, random_state=0).fit(X, partial)
+    assert balanced_rand(weak[30:], fitted.labels_[30:]) > 0.95
+    assert_array_equal(MPCKMeans(2, random_state=0).fit_predict(X, partial), fitted.labels_)
+    assert_allclose(MPCKMeans(2, random_state=0).fit_transform(X, partial), fitted.transform(X))
+
+
+def test_unknown_labels_and_no_pairs_say_nothing():
+    X, _ = make_three_normal(60, random_state=0)
+    plain = MPCKMeans(3, random_state=0).fit(X)
+    none, one = np.full(60, -1), np.r_[7, np.full(59, -1)]
+    for y, pairs in ((none, None), (one, None), (None, Pairs()), (none, Pairs())):
+        fitted = MPCKMeans(3, random_state=0).fit(X, y, pairs=pairs)
+        assert_array_equal(fitted.labels_, plain.labels_)
+        assert fitted.n_violated_ == 0
+
+
+def test_heavier_pair_wins_over_a_contradicting_one():
+    X, _ = make_three_normal(90, random_state=0)
+    for must_weight, cannot_weight, together in ((1000.0, 0.001, True), (0.001, 1000.0, False)):
+        pairs = Pairs([(0, 1)], [(0, 1)], must_weight=[must_weight], cannot_weight=[cannot_weight])
+        model = MPCKMeans(3, random_state=0)
+        with pytest.warns(UserWarning, match="contradict"):
+            labels = model.fit_predict(X, pairs=pairs)
+        assert (labels[0] == labels[1]) == together
+        assert model.n_violated_ == 1
+
+
+def test_weight_decides_whether_a_pair_is_kept():
+    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    for weight, n_violated in ((1e-6, 1), (1e6, 0)):
+        pairs = Pairs([(0, 5)], must_weight=[weight])
+        fitted = MPCKMeans(2, learn_metric=False, random_state=0).fit(X, pairs=pairs)
+        assert fitted.n_violated_ == n_violated
+
+
+def test_rows_without_pairs_have_the_label_that_predict_gives():
+    X, y = elongated()
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    for dtype in (np.float64, np.float32):
+        # One iteration: labels fit the centres without convergence too.
+        fitted = MPCKMeans(4, max_iter=1, random_state=0).fit(X.astype(dtype), pairs=pairs)
+        rest = np.setdiff1d(np.arange(len(X)), pairs.points)
+        predicted = fitted.predict(X.astype(dtype))
+        assert_array_equal(predicted[rest], fitted.labels_[rest])
+        assert (predicted != fitted.labels_).any()
+
+
+def test_transform_gives_distances_to_the_centers():
+    X, _ = make_three_normal(60, random_state=0)
+    fitted = MPCKMeans(3, random_state=0).fit(X)
+    difference = X[:, None] - fitted.cluster_centers_
+    expected = np.sqrt((difference**2 * fitted.metric_weights_).sum(axis=2))
+    assert_allclose(fitted.transform(X), expected)
+    assert_array_equal(fitted.predict(X), expected.argmin(axis=1))
+    assert_array_equal(fitted.get_feature_names_out(), ["mpckmeans0", "mpckmeans1", "mpckmeans2"])
+
+
+def test_float32_gives_the_same_clusters():
+    X, y = make_three_normal(150, random_state=0)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    X32 = X.astype(np.float32)
+    fitted = MPCKMeans(3, random_state=0).fit(X32, pairs=pairs)
+    exact = MPCKMeans(3, random_state=0).fit(X32.astype(np.float64), pairs=pairs)
+    assert_array_equal(fitted.labels_, exact.labels_)
+    assert_allclose(fitted.metric_weights_, exact.metric_weights_)
+    assert fitted.transform(X32).dtype == np.float32
+
+
+def test_offset_of_the_data_does_not_matter():
+    X, y = make_three_normal(150, random_state=0)
+    X = np.round(X * 2**10) / 2**10  # so that adding the offset is exact
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    plain = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
+    moved = MPCKMeans(3, random_state=0).fit(X + 2.0**30, pairs=pairs)
+    assert_array_equal(moved.labels_, plain.labels_)
+    assert_allclose(moved.metric_weights_, plain.metric_weights_, rtol=1e-6)
+
+
+def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
+    X, pairs, labels, centers, weights = random_case(0)
+    whole = Problem(X, pairs)
+    expected = whole.update(labels, centers, weights), whole.penalties(weights)
+    monkeypatch.setattr("nearkin.tasks.mpck_means._BLOCK", 7)
+    parts = Problem(X, pairs)
+    found = parts.update(labels, centers, weights), parts.penalties(weights)
+    for a, b in zip((*found[0], found[1]), (*expected[0], expected[1]), strict=True):
+        assert_allclose(a, b)
+    assert_allclose(
+        parts.objective(labels, centers, weights), whole.objective(labels, centers, weights)
+    )
+
+
+def test_same_seed_same_result():
+    X, pairs, *_ = random_case(3, n=80)
+    pairs = Pairs(pairs.must_link)
+    one, two = (MPCKMeans(4, random_state=5).fit(X, pairs=pairs) for _ in range(2))
+    assert_array_equal(one.labels_, two.labels_)
+    assert_array_equal(one.objective_, two.objective_)
+
+
+def test_restarts_only_help():
+    X, _ = make_three_normal(200, n_features=5, random_state=0)
+    objectives = [
+        [MPCKMeans(12, n_init=n_init, random_state=seed).fit(X).objective_[-1] for n_init in (1, 8)]
+        for seed in range(5)
+    ]
+    few, many = np.transpose(objectives)
+    # The first of eight runs is the only one of one.
+    assert (many <= few).all()
+    assert (many < few).any()
+
+
+def test_tolerance_and_max_iter_end_a_run():
+    X, _ = make_three_normal(500, n_features=5, random_state=0)
+    strict, loose, short = (
+        MPCKMeans(10, n_init=1, random_state=0, **options).fit(X)
+        for options in ({"tol": 0}, {"tol": 0.05}, {"tol": 0, "max_iter": 2})
+    )
+    assert strict.n_iter_ > max(loose.n_iter_, 2)
+    assert short.n_iter_ == 2
+    # Nothing is left to gain.
+    problem = Problem(X, Pairs())
+    state = strict.labels_, strict.cluster_centers_, strict.metric_weights_
+    centers, weights = problem.update(*state)
+    labels = problem.assign(centers, weights, strict.labels_, np.random.RandomState(0))
+    assert_array_equal(labels, strict.labels_)
+
+
+def test_seeds_are_centroids_of_large_components_far_apart():
+    X = np.array([[0.0], [2.0], [1.0], [3.0], [5.0], [10.0], [12.0], [20.0], [20.0], [50.0]])
+    # {0, 1, 2}: mean 1 is largest; then 2 · |11 − 1| beats 2 · |4 − 1|; row 9 is in none.
+    rows, component = np.arange(7), np.array([0, 0, 0, 1, 1, 2, 2])
+    chosen = Seeds(X, rows, component).farthest(2, np.ones(1), np.random.RandomState(0))
+    assert_array_equal(chosen, [[1.0], [11.0]])
+    # A larger component goes before a farther one.
+    rows, component = np.r_[0, 1, 2, 4, 5, 6, 7, 8], np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    weights = np.ones(1)
+    chosen = Seeds(X, rows, component).farthest(3, weights, np.random.RandomState(0))
+    assert_array_equal(chosen, [[1.0], [20.0], [9.0]])
+    X[7:9] = 11
+    chosen = Seeds(X, rows, component).farthest(2, weights, np.random.RandomState(0))
+    assert_array_equal(chosen, [[1.0], [9.0]])
+
+
+def test_missing_seeds_are_drawn_from_other_rows():
+    X = np.array([[0.0], [2.0], [1.0], [100.0], [100.0]])
+    links = np.array([0, 1]), np.array([0, 0])
+    for seed in range(20):
+        rng = np.random.RandomState(seed)
+        # Row 2 lies on the centroid: it is never drawn.
+        assert_array_equal(Seeds(X, *links).farthest(2, np.ones(1), rng), [[1.0], [100.0]])
+
+
+def test_drawn_seeds_lie_apart_and_follow_sizes():
+    points = np.array([[0.0], [0.0], [5.0], [9.0]])
+    drawn = [
+        draw_apart(points, np.ones(4), points[:0], 3, np.ones(1), np.random.RandomState(seed))
+        for seed in range(20)
+    ]
+    assert all(sorted(seeds.ravel()) == [0, 5, 9] for seeds in drawn)
+    sizes = np.array([0.0, 0.0, 1.0, 1.0])
+    drawn = draw_apart(points, sizes, points[:0], 2, np.ones(1), np.random.RandomState(0))
+    assert sorted(drawn.ravel()) == [5, 9]
+
+
+def test_first_run_starts_from_the_classes_of_labels():
+    X, _, weak = two_ways()
+    partial = np.where(np.arange(len(X)) < 40, weak, -1)
+    means = [X[partial == c].mean(axis=0) for c in (0, 1)]
+    fitted = MPCKMeans(2, n_init=1, max_iter=1, random_state=0).fit(X, partial)
+    problem = Problem(X, Pairs.from_labels(partial))
+    weights = problem.first_weights()
+    labels = problem.assign(np.array(means), weights, None, np.random.RandomState(0))
+    expected, _ = problem.update(labels, np.array(means), weights)
+    order = np.argsort(fitted.cluster_centers_[:, 1])
+    assert_allclose(fitted.cluster_centers_[order], expected[np.argsort(expected[:, 1])])
+
+
+def test_empty_cluster_moves_to_the_farthest_row():
+    X = np.array([[0.0], [1.0], [2.0], [30.0]])
+    problem = Problem(X, Pairs(), learn_metric=False)
+    centers, _ = problem.update(np.zeros(4, dtype=np.int64), np.zeros((2, 1)), np.ones(1))
+    assert_array_equal(centers, [[8.25], [30.0]])
+    start = np.array([[0.0], [1000.0]])
+    labels, *_ = descend(problem, start, np.ones(1), 10, 0.0, np.random.RandomState(0))
+    assert_array_equal(labels, [0, 0, 0, 1])
+
+
+@pytest.mark.parametrize("learn_metric", [True, False])
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.ones((12, 2)),
+        np.full((12, 2), 0.1, dtype=np.float32),
+        np.zeros((12, 1)),
+        np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0),
+        np.column_stack([np.arange(12.0), np.full(12, 1e9)]),
+        np.arange(24.0).reshape(12, 2) * 1e-200,
+        np.arange(24.0).reshape(12, 2) * 1e140,
+        np.eye(12)[:, :3],
+    ],
+    ids=["equal", "equal32", "zero", "duplicates", "constant", "tiny", "huge", "corners"],
+)
+@pytest.mark.parametrize("pairs", [None, Pairs([(0, 1), (2, 9)], [(0, 5), (3, 8)])])
+def test_degenerate_data_give_finite_results(X, learn_metric, pairs):
+    for n_clusters in (1, 3, 12):
+        fitted = MPCKMeans(n_clusters, learn_metric=learn_metric, n_init=2, random_state=0)
+        fitted.fit(X, pairs=pairs)
+        for name in ("cluster_centers_", "metric_weights_", "objective_", "inertia_"):
+            assert np.isfinite(getattr(fitted, name)).all()
+        assert (fitted.metric_weights_ > 0).all()
+        assert np.isfinite(fitted.transform(X)).all()
+        assert set(fitted.labels_) <= set(range(n_clusters))
+        jumps = np.diff(fitted.objective_)
+        assert (jumps <= 1e-9 * np.abs(fitted.objective_).max()).all()
+
+
+def test_as_many_clusters_as_distinct_rows_leave_no_inertia():
+    X = np.repeat(np.array([[0.0, 3.0], [1.0, 7.0], [5.0, 4.0]]), 4, axis=0)
+    fitted = MPCKMeans(3, random_state=0).fit(X)
+    assert fitted.inertia_ == 0
+    assert len(set(fitted.labels_)) == 3
+
+
+def test_too_many_clusters():
+    with pytest.raises(ValueError, match=r"n_clusters=8 .* n_samples=5"):
+        MPCKMeans(8).fit(np.eye(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"n_init": 0}, "n_init"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": -1}, "tol"),
+        ({"learn_metric": "yes"}, "learn_metric"),
+    ],
+)
+def test_bad_parameters(options, problem):
+    with pytest.raises(ValueError, match=problem):
+        MPCKMeans(**{"n_clusters": 2, **options}).fit(np.eye(5))
+
+
+def test_bad_input():
+    X = np.eye(6)
+    model = MPCKMeans(2)
+    with pytest.raises(TypeError, match="pairs=pairs"):
+        model.fit(X, Pairs([(0, 1)]))
+    with pytest.raises(TypeError, match=r"nearkin\.Pairs"):
+        model.fit(X, pairs=[(0, 1)])
+    with pytest.raises(ValueError, match="names row 6"):
+        model.fit(X, pairs=Pairs([(0, 6)]))
+    with pytest.raises(ValueError, match="9 rows"):
+        model.fit(X, pairs=Pairs(n_rows=9))
+    with pytest.raises(ValueError, match="y has 4 labels"):
+        model.fit(X, [-1, -1, -1, -1])
+    with pytest.raises(ValueError, match="y has 4 labels"):
+        model.fit(X, [0, 1, -1, -1])
+    with pytest.raises(ValueError, match=r"column 2 .* overflows"):
+        model.fit(X * [1, 1, 1e200, 1, 1, 1])
