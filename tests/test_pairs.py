@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_validate
 
-from nearkin import pairs as module
+from nearkin import pair_frames
 from nearkin.pair_numbers import pairs_within
 from nearkin.pairs import Conflict, Pairs
 
@@ -670,7 +670,9 @@ def test_bad_ids():
 def test_default_backend_is_the_first_installed(monkeypatch):
     def only(*installed):
         monkeypatch.setattr(
-            module.importlib.util, "find_spec", lambda name: name if name in installed else None
+            pair_frames.importlib.util,
+            "find_spec",
+            lambda name: name if name in installed else None,
         )
 
     assert isinstance(Pairs([(0, 1)]).to_frame(), pd.DataFrame)

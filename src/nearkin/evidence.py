@@ -94,8 +94,8 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
             )
         if (classes >= 0).sum() == 1 and not pairs:
             raise ValueError(
-                "nothing to learn from: the labels in y imply no pair, since only one sample has one, "
-                "and no pairs were given."
+                "nothing to learn from: only one sample is labelled, which implies no pair, and no "
+                "pairs were given."
             )
     if pairs is not None:
         pairs.check_rows(n_rows)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Hashable
 from numbers import Integral, Real
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -108,33 +105,3 @@ def refuse_difference_from_itself(pairs: IntArray, item: str, differ: BoolArray)
     if (bad := first_true(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
         row = pairs[bad, 0]
         raise ValueError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
-
-
-def row_of_id(ids: Any) -> dict[Hashable, int]:
-    """Map each identifier to its row number, in order."""
-    series = nw.from_native(ids, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        names = series.to_list()
-    else:
-        # Plain Python values, as a dataframe's column gives them too.
-        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
-    position: dict[Hashable, int] = {}
-    for row, name in enumerate(names):
-        if position.setdefault(name, row) != row:
-            raise ValueError(
-                f"ids must differ, but {name!r} is both row {position[name]} and {row}"
-            )
-    return position
-
-
-def look_up_rows(columns: list[list[Hashable]], position: dict[Hashable, int]) -> IntArray:
-    """Give the row numbers of two columns of identifiers, side by side."""
-    every_name = itertools.chain.from_iterable(columns)
-    unknown = list(dict.fromkeys(name for name in every_name if name not in position))
-    if unknown:
-        first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
-        raise ValueError(
-            f"{len(unknown)} identifiers in left and right are not in ids: {first_five}"
-        )
-    rows = [[position[name] for name in names] for names in columns]
-    return np.array(rows, dtype=np.int64).T

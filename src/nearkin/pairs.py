@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
@@ -22,10 +20,9 @@ from nearkin.pair_checks import (
     checked_pairs,
     checked_weights,
     first_true,
-    look_up_rows,
     refuse_difference_from_itself,
-    row_of_id,
 )
+from nearkin.pair_frames import read_frame, row_of_id, write_frame
 from nearkin.pair_numbers import draw_numbers, pairs_between, pairs_within, sorted_once
 
 __all__ = ["Conflict", "Pairs"]
@@ -240,43 +237,7 @@ class Pairs:
         -------
         Pairs
         """
-        table = nw.from_native(frame, eager_only=True)
-        missing = [name for name in ("left", "right", "same") if name not in table.columns]
-        if missing:
-            raise ValueError(f"frame has no column {missing}; its columns are {table.columns}")
-        for name in ("left", "right", "same", "weight"):
-            nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
-            if (row := first_true(nulls)) is not None:
-                raise ValueError(f"frame row {row} is null in column {name!r}; a value is needed")
-
-        left, right = table["left"], table["right"]
-        if ids is not None:
-            position = row_of_id(ids)
-            if n_rows not in (None, len(position)):
-                raise ValueError(f"n_rows={n_rows}, but there are {len(position)} ids")
-            n_rows = len(position)
-            ends = look_up_rows([left.to_list(), right.to_list()], position)
-        else:
-            for column in (left, right):
-                if len(table) and not column.dtype.is_integer():
-                    raise TypeError(
-                        f"column {column.name!r} is {column.dtype}, but without ids= it must hold "
-                        "integer row numbers"
-                    )
-            n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
-            numbers = np.column_stack([left.to_numpy(), right.to_numpy()])
-            ends = checked_pairs(numbers, "frame row", n_rows)
-
-        told = table["same"].to_numpy()
-        same = np.asarray(told == 1)
-        if (row := first_true(~(same | np.asarray(told == 0)))) is not None:
-            raise ValueError(
-                f"frame row {row} has same={told.tolist()[row]!r}; it must be true or 1 for a "
-                "must-link, false or 0 for a cannot-link"
-            )
-        weight = table["weight"].to_numpy() if "weight" in table.columns else None
-        weights = checked_weights(weight, len(table), "weight of frame row")
-        refuse_difference_from_itself(ends, "frame row", ~same)
+        ends, same, weights, n_rows = read_frame(frame, ids, n_rows)
         return cls(
             ends[same],
             ends[~same],
@@ -300,25 +261,16 @@ class Pairs:
         dataframe
             With the columns left, right, same and weight, must-links first.
         """
-        kinds = ("pandas", "polars", "pyarrow")
-        if backend not in (None, *kinds):
-            raise ValueError(f"backend must be one of {', '.join(kinds)}, not {backend!r}")
-        installed = (name for name in kinds if importlib.util.find_spec(name))
-        into: Any = backend or next(installed, None)
-        if into is None:
-            raise ImportError(f"to_frame needs one of {', '.join(kinds)}, and none is installed")
-        left, right = np.concatenate([self.must_link, self.cannot_link]).T.tolist()
         if ids is not None:
-            names = list(row_of_id(ids))
-            self.check_rows(len(names))
-            left, right = [names[row] for row in left], [names[row] for row in right]
-        columns = {
-            "left": left,
-            "right": right,
-            "same": np.arange(len(self)) < len(self.must_link),
-            "weight": np.concatenate([self.must_weight, self.cannot_weight]),
-        }
-        return nw.from_dict(columns, backend=into).to_native()
+            ids = list(row_of_id(ids))
+            self.check_rows(len(ids))
+        return write_frame(
+            np.concatenate([self.must_link, self.cannot_link]),
+            np.arange(len(self)) < len(self.must_link),
+            np.concatenate([self.must_weight, self.cannot_weight]),
+            ids,
+            backend,
+        )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"Pairs are immutable: cannot set {name!r}; make new Pairs instead")

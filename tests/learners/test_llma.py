@@ -265,7 +265,7 @@ def test_all_points_identical(row, dtype):
 
 def test_one_known_label_implies_no_pair(data):
     X, _, _ = data
-    with pytest.raises(ValueError, match="nothing to learn from: the labels in y imply no pair"):
+    with pytest.raises(ValueError, match="nothing to learn from: only one sample is labelled"):
         LLMA().fit(X, np.where(np.arange(60) == 3, 1, -1))
 
 

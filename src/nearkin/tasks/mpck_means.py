@@ -39,6 +39,7 @@ from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.labels import class_numbers
 from nearkin.learners.rca import chunklets
 from nearkin.pairs import Pairs, check_roles
+from nearkin.tasks.seeding import Seeds, fill_distances, squared_distances
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -53,17 +54,6 @@ _BLOCK = 65536
 
 # Sums may be reordered for speed; infinities and NaN keep their meaning.
 _REORDER = {"reassoc", "contract", "nsz"}
-
-
-@njit(nogil=True, cache=True, fastmath=_REORDER)
-def _fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
-    for i in range(X.shape[0]):
-        for c in range(points.shape[0]):
-            total = 0.0
-            for t in range(X.shape[1]):
-                difference = X[i, t] - points[c, t]
-                total += weights[t] * difference * difference
-            squared[i, c] = total
 
 
 @njit(nogil=True, cache=True)
@@ -100,29 +90,13 @@ def _relabel(
     return changed
 
 
-def squared_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
-    """Squared distance of each row to each point, columns weighted.
-
-    Returns
-    -------
-    float64 ndarray of shape (n, k)
-    """
-    squared = np.empty((len(X), len(points)))
-
-    def work(rows: slice) -> None:
-        _fill_distances(X[rows], points, weights, squared[rows])
-
-    for_each_block(work, len(X), _BLOCK)
-    return squared
-
-
 def nearest(X: Floats, centers: Floats, weights: Floats) -> Ints:
     """Number of the nearest centre of each row, the lowest of equally near ones."""
     labels = np.empty(len(X), dtype=np.int64)
 
     def work(rows: slice) -> None:
         squared = np.empty((rows.stop - rows.start, len(centers)))
-        _fill_distances(X[rows], centers, weights, squared)
+        fill_distances(X[rows], centers, weights, squared)
         np.argmin(squared, axis=1, out=labels[rows])
 
     for_each_block(work, len(X), block_rows(8 * len(centers)))
@@ -298,97 +272,6 @@ class Problem:
 
         for_each_block(work, len(self.X), _BLOCK)
         return sums.sum(axis=0), squares.sum(axis=0)
-
-
-class Seeds:
-    """Where clusters may start: the centroids of must-link components, and all other rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    rows : int ndarray of shape (p,)
-        Rows with must-links.
-    component : int ndarray of shape (p,)
-        The component of each, from 0.
-    """
-
-    def __init__(self, X: Floats, rows: Ints, component: Ints) -> None:
-        sizes = np.bincount(component).astype(np.float64)
-        centroids = np.zeros((len(sizes), X.shape[1]))
-        np.add.at(centroids, component, X[rows] / sizes[component][:, None])
-        free = np.ones(len(X), dtype=bool)
-        free[rows] = False
-        self.n_components = len(sizes)
-        self.rows = X
-        self.points = np.concatenate([centroids, X[free]], dtype=np.float64)
-        self.sizes = np.concatenate([sizes, np.ones(len(self.points) - len(sizes))])
-
-    def farthest(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
-        """The published rule: the largest components, as far apart as possible.
-
-        The largest comes first, then always the one with the largest product of size and
-        distance to the nearest chosen one. Where components are too few, other rows are drawn.
-        """
-        centroids, sizes = self.points[: self.n_components], self.sizes[: self.n_components]
-        chosen: list[int] = []
-        score = sizes
-        closest = np.full(len(sizes), np.inf)
-        while len(chosen) < min(n_clusters, len(sizes)):
-            chosen.append(int(score.argmax()))
-            to_last = squared_distances(centroids, centroids[chosen[-1:]], weights)[:, 0]
-            closest = np.minimum(closest, to_last)
-            score = sizes * np.sqrt(closest)
-            score[chosen] = -1.0
-        seeds, missing = centroids[chosen], n_clusters - len(chosen)
-        others = self.points[self.n_components :]
-        if len(others) < missing:
-            others = self.rows.astype(np.float64)
-        return draw_apart(others, np.ones(len(others)), seeds, missing, weights, rng)
-
-    def drawn(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
-        """Components, by their size, and other rows alike, drawn as k-means++ does."""
-        points, sizes = self.points, self.sizes
-        if len(points) < n_clusters:
-            points, sizes = self.rows.astype(np.float64), np.ones(len(self.rows))
-        return draw_apart(points, sizes, points[:0], n_clusters, weights, rng)
-
-
-def draw_apart(
-    points: Floats,
-    sizes: Floats,
-    chosen: Floats,
-    count: int,
-    weights: Floats,
-    rng: np.random.RandomState,
-) -> Floats:
-    """Add points to those chosen, each drawn by its size times its squared distance to them.
-
-    The best of a few draws is taken each time, as in scikit-learn's k-means++, which cannot
-    start from given points.
-
-    Returns
-    -------
-    ndarray of shape (len(chosen) + count, d)
-    """
-    n_trials = 2 + int(np.log(len(chosen) + count)) if count else 0
-    if len(chosen):
-        closest = squared_distances(points, chosen, weights).min(axis=1)
-    else:
-        closest = np.ones(len(points))  # the first is drawn by size alone
-    for step in range(count):
-        potential = sizes * closest
-        if not potential.any():  # every point coincides with a chosen one
-            potential = sizes
-        cumulated = np.cumsum(potential)
-        drawn = rng.uniform(size=n_trials) * cumulated[-1]
-        trials = np.searchsorted(cumulated, drawn, side="right").clip(max=len(points) - 1)
-        from_trials = squared_distances(points, points[trials], weights)
-        if step or len(chosen):
-            np.minimum(from_trials, closest[:, None], out=from_trials)
-        best = int((sizes @ from_trials).argmin())
-        closest = from_trials[:, best]
-        chosen = np.concatenate([chosen, points[trials[[best]]]])
-    return chosen
 
 
 class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -1,0 +1,119 @@
+"""Pairs as the rows of a dataframe: left, right, same and perhaps weight."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Hashable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from nearkin.pair_checks import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    checked_count,
+    checked_pairs,
+    checked_weights,
+    first_true,
+    refuse_difference_from_itself,
+)
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def read_frame(
+    frame: Any, ids: Any, n_rows: int | None
+) -> tuple[IntArray, BoolArray, FloatArray, int | None]:
+    """Give the ends, kinds and weights of the pairs in a dataframe, and how many rows X has."""
+    table = nw.from_native(frame, eager_only=True)
+    missing = [name for name in ("left", "right", "same") if name not in table.columns]
+    if missing:
+        raise ValueError(f"frame has no column {missing}; its columns are {table.columns}")
+    for name in ("left", "right", "same", "weight"):
+        nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
+        if (row := first_true(nulls)) is not None:
+            raise ValueError(f"frame row {row} is null in column {name!r}; a value is needed")
+
+    left, right = table["left"], table["right"]
+    if ids is not None:
+        position = row_of_id(ids)
+        if n_rows not in (None, len(position)):
+            raise ValueError(f"n_rows={n_rows}, but there are {len(position)} ids")
+        n_rows = len(position)
+        ends = _look_up_rows([left.to_list(), right.to_list()], position)
+    else:
+        for column in (left, right):
+            if len(table) and not column.dtype.is_integer():
+                raise TypeError(
+                    f"column {column.name!r} is {column.dtype}, but without ids= it must hold "
+                    "integer row numbers"
+                )
+        n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
+        numbers = np.column_stack([left.to_numpy(), right.to_numpy()])
+        ends = checked_pairs(numbers, "frame row", n_rows)
+
+    told = table["same"].to_numpy()
+    same = np.asarray(told == 1)
+    if (row := first_true(~(same | np.asarray(told == 0)))) is not None:
+        raise ValueError(
+            f"frame row {row} has same={told.tolist()[row]!r}; it must be true or 1 for a "
+            "must-link, false or 0 for a cannot-link"
+        )
+    weight = table["weight"].to_numpy() if "weight" in table.columns else None
+    weights = checked_weights(weight, len(table), "weight of frame row")
+    refuse_difference_from_itself(ends, "frame row", ~same)
+    return ends, same, weights, n_rows
+
+
+def write_frame(
+    ends: IntArray,
+    same: BoolArray,
+    weights: FloatArray,
+    ids: list[Hashable] | None,
+    backend: str | None,
+) -> Any:
+    """Make a dataframe that :func:`read_frame` reads back."""
+    if backend not in (None, *BACKENDS):
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+    installed = (name for name in BACKENDS if importlib.util.find_spec(name))
+    into: Any = backend or next(installed, None)
+    if into is None:
+        raise ImportError(f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed")
+    left, right = ends.T.tolist()
+    if ids is not None:
+        left, right = [ids[row] for row in left], [ids[row] for row in right]
+    columns = {"left": left, "right": right, "same": same, "weight": weights}
+    return nw.from_dict(columns, backend=into).to_native()
+
+
+def row_of_id(ids: Any) -> dict[Hashable, int]:
+    """Map each identifier to its row number, in order."""
+    series = nw.from_native(ids, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        names = series.to_list()
+    else:
+        # Plain Python values, as a dataframe's column gives them too.
+        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    position: dict[Hashable, int] = {}
+    for row, name in enumerate(names):
+        if position.setdefault(name, row) != row:
+            raise ValueError(
+                f"ids must differ, but {name!r} is both row {position[name]} and {row}"
+            )
+    return position
+
+
+def _look_up_rows(columns: list[list[Hashable]], position: dict[Hashable, int]) -> IntArray:
+    """Give the row numbers of two columns of identifiers, side by side."""
+    every_name = itertools.chain.from_iterable(columns)
+    unknown = list(dict.fromkeys(name for name in every_name if name not in position))
+    if unknown:
+        first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
+        raise ValueError(
+            f"{len(unknown)} identifiers in left and right are not in ids: {first_five}"
+        )
+    rows = [[position[name] for name in names] for names in columns]
+    return np.array(rows, dtype=np.int64).T
