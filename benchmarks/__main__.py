@@ -12,6 +12,7 @@ BENCHMARKS = {
     "few_pairs": "benchmarks.few_pairs.run",
     "speed": "benchmarks.speed.run",
     "pairs": "benchmarks.speed.pairs",
+    "kernel_a": "benchmarks.speed.kernel_a",
 }
 
 
