@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 from joblib import cpu_count
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 # A block's working matrix should stay in a core's cache.
 _BLOCK_BYTES = 4 * 2**20
@@ -35,8 +36,14 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> Non
             work(rows)
         return
     with (
-        threadpool_limits(limits=1, user_api="blas"),
+        _thread_pools().limit(limits=1, user_api="blas"),
         ThreadPoolExecutor(min(cpu_count(), len(slices))) as pool,
     ):
         for _ in pool.map(work, slices):
             pass
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """The process's thread pools: looking for them takes longer than many a block."""
+    return ThreadpoolController()
