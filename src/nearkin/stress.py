@@ -44,7 +44,7 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from nearkin.blocks import for_each_block
 
@@ -57,7 +57,7 @@ _INERTIA = 1e-10
 # Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
 _INERTIA_ALONG = 1e-6
 # Conjugate gradients end at this share of the right-hand side, or after so many steps.
-_RESIDUAL = 1e-5
+_RESIDUAL = 1e-4
 _MOST_GRADIENTS = 1000
 _BLOCK = 512
 
@@ -166,13 +166,18 @@ def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Rela
     solution, by factorisation (n³/3 operations once) or by conjugate gradients. Memory: a few
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
+    order: NDArray[np.integer] = np.arange(springs.n_points)
+    if springs.n_points > _FACTORED_POINTS:
+        order = reverse_cuthill_mckee(_weight_matrix(springs), symmetric_mode=True)
+        springs = _reordered(springs, order)
     solve = _solver(springs)
-    Y = np.ascontiguousarray(Y, dtype=np.float64)
 
     def step(pull: Floats, Y: Floats) -> Floats:
         return solve(_laplacian_times(springs, pull, Y), Y)
 
-    return _descend(springs, Y, step, n_iter, tol)
+    start = np.ascontiguousarray(Y[order], dtype=np.float64)
+    relaxed = _descend(springs, start, step, n_iter, tol)
+    return replace(relaxed, Y=relaxed.Y[np.argsort(order)])
 
 
 def relax_along(
@@ -242,6 +247,29 @@ def _descend(
         converged = history[-1] - value <= tol * history[-1]
         history.append(value)
     return Relaxed(Y, history, converged)
+
+
+def _reordered(springs: Springs, order: NDArray[np.integer]) -> Springs:
+    """The same springs with point ``order[i]`` as the i-th.
+
+    Joined points that lie close together in memory are read several times as fast.
+    """
+    counts = np.diff(springs.starts)[order]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    source = np.repeat(springs.starts[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
+    place = np.argsort(order).astype(np.int32)
+    return Springs(
+        starts,
+        place[springs.others[source]],
+        springs.weight[source],
+        springs.rest[source],
+        springs.strut[source],
+    )
+
+
+def _weight_matrix(springs: Springs) -> Any:
+    shape = (springs.n_points, springs.n_points)
+    return sp.csr_array((springs.weight, springs.others, springs.starts), shape=shape)
 
 
 def stress(springs: Springs, Y: Floats) -> float:
@@ -322,7 +350,7 @@ def _laplacian_times(springs: Springs, weight: Floats, Y: Floats) -> Floats:
 def _solver(springs: Springs) -> Callable[[Floats, Floats], Floats]:
     """``solve(B, Y)``: the solution of ``(P + εI) Z = B + εY``, that is of PZ = B, near Y."""
     n = springs.n_points
-    weights: Any = sp.csr_array((springs.weight, springs.others, springs.starts), shape=(n, n))
+    weights = _weight_matrix(springs)
     diagonal = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
     inertia = _INERTIA * (float(diagonal.mean()) or 1.0)
     diagonal = diagonal + inertia
