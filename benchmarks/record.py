@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import resource
 import subprocess
+import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +35,20 @@ def provenance() -> dict[str, Any]:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         **{name: version(name) for name in PACKAGES},
     }
+
+
+def peak_memory_gb() -> float:
+    """Most memory this process has held so far.
+
+    On Linux from the process's own status: the resource usage of a child starts at what its
+    parent held.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024 / 1e9
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 def store(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
-from benchmarks.record import ROOT, Table, publish, store, stored
+from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
 from nearkin import KernelA, Pairs, window
 from nearkin.datasets import make_xor
 from nearkin.kernels import center_kernel
@@ -113,13 +112,12 @@ def measure(n: int) -> dict[str, Any]:
     start = time.perf_counter()
     metric = KernelA(n_landmarks=500, random_state=0).fit(X, pairs=pairs)
     total = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "what": "growth",
         "n": n,
         "search": search,
         "rest": total - search,
-        "peak_gb": peak * (1 if sys.platform == "darwin" else 1024) / 1e9,
+        "peak_gb": peak_memory_gb(),
         "components": metric.n_components_,
         "objective": metric.objective_.tolist(),
     }

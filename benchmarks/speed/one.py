@@ -7,7 +7,6 @@ something, and lets every method start with the same cold memory.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
 
+from benchmarks.record import peak_memory_gb
 from nearkin import KernelBeta, Pairs
 from nearkin.kernels import resolve_gamma
 
@@ -84,13 +84,12 @@ def measure(method: str, n: int, data: str) -> dict[str, Any]:
     start = time.perf_counter()
     result = run(X, rng)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "method": method,
         "data": data,
         "n": n,
         "seconds": seconds,
-        "peak_gb": peak * (1 if sys.platform == "darwin" else 1024) / 1e9,
+        "peak_gb": peak_memory_gb(),
         "input_gb": X.nbytes / 1e9,
         "output_gb": result.nbytes / 1e9,
         "columns": result.shape[1],
