@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import linalg
-from nearkin.linalg import fix_signs, leading_eigenpairs
+from nearkin.linalg import fix_signs, leading_eigenpairs, low_rank_factor
 
 
 def with_spectrum(values, seed=0):
@@ -108,3 +108,23 @@ def test_large_matrices_give_the_same_result_every_time():
     K = rbf_matrix(1600, 3.0)
     first, second = leading_eigenpairs(K, 0.01), leading_eigenpairs(K, 0.01)
     assert_array_equal(first[1], second[1])
+
+
+def test_a_low_rank_factor_gives_the_matrix_back():
+    A = np.random.default_rng(0).standard_normal((300, 7))
+    K = A @ A.T
+    R = low_rank_factor(K, 20, 1e-12 * K.max())
+    assert R.shape == (300, 7)
+    assert_allclose(R @ R.T, K, atol=1e-10)
+    assert low_rank_factor(K, 6, 1e-12 * K.max()) is None
+    assert low_rank_factor(np.zeros((4, 4)), 2, 0.0).shape == (4, 0)
+
+
+def test_low_rank_goes_through_the_factor_with_the_same_result(monkeypatch):
+    A = np.random.default_rng(1).standard_normal((200, 9))
+    K = A @ A.T
+    values, vectors = leading_eigenpairs(K, 1e-8)
+    monkeypatch.setattr("nearkin.linalg._FULL_EIGH_ROWS", 100)
+    found_values, found_vectors = leading_eigenpairs(K, 1e-8)
+    assert_allclose(found_values, values)
+    assert_allclose(found_vectors, vectors, atol=1e-8)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import stress as module
-from nearkin.stress import join, relax, stress
+from nearkin.springs import CompleteSprings, all_squared_distances, join
+from nearkin.stress import relax, stress
 
 
 def random_springs(seed, n=12, e=25, struts=True):
@@ -63,6 +64,64 @@ def test_gradients_and_factorisation_find_the_same(monkeypatch):
     iterated = relax(springs, Y, n_iter=3)
     assert_allclose(iterated.Y, factored.Y, atol=1e-6)
     assert_allclose(iterated.stress, factored.stress, rtol=1e-7)
+
+
+def test_matrices_and_single_springs_say_the_same():
+    """Springs between all points, some of length zero, and links beside them."""
+    rng = np.random.default_rng(10)
+    n = 30
+    F = rng.standard_normal((n, 3))
+    F[1] = F[0]
+    rest = np.linalg.norm(F[:, None] - F, axis=2)
+    weight = np.exp(-(rest**2)) * (1 - np.eye(n))
+    links = random_springs(11, n=n)
+    first, second = np.triu_indices(n, 1)
+    window = (
+        np.column_stack([first, second]),
+        weight[first, second],
+        rest[first, second],
+        np.zeros(len(first), dtype=bool),
+    )
+    single = join(n, *map(np.concatenate, zip(window, links, strict=True)))
+    matrices = CompleteSprings(weight, rest, join(n, *links))
+    Y = F + 0.3 * rng.standard_normal(F.shape)
+    Y[3] = Y[2]
+    assert_allclose(matrices.degree, single.degree)
+    assert_allclose(matrices.laplacian(), single.laplacian(), atol=1e-12)
+    assert_allclose(matrices.times(Y), single.times(Y), atol=1e-12)
+    (pull, value), (single_pull, single_value) = matrices.pull(Y), single.pull(Y)
+    assert value == pytest.approx(single_value)
+    assert_allclose(matrices.force(pull, Y), single.force(single_pull, Y), atol=1e-11)
+    found, expected = relax(matrices, Y, n_iter=4), relax(single, Y, n_iter=4)
+    assert_allclose(found.Y, expected.Y, atol=1e-9)
+    assert_allclose(found.stress, expected.stress)
+
+
+def test_squared_distances_do_not_cancel():
+    Y = np.random.default_rng(12).standard_normal((700, 4))
+    Y[5] = Y[4]
+    Y[7] = Y[6] + 1e-9
+    Y += 1000
+    expected = ((Y[:, None] - Y) ** 2).sum(axis=2)
+    found = all_squared_distances(Y)
+    assert_allclose(found, expected, rtol=1e-8)
+    assert found[4, 5] == 0
+
+
+def test_groups_speed_gradients_up_on_a_long_chain(monkeypatch):
+    """A chain is the worst case of the diagonal alone: one step for each of its springs."""
+    n = 2000
+    ends = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    springs = join(n, ends, np.ones(n - 1), np.ones(n - 1), np.zeros(n - 1, dtype=bool))
+    Y = np.random.default_rng(13).standard_normal((n, 2))
+    exact = relax(springs, Y, n_iter=1).Y
+    monkeypatch.setattr(module, "_FACTORED_POINTS", 0)
+    monkeypatch.setattr(module, "_RESIDUAL", 1e-13)
+    monkeypatch.setattr(module, "_MOST_GRADIENTS", n // 5)
+    with_groups = np.abs(relax(springs, Y, n_iter=1).Y - exact).max()
+    monkeypatch.setattr(module, "_MOST_GROUPS", 1)
+    without = np.abs(relax(springs, Y, n_iter=1).Y - exact).max()
+    assert with_groups < 0.1 * without
 
 
 @pytest.mark.parametrize("most_factored", [0, 100])

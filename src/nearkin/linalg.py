@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
 _FULL_EIGH_ROWS = 1500
+# Eigenvectors that Lanczos is asked for first, and most columns of a low-rank factor.
+_FEW = 64
+_LOW_RANK = 256
 # Symmetric rounding leaves eigenvalues of this relative size where the truth is zero.
 _NUMERICAL_RANK = 1e-10
 
@@ -50,24 +53,71 @@ def leading_eigenpairs(
 
     Notes
     -----
-    O(n³) time for small matrices. Large ones go through Lanczos with a growing number of
-    vectors, O(n² q), since the spectra met here decay fast.
+    O(n³) time for small matrices. Large ones of low rank q go through a factor of q columns,
+    O(n q²); others through Lanczos with a growing number of vectors, O(n² q), since the spectra
+    met here decay fast.
     """
     n = len(matrix)
     rank_tol = max(rank_tol, _NUMERICAL_RANK)
-    wanted = 64
-    while n > _FULL_EIGH_ROWS and wanted <= n // 8:
-        start = np.random.default_rng(0).standard_normal(n).astype(matrix.dtype)
-        values, vectors = eigsh(matrix, k=wanted, which="LA", v0=start)
-        if values.min() <= rank_tol * values.max():
-            break
-        wanted *= 2
-    else:
-        # Two threads gain little on a matrix this small, and lose all where cores are shared.
-        with threadpool_limits(1 if n <= _FULL_EIGH_ROWS else None, user_api="blas"):
-            values, vectors = eigh(matrix, driver="evd")
+    noise = max(noise, float(np.abs(matrix).max(initial=0.0)) * float(np.finfo(matrix.dtype).eps))
+    values, vectors = _eigenpairs(matrix, rank_tol, noise)
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
-    noise = max(noise, float(np.abs(matrix).max(initial=0.0)) * float(np.finfo(matrix.dtype).eps))
     kept = values > max(rank_tol * values[0], n * noise)
     return values[kept], fix_signs(vectors[:, kept])
+
+
+def _eigenpairs(
+    matrix: NDArray[np.floating], rank_tol: float, noise: float
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """At least those above ``rank_tol`` of the largest, in any order."""
+    n = len(matrix)
+    if n > _FULL_EIGH_ROWS:
+        factor = low_rank_factor(matrix, _LOW_RANK, noise)
+        if factor is not None:
+            vectors, singular_values, _ = svd(factor, full_matrices=False)
+            return singular_values**2, vectors
+        wanted = _FEW
+        while wanted <= n // 8:
+            start = np.random.default_rng(0).standard_normal(n).astype(matrix.dtype)
+            values, vectors = eigsh(matrix, k=wanted, which="LA", v0=start)
+            if values.min() <= rank_tol * values.max():
+                return values, vectors
+            wanted *= 2
+    # Two threads gain little on a matrix this small, and lose all where cores are shared.
+    with threadpool_limits(1 if n <= _FULL_EIGH_ROWS else None, user_api="blas"):
+        values, vectors = eigh(matrix, driver="evd")
+    return values, vectors
+
+
+def low_rank_factor(
+    matrix: NDArray[np.floating], most_columns: int, noise: float
+) -> NDArray[np.floating] | None:
+    """R with ``R Rᵀ = matrix`` up to noise, or None if it takes more columns.
+
+    Cholesky's factorisation, where each step takes out the row that is left with the largest
+    diagonal entry: no other entry of what is left is larger.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric, positive semi-definite up to rounding. Not modified.
+    most_columns : int
+    noise : float
+        Largest entry that may be left over.
+
+    Notes
+    -----
+    O(n q²) time and O(n q) memory for q columns.
+    """
+    n = len(matrix)
+    left = matrix.diagonal().copy()
+    factor = np.empty((most_columns, n), dtype=matrix.dtype)
+    for q in range(most_columns):
+        row = int(left.argmax())
+        if left[row] <= noise:
+            return factor[:q].T
+        column = matrix[row] - factor[:q, row] @ factor[:q]
+        factor[q] = column / np.sqrt(left[row])
+        left -= factor[q] ** 2
+    return None

@@ -20,7 +20,8 @@ only lower J. P does not depend on Y: one factorisation, or one preconditioner, 
 
 P is singular: it says nothing about where a connected component lies, only about its shape. A
 little inertia, :math:`\epsilon \|Y^+ - Y\|^2` with ε tiny beside P, keeps what no spring moves
-where it is, and descent remains.
+where it is, and descent remains. So the equation is solved for the displacement,
+:math:`(P + \epsilon I)(Y^+ - Y) = Q(Y) Y - P Y`.
 
 Where points can move along some displacements only, :math:`Y = X + \Pi B`, the same quadratic
 function is least where
@@ -41,14 +42,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
-from nearkin.blocks import for_each_block
-
-Floats = NDArray[np.floating]
+from nearkin.springs import AnySprings, Floats, Springs
 
 # Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
 _FACTORED_POINTS = 3000
@@ -56,69 +54,11 @@ _FACTORED_POINTS = 3000
 _INERTIA = 1e-10
 # Inertia of a coefficient of `relax_along`, relative to the mean weight of the springs it moves.
 _INERTIA_ALONG = 1e-6
-# Conjugate gradients end at this share of the right-hand side, or after so many steps.
+# Conjugate gradients end at this share of Q(Y) Y, or after so many steps.
 _RESIDUAL = 1e-4
 _MOST_GRADIENTS = 1000
-_BLOCK = 512
-
-
-@dataclass(frozen=True)
-class Springs:
-    """Springs of a configuration, each stored with both its ends, row by row.
-
-    Attributes
-    ----------
-    starts : int ndarray of shape (n + 1,)
-        Springs of point i are at positions ``starts[i]`` to ``starts[i + 1]``.
-    others : int ndarray of shape (e,)
-        The other end of each.
-    weight, rest : ndarray of shape (e,)
-    strut : bool ndarray of shape (e,)
-        Whether it only pushes.
-    """
-
-    starts: NDArray[np.int64]
-    others: NDArray[np.int32]
-    weight: Floats
-    rest: Floats
-    strut: NDArray[np.bool_]
-
-    @property
-    def n_points(self) -> int:
-        """Number of points, with or without springs."""
-        return len(self.starts) - 1
-
-
-def join(
-    n_points: int,
-    ends: NDArray[np.integer],
-    weight: Floats,
-    rest: Floats,
-    strut: NDArray[np.bool_],
-) -> Springs:
-    """Springs from a list of their ends; two between the same points stay two.
-
-    Parameters
-    ----------
-    n_points : int
-    ends : int ndarray of shape (e, 2)
-    weight, rest, strut : ndarray of shape (e,)
-    """
-    first = np.concatenate([ends[:, 0], ends[:, 1]])
-    order = np.argsort(first, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_points))])
-    others = np.concatenate([ends[:, 1], ends[:, 0]])[order]
-
-    def doubled(values: Any) -> Any:
-        return np.concatenate([values, values])[order]
-
-    return Springs(
-        starts.astype(np.int64),
-        others.astype(np.int32),
-        doubled(np.asarray(weight, dtype=np.float64)),
-        doubled(np.asarray(rest, dtype=np.float64)),
-        doubled(np.asarray(strut, dtype=bool)),
-    )
+# Groups of points that the preconditioner moves as one: a hundredth of the points, at most.
+_MOST_GROUPS = 1000
 
 
 @dataclass(frozen=True)
@@ -143,12 +83,12 @@ class Relaxed:
     coefficients: Any = None
 
 
-def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
+def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
     """Let a configuration go where its springs pull it.
 
     Parameters
     ----------
-    springs : Springs
+    springs : Springs or CompleteSprings
     Y : ndarray of shape (n, q)
         Where the points start. Not modified.
     n_iter : int
@@ -167,13 +107,16 @@ def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Rela
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
     order: NDArray[np.integer] = np.arange(springs.n_points)
-    if springs.n_points > _FACTORED_POINTS:
-        order = reverse_cuthill_mckee(_weight_matrix(springs), symmetric_mode=True)
-        springs = _reordered(springs, order)
-    solve = _solver(springs)
+    if isinstance(springs, Springs) and springs.n_points > _FACTORED_POINTS:
+        # Joined points that lie close together in memory are read several times as fast.
+        order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
+        springs = springs.reordered(order)
+        displacement = _by_gradients(springs)
+    else:
+        displacement = _by_factorisation(springs)
 
-    def step(pull: Floats, Y: Floats) -> Floats:
-        return solve(_laplacian_times(springs, pull, Y), Y)
+    def step(pull: Any, Y: Floats) -> Floats:
+        return np.asarray(Y + displacement(springs.force(pull, Y), Y))
 
     start = np.ascontiguousarray(Y[order], dtype=np.float64)
     relaxed = _descend(springs, start, step, n_iter, tol)
@@ -181,13 +124,13 @@ def relax(springs: Springs, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Rela
 
 
 def relax_along(
-    springs: Springs, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
+    springs: AnySprings, X: Floats, basis: Floats, *, n_iter: int, tol: float = 0.0
 ) -> Relaxed:
     """Let a configuration go where its springs pull it, as far as it can: ``Y = X + basis @ B``.
 
     Parameters
     ----------
-    springs : Springs
+    springs : Springs or CompleteSprings
     X : ndarray of shape (n, q)
         Where the points start. Not modified.
     basis : ndarray of shape (n, m)
@@ -209,22 +152,20 @@ def relax_along(
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     basis = np.ascontiguousarray(basis, dtype=np.float64)
-    system = basis.T @ _laplacian_times(springs, springs.weight, basis)
+    system = basis.T @ springs.times(basis)
     system = (system + system.T) / 2
     # Not relative to the system itself: where all points move alike that is rounding only.
-    share = (basis**2).mean(axis=1)
-    moved = float(springs.weight @ np.repeat(share, np.diff(springs.starts)))
+    moved = float(springs.degree @ (basis**2).mean(axis=1))
     inertia = _INERTIA_ALONG * (moved or 1.0)
     system.flat[:: len(system) + 1] += inertia
     factor = cho_factor(system, overwrite_a=True)
 
     B = np.zeros((basis.shape[1], X.shape[1]))
 
-    def step(pull: Floats, Y: Floats) -> Floats:
+    def step(pull: Any, Y: Floats) -> Floats:
         nonlocal B
-        # Q(Y) Y − P Y: with the part of B moved to the right, inertia needs no term of its own.
-        force = _laplacian_times(springs, pull - springs.weight, Y)
-        B = B + cho_solve(factor, basis.T @ force)
+        # With the part of B moved to the right, inertia needs no term of its own.
+        B = B + cho_solve(factor, basis.T @ springs.force(pull, Y))
         return np.asarray(X + basis @ B)
 
     relaxed = _descend(springs, X, step, n_iter, tol)
@@ -232,169 +173,135 @@ def relax_along(
 
 
 def _descend(
-    springs: Springs,
+    springs: AnySprings,
     Y: Floats,
-    step: Callable[[Floats, Floats], Floats],
+    step: Callable[[Any, Floats], Floats],
     n_iter: int,
     tol: float,
 ) -> Relaxed:
     """Repeat ``step(pull, Y)``, and keep the stress before the first and after each."""
-    pull, value = _pull(springs, Y)
+    pull, value = springs.pull(Y)
     history, converged = [value], False
     while len(history) <= n_iter and not converged:
         Y = step(pull, Y)
-        pull, value = _pull(springs, Y)
+        pull, value = springs.pull(Y)
         converged = history[-1] - value <= tol * history[-1]
         history.append(value)
     return Relaxed(Y, history, converged)
 
 
-def _reordered(springs: Springs, order: NDArray[np.integer]) -> Springs:
-    """The same springs with point ``order[i]`` as the i-th.
-
-    Joined points that lie close together in memory are read several times as fast.
-    """
-    counts = np.diff(springs.starts)[order]
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    source = np.repeat(springs.starts[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
-    place = np.argsort(order).astype(np.int32)
-    return Springs(
-        starts,
-        place[springs.others[source]],
-        springs.weight[source],
-        springs.rest[source],
-        springs.strut[source],
-    )
-
-
-def _weight_matrix(springs: Springs) -> Any:
-    shape = (springs.n_points, springs.n_points)
-    return sp.csr_array((springs.weight, springs.others, springs.starts), shape=shape)
-
-
-def stress(springs: Springs, Y: Floats) -> float:
+def stress(springs: AnySprings, Y: Floats) -> float:
     """J of a configuration."""
-    return _pull(springs, np.ascontiguousarray(Y, dtype=np.float64))[1]
+    return springs.pull(np.ascontiguousarray(Y, dtype=np.float64))[1]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _pull_rows(
-    start: int,
-    stop: int,
-    starts: Any,
-    others: Any,
-    weight: Any,
-    rest: Any,
-    strut: Any,
-    Y: Any,
-    pull: Any,
-) -> float:
-    total = 0.0
-    for i in range(start, stop):
-        for s in range(starts[i], starts[i + 1]):
-            squared = 0.0
-            for t in range(Y.shape[1]):
-                difference = Y[i, t] - Y[others[s], t]
-                squared += difference * difference
-            length = np.sqrt(squared)
-            wanted = max(rest[s], length) if strut[s] else rest[s]
-            pull[s] = weight[s] * wanted / length if length > 0.0 else 0.0
-            total += weight[s] * (length - wanted) ** 2
-    return total
+Displacement = Callable[[Floats, Floats], Floats]
 
 
-def _pull(springs: Springs, Y: Floats) -> tuple[Floats, float]:
-    """Weights of Q(Y), and the stress."""
-    pull = np.empty(len(springs.others))
-    parts = np.zeros(-(-springs.n_points // _BLOCK))
+def _by_factorisation(springs: AnySprings) -> Displacement:
+    """``displacement(force, Y)`` by one Cholesky factorisation for all steps."""
+    system = springs.laplacian()
+    component = _components(system)
+    inertia = _inertia(springs)
+    system.flat[:: len(system) + 1] += inertia
+    factor = cho_factor(system, overwrite_a=True, check_finite=False)
 
-    def work(rows: slice) -> None:
-        parts[rows.start // _BLOCK] = _pull_rows(
-            rows.start,
-            rows.stop,
-            springs.starts,
-            springs.others,
-            springs.weight,
-            springs.rest,
-            springs.strut,
-            Y,
-            pull,
-        )
+    def displacement(force: Floats, Y: Floats) -> Floats:
+        moved = cho_solve(factor, force, check_finite=False)
+        return _around_centres(moved, component)
 
-    for_each_block(work, springs.n_points, _BLOCK)
-    return pull, float(parts.sum()) / 2  # each spring was met at both ends
+    return displacement
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _laplacian_rows(
-    start: int, stop: int, starts: Any, others: Any, weight: Any, Y: Any, out: Any
-) -> None:
-    for i in range(start, stop):
-        out[i] = 0.0
-        for s in range(starts[i], starts[i + 1]):
-            for t in range(Y.shape[1]):
-                out[i, t] += weight[s] * (Y[i, t] - Y[others[s], t])
+def _by_gradients(springs: Springs) -> Displacement:
+    """``displacement(force, Y)`` by conjugate gradients, with points moved singly and in groups.
 
-
-def _laplacian_times(springs: Springs, weight: Floats, Y: Floats) -> Floats:
-    """``L(weight) Y``, from differences: exact zeros where points coincide."""
-    out = np.empty_like(Y)
-
-    def work(rows: slice) -> None:
-        _laplacian_rows(rows.start, rows.stop, springs.starts, springs.others, weight, Y, out)
-
-    for_each_block(work, springs.n_points, _BLOCK)
-    return out
-
-
-def _solver(springs: Springs) -> Callable[[Floats, Floats], Floats]:
-    """``solve(B, Y)``: the solution of ``(P + εI) Z = B + εY``, that is of PZ = B, near Y."""
-    n = springs.n_points
-    weights = _weight_matrix(springs)
-    diagonal = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
-    inertia = _INERTIA * (float(diagonal.mean()) or 1.0)
-    diagonal = diagonal + inertia
-
-    if n <= _FACTORED_POINTS:
-        factor = cho_factor(np.diag(diagonal) - weights.toarray(), overwrite_a=True)
-
-        def near(B: Floats, Y: Floats) -> Any:
-            return cho_solve(factor, B)
-    else:
-
-        def times(D: Floats) -> Floats:
-            return _laplacian_times(springs, springs.weight, D) + inertia * D
-
-        def near(B: Floats, Y: Floats) -> Any:
-            return _conjugate_gradients(times, B, Y, 1 / diagonal[:, None])
-
+    What holds gradients up are groups of points that are joined well among themselves and badly
+    to others. Hence the preconditioner adds to the diagonal a small dense system in which each
+    group moves as one.
+    """
+    weights = springs.weight_matrix()
     _, component = connected_components(weights, directed=False)
-    indicator: Any = sp.csr_array((np.ones(n), (component, np.arange(n))))
-    sizes = np.bincount(component)[:, None]
+    inertia = _inertia(springs)
+    diagonal = springs.degree + inertia
+    group = _groups(weights)
+    n_groups = int(group.max()) + 1
+    gather = sp.csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
+    coarse = (gather @ (sp.diags_array(diagonal) - weights) @ gather.T).toarray()
+    coarse.flat[:: n_groups + 1] *= 1 + 1e-10
+    factor = cho_factor(coarse, overwrite_a=True)
 
-    def solve(B: Floats, Y: Floats) -> Floats:
-        Z = near(B + inertia * Y, Y)
-        # Inertia is too weak to show in a residual: components go back where they were.
-        return np.asarray(Z + ((indicator @ (Y - Z)) / sizes)[component])
+    def times(D: Floats) -> Floats:
+        return springs.times(D) + inertia * D
 
-    return solve
+    def preconditioned(R: Floats) -> Floats:
+        return np.asarray(R / diagonal[:, None] + cho_solve(factor, gather @ R)[group])
+
+    def displacement(force: Floats, Y: Floats) -> Floats:
+        goal = _RESIDUAL * np.linalg.norm(force + springs.times(Y), axis=0)
+        moved = _conjugate_gradients(times, preconditioned, force, goal)
+        return _around_centres(moved, component)
+
+    return displacement
+
+
+def _inertia(springs: AnySprings) -> float:
+    return _INERTIA * (float(springs.degree.mean()) or 1.0)
+
+
+def _components(laplacian: Floats) -> NDArray[np.integer]:
+    """Number of the connected component of each point, by a flood that reads each row once."""
+    component = np.full(len(laplacian), -1)
+    for point in range(len(laplacian)):
+        if component[point] < 0:
+            number = int(component.max()) + 1
+            front = np.array([point])
+            while len(front):
+                component[front] = number
+                front = np.flatnonzero((laplacian[front] != 0).any(axis=0) & (component < 0))
+    return component
+
+
+def _around_centres(moved: Floats, component: NDArray[np.integer]) -> Floats:
+    """Displacements that leave the centre of every connected component where it was.
+
+    Inertia alone would do so but for rounding, which it is too weak to withstand.
+    """
+    if component.max() == 0:
+        return np.asarray(moved - moved.mean(axis=0))
+    gather = sp.csr_array((np.ones(len(moved)), (component, np.arange(len(moved)))))
+    return np.asarray(moved - ((gather @ moved) / np.bincount(component)[:, None])[component])
+
+
+def _groups(weights: Any) -> NDArray[np.integer]:
+    """Number of the group of each point: each joins the nearest of some random points.
+
+    Strong springs are short ways. Points that none of these can reach make one group more.
+    """
+    n = weights.shape[0]
+    n_groups = max(1, min(n // 100, _MOST_GROUPS))
+    chosen = np.sort(np.random.default_rng(0).choice(n, n_groups, replace=False))
+    ways = weights.copy()
+    ways.data = 1 / ways.data
+    *_, nearest = dijkstra(ways, indices=chosen, min_only=True, return_predecessors=True)
+    group = np.where(nearest >= 0, np.searchsorted(chosen, nearest), n_groups)
+    return np.asarray(np.unique(group, return_inverse=True)[1].ravel())
 
 
 def _conjugate_gradients(
     times: Callable[[Floats], Floats],
+    preconditioned: Callable[[Floats], Floats],
     B: Floats,
-    start: Floats,
-    inverse_diagonal: Floats,
+    goal: Floats,
 ) -> Floats:
-    """Solve for all columns at once, each with its own step lengths.
+    """Solve for all columns at once, each with its own step lengths, from zero.
 
     SciPy's solver takes one column at a time, which would read the springs q times over. A rough
     solution does: every step from the start lowers the majorising function, so descent holds.
     """
-    Z = start.copy()
-    R = B - times(Z)
-    goal = _RESIDUAL * np.maximum(np.linalg.norm(B, axis=0), 1e-300)
-    S = inverse_diagonal * R
+    Z = np.zeros_like(B)
+    R = B.copy()
+    S = preconditioned(R)
     D = S.copy()
     rho = (R * S).sum(axis=0)
     for _ in range(_MOST_GRADIENTS):
@@ -405,7 +312,7 @@ def _conjugate_gradients(
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
         Z += step * D
         R -= step * AD
-        S = inverse_diagonal * R
+        S = preconditioned(R)
         previous, rho = rho, (R * S).sum(axis=0)
         D = S + np.divide(rho, previous, out=np.zeros_like(rho), where=previous > 0) * D
     return Z

@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
-from nearkin.stress import Relaxed, Springs, join
+from nearkin.springs import AnySprings, CompleteSprings, all_squared_distances, join
+from nearkin.stress import Relaxed
 
 Floats = NDArray[np.floating]
 
@@ -42,14 +43,14 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def window_edges(F: Floats, n_neighbors: int | None) -> NDArray[np.int64]:
-    """Pairs of rows that see each other through the window: all, or nearest neighbours.
+def window_edges(F: Floats, n_neighbors: int) -> NDArray[np.int64]:
+    """Pairs of rows that see each other through the window: nearest neighbours of either.
 
     Parameters
     ----------
     F : ndarray of shape (n, q)
-    n_neighbors : int or None
-        Each row with so many nearest others; None for all pairs of rows.
+    n_neighbors : int
+        Each row with so many nearest others.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def window_edges(F: Floats, n_neighbors: int | None) -> NDArray[np.int64]:
         Each pair once.
     """
     n = len(F)
-    if n_neighbors is None or n_neighbors >= n - 1:
+    if n_neighbors >= n - 1:
         return np.column_stack(np.triu_indices(n, 1))
     index = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(F)
     neighbors = index.kneighbors(return_distance=False)
@@ -69,13 +70,13 @@ def window_edges(F: Floats, n_neighbors: int | None) -> NDArray[np.int64]:
 
 def window_springs(
     F: Floats,
-    edges: NDArray[np.int64],
     pairs: Pairs,
     *,
+    n_neighbors: int | None,
     regularization: float,
     window: float,
     margin: float,
-) -> Springs:
+) -> AnySprings:
     r"""The objective of KernelA as springs.
 
     .. math::
@@ -92,10 +93,11 @@ def window_springs(
     ----------
     F : ndarray of shape (n, q)
         Rows in feature space.
-    edges : int ndarray of shape (e, 2)
-        Pairs of rows in the window.
     pairs : Pairs
         S and D with their weights.
+    n_neighbors : int or None
+        The window's springs join each row with so many nearest others; None joins all rows, in
+        n×n matrices.
     regularization, window : float
         λ and θ.
     margin : float
@@ -103,37 +105,49 @@ def window_springs(
     """
     n = len(F)
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
+
+    def hold(squared: Floats) -> Floats:
+        """Weights of springs whose rest lengths have these squares."""
+        if mean_squared == 0:  # all rows coincide
+            return np.full_like(squared, regularization)
+        nearness = np.exp(squared / -(window * mean_squared))
+        nearness[nearness <= _NEGLIGIBLE] = 0.0
+        return np.asarray(regularization * nearness)
+
+    links = _link_springs(pairs, margin * np.sqrt(mean_squared))
+    if n_neighbors is None:
+        squared = all_squared_distances(F)
+        weight = hold(squared)
+        np.fill_diagonal(weight, 0.0)
+        return CompleteSprings(weight, np.sqrt(squared), join(n, *links))
+    edges = window_edges(F, n_neighbors)
     lengths = linked_distances(F, edges)
-    if mean_squared > 0:
-        nearness = np.exp(-(lengths**2) / (window * mean_squared))
-    else:  # all rows coincide
-        nearness = np.ones(len(edges))
-    held = nearness > _NEGLIGIBLE if regularization > 0 else np.zeros(len(edges), dtype=bool)
+    weight = hold(lengths**2)
+    held = weight > 0
+    held_springs = (edges[held], weight[held], lengths[held], np.zeros(held.sum(), dtype=bool))
+    return join(n, *map(np.concatenate, zip(held_springs, links, strict=True)))
+
+
+def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any]:
+    """Must-links that pull to zero, cannot-links that push up to the margin."""
     n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
-    return join(
-        n,
-        np.concatenate([edges[held], pairs.must_link, pairs.cannot_link]),
-        np.concatenate([regularization * nearness[held], pairs.must_weight, pairs.cannot_weight]),
-        np.concatenate(
-            [
-                lengths[held],
-                np.zeros(n_must),
-                np.full(n_cannot, margin * np.sqrt(mean_squared)),
-            ]
-        ),
-        np.repeat([False, True], [int(held.sum()) + n_must, n_cannot]),
+    return (
+        np.concatenate([pairs.must_link, pairs.cannot_link]),
+        np.concatenate([pairs.must_weight, pairs.cannot_weight]),
+        np.repeat([0.0, margin], [n_must, n_cannot]),
+        np.repeat([False, True], [n_must, n_cannot]),
     )
 
 
-def springs_of(learner: Any, F: Floats, pairs: Pairs) -> Springs:
+def springs_of(learner: Any, F: Floats, pairs: Pairs) -> AnySprings:
     """The learner's objective on rows F, its window complete or of nearest neighbours."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
         n_neighbors = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
     return window_springs(
         F,
-        window_edges(F, n_neighbors),
         pairs,
+        n_neighbors=n_neighbors,
         regularization=learner.regularization,
         window=learner.window,
         margin=learner.margin,

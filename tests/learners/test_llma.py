@@ -9,12 +9,13 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from nearkin import LLMA, Pairs, window
-from nearkin import stress as springs_module
+from nearkin import stress as stress_module
 from nearkin.datasets import make_xor
 from nearkin.learners import llma as module
 from nearkin.learners.llma import gaussian_weights
 from nearkin.scores import balanced_rand
-from nearkin.stress import join, relax, relax_along, stress
+from nearkin.springs import join
+from nearkin.stress import relax, relax_along, stress
 from tests import oracles
 
 
@@ -40,7 +41,7 @@ def test_steps_are_those_of_the_formula(data, monkeypatch, regularization, n_ite
     pairs = Pairs([(0, 1), (2, 3), (4, 5)], must_weight=[1.0, 2.0, 0.5])
     settings = {"regularization": regularization, "n_iter": n_iter, "locality": 0.02}
     B, Y, objective = oracles.llma(X, pairs, window=0.1, **settings)
-    monkeypatch.setattr(springs_module, "_INERTIA_ALONG", 1e-13)
+    monkeypatch.setattr(stress_module, "_INERTIA_ALONG", 1e-13)
     metric = LLMA(**settings).fit(X, pairs=pairs)
     assert_allclose(metric.displacements_, B, atol=1e-8 * abs(B).max())
     assert_allclose(metric.objective_, objective, rtol=1e-8)
@@ -132,7 +133,7 @@ def test_training_rows_lie_where_the_objective_was_measured(data):
     metric = LLMA().fit(X, pairs=pairs)
     F = X - X.mean(axis=0)
     springs = window.window_springs(
-        F, window.window_edges(F, None), pairs, regularization=0.1, window=0.1, margin=1.0
+        F, pairs, n_neighbors=len(F) - 1, regularization=0.1, window=0.1, margin=1.0
     )
     assert_allclose(stress(springs, metric.transform(X)), metric.objective_[-1], rtol=1e-9)
 

@@ -167,7 +167,7 @@ def score() -> None:
     tables = [Table("Balanced Rand of k-means, mean and deviation of draws", ["", *names], body)]
     body = []
     for rival in ("Euclidean", "RCA", "RCA, shrunk", "MPCK-S", "MPCK-SD", "LLMA"):
-        for ours in ("KernelBeta", "KernelA"):
+        for ours in ("KernelBeta", "KernelA", "KernelA, 20 steps"):
             verdicts = [verdict(values(name, ours), values(name, rival)) for name in names]
             body.append([f"{ours} against {rival}", *verdicts])
     title = "Paired t-tests at 0.05: + significantly above, − below, = neither"

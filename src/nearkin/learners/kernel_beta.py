@@ -135,7 +135,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
         ``"calibrated"`` compares the pairs with chance and trusts them the more the more there
         are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
         Euclidean distance.
-    prior_pairs : float, default=10
+    prior_pairs : float, default=6
         How many imagined pairs that show nothing the given ones are weighed against
         (``"calibrated"`` only).
     rank_tol : float or None, default=None
@@ -213,7 +213,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
         degree: float = 3,
         coef0: float = 1,
         weighting: str = "calibrated",
-        prior_pairs: float = 10.0,
+        prior_pairs: float = 6.0,
         rank_tol: float | None = None,
         n_components: int | None = None,
         n_neighbors: int = 5,
