@@ -1,0 +1,331 @@
+r"""Neighbour graphs as sparse matrices of weights, and their Laplacians.
+
+A graph on n rows is a symmetric matrix W with :math:`w_{ij} > 0` where i and j are joined. Its
+Laplacian measures how much a function on the rows changes along the edges,
+
+.. math:: f^\top L f = \sum_{i<j} w_{ij} (f_i - f_j)^2, \qquad L = D - W, \quad d_i = \sum_j w_{ij},
+
+and the normalised one, :math:`I - D^{-1/2} W D^{-1/2}`, the same for :math:`D^{1/2} f`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array, check_random_state
+
+from nearkin.blocks import block_rows, blocks
+
+Floats: TypeAlias = NDArray[np.floating]
+Indices: TypeAlias = NDArray[np.integer]
+Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
+Metric: TypeAlias = Literal["euclidean", "cosine"]
+Weight: TypeAlias = Literal["binary", "heat", "cosine"]
+Search: TypeAlias = Literal["exact", "approximate"]
+
+METRICS = ("euclidean", "cosine")
+WEIGHTS = ("binary", "heat", "cosine")
+SEARCHES = ("exact", "approximate")
+# Joined rows stay joined, however far apart or unlike they are.
+_LEAST_WEIGHT = 1e-10
+# Rounding of symmetric computations, relative to the largest weight.
+_SYMMETRIC = 1e-10
+# Megabytes for a block of distances; of sparse rows the search holds the block three times over.
+_SEARCH_MEMORY = 256
+
+
+def neighbor_graph(
+    X: Rows,
+    n_neighbors: int = 10,
+    *,
+    metric: Metric = "euclidean",
+    weight: Weight = "binary",
+    mutual: bool = False,
+    search: Search = "exact",
+    random_state: Any = None,
+) -> sp.csr_array:
+    """Join every row with its nearest others.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    n_neighbors : int, default=10
+        How many nearest others each row names; n − 1, the complete graph, if that is less. A row
+        is never its own neighbour, not even among duplicates.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        For ``"cosine"`` rows are scaled to unit length, and distances are Euclidean between
+        those: ``sqrt(2 − 2 cos)``. Rows of zeros have no direction: they stay isolated, with a
+        warning.
+    weight : {"binary", "heat", "cosine"}, default="binary"
+        Of an edge: 1; or ``exp(−d² / σ²)``, σ² the mean of d² over all edges; or the cosine of
+        the two rows, 0 if one of them is zero. The last two are at least 1e-10.
+    mutual : bool, default=False
+        Join rows only if each names the other. By default one of the two is enough.
+    search : {"exact", "approximate"}, default="exact"
+        Compare all rows with all, or descend along neighbours of neighbours, which misses some
+        but is faster from some 100 000 rows on. That needs ``pip install "nearkin[neighbors]"``.
+    random_state : int, RandomState or None, default=None
+        Seed of the approximate search.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric, with zero diagonal and float64 weights.
+
+    Notes
+    -----
+    Exact: O(n² d) time. Memory beyond the input and the result: a copy of the rows, and blocks
+    of rows against rows that stay below 1 GB, and far below if the rows are dense.
+
+    Examples
+    --------
+    >>> from nearkin.graph import neighbor_graph
+    >>> neighbor_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    _check_choice("search", search, SEARCHES)
+    X, kept = _points(X, metric, weight)
+    neighbors = nearest_rows(
+        X[kept], n_neighbors, approximate=search == "approximate", random_state=random_state
+    )
+    n_kept, k = neighbors.shape
+    first, second = kept[np.repeat(np.arange(n_kept), k)], kept[neighbors.ravel()]
+    known = neighbors.ravel() >= 0
+    return _join(X, first[known], second[known], weight, both=mutual)
+
+
+def ball_graph(
+    X: Rows, radius: float, *, metric: Metric = "euclidean", weight: Weight = "binary"
+) -> sp.csr_array:
+    """Join all pairs of rows that are no further apart than ``radius``.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    radius : float
+        Positive. With ``metric="cosine"`` a distance between rows of unit length: an angle φ is
+        a distance of ``2 sin(φ/2)``.
+    metric, weight : str
+        As in :func:`neighbor_graph`.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric, with zero diagonal and float64 weights.
+
+    Warns
+    -----
+    UserWarning
+        If there are rows without any other in their ball.
+
+    Notes
+    -----
+    O(n² d) time. Memory: some 50 bytes for each edge, however many there are.
+
+    Examples
+    --------
+    >>> from nearkin.graph import ball_graph
+    >>> ball_graph([[0.0], [1.0], [2.0]], radius=1).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    if not radius > 0:
+        raise ValueError(f"radius must be positive, got {radius!r}.")
+    X, kept = _points(X, metric, weight)
+    index = NearestNeighbors(radius=radius, algorithm="brute").fit(X[kept])
+    with config_context(working_memory=_SEARCH_MEMORY):
+        found = index.radius_neighbors_graph()
+    counts = np.diff(found.indptr)
+    lonely = int((counts == 0).sum())
+    if lonely:
+        warnings.warn(
+            f"{lonely} of {len(kept)} rows have no other within radius={radius:g}: they are "
+            "isolated in the graph. A larger radius joins them.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _join(X, kept[np.repeat(np.arange(len(kept)), counts)], kept[found.indices], weight)
+
+
+def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
+    """Laplacian of a graph: ``D − W``, or ``I − D^{-1/2} W D^{-1/2}`` if normalised.
+
+    Rows of isolated points are zero in both.
+
+    Parameters
+    ----------
+    W : array or sparse matrix of shape (n, n)
+        Symmetric, no negative weights. An edge of a point with itself is left out.
+    normalized : bool, default=False
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+
+    Examples
+    --------
+    >>> from nearkin.graph import laplacian
+    >>> laplacian([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).toarray()
+    array([[ 1., -1.,  0.],
+           [-1.,  2., -1.],
+           [ 0., -1.,  1.]])
+    """
+    W = check_weights(W)
+    degree = np.asarray(W.sum(axis=1), dtype=np.float64)
+    if normalized:
+        inverse_root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+        scaling = sp.diags_array(inverse_root)
+        W, degree = scaling @ W @ scaling, (degree > 0).astype(np.float64)
+    return _compact(sp.csr_array(sp.diags_array(degree) - W))
+
+
+def check_weights(W: Any) -> sp.csr_array:
+    """A graph's weights as float64 csr_array without diagonal, or an error that says what is wrong.
+
+    Weights that differ from their mirror images by rounding are made the same.
+    """
+    W = sp.csr_array(W, dtype=np.float64)
+    if W.shape[0] != W.shape[1]:
+        raise ValueError(f"W must be square, got shape {W.shape}.")
+    if not np.isfinite(W.data).all() or (W.data < 0).any():
+        raise ValueError("W must hold finite weights, none of them negative.")
+    largest = W.data.max(initial=0.0)
+    if abs(W - W.T).max() > _SYMMETRIC * largest:
+        raise ValueError("W must be symmetric: as near i is to j, so near is j to i.")
+    W = (W + W.T) / 2
+    weights = sp.csr_array(W - sp.diags_array(W.diagonal()))
+    weights.eliminate_zeros()
+    return _compact(weights)
+
+
+def nearest_rows(
+    X: Rows, n_neighbors: int, *, approximate: bool = False, random_state: Any = None
+) -> Indices:
+    """Numbers of each row's nearest others in Euclidean distance, n×k with k at most n − 1.
+
+    The approximate search gives −1 where it found fewer than k.
+    """
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
+    n = X.shape[0]
+    k = min(n_neighbors, n - 1)
+    if k <= 0:
+        return np.empty((n, 0), dtype=np.int64)
+    if approximate:
+        return _descend_neighbors(X, k, random_state)
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
+    with config_context(working_memory=_SEARCH_MEMORY):
+        return np.asarray(index.kneighbors(return_distance=False))
+
+
+def _descend_neighbors(X: Rows, k: int, random_state: Any) -> Indices:
+    try:
+        from pynndescent import NNDescent
+    except ImportError as error:
+        raise ImportError(
+            'search="approximate" needs pynndescent: pip install "nearkin[neighbors]"'
+        ) from error
+    state = check_random_state(random_state)
+    if _is_sparse(X):
+        X = sp.csr_matrix(X)  # it takes no sparse arrays
+    found, _ = NNDescent(X, n_neighbors=k + 1, random_state=state).neighbor_graph
+    own = np.arange(len(found))[:, None]
+    found = np.where(found == own, -1, found)
+    # Among duplicates a row may not find itself: the k nearest others come first either way.
+    order = np.argsort(found < 0, axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(found, order, axis=1)[:, :k])
+
+
+def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
+    """Rows whose Euclidean distances are those of the metric, and which of them have any."""
+    _check_choice("metric", metric, METRICS)
+    _check_choice("weight", weight, WEIGHTS)
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if _is_sparse(X):
+        X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
+    if metric == "euclidean":
+        return X, np.arange(X.shape[0])
+    X = normalize(X)
+    kept = np.flatnonzero(_squared_norms(X) > 0)
+    n_zero = X.shape[0] - len(kept)
+    if n_zero:
+        warnings.warn(
+            f'{n_zero} rows of X are all zero: with metric="cosine" they are near to no other and '
+            "stay isolated. Leave them out, or give them a word or feature that others have.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if not len(kept):
+        raise ValueError('All rows of X are zero: metric="cosine" has no directions to compare.')
+    return X, kept
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
+
+
+def _join(
+    X: Rows, first: Indices, second: Indices, weight: str, *, both: bool = False
+) -> sp.csr_array:
+    """Graph of the named pairs (i, j), or only of those named from both ends."""
+    n = X.shape[0]
+    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
+    number, named = np.unique(low * n + high, return_counts=True)
+    if both:
+        number = number[named == 2]
+    low, high = number // n, number % n
+    # Once for each pair, so that both directions have the same weight to the last bit.
+    weights = _edge_weights(X, low, high, weight)
+    rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+    W = sp.csr_array((np.concatenate([weights, weights]), (rows, columns)), shape=(n, n))
+    return _compact(W)
+
+
+def _compact(W: sp.csr_array) -> sp.csr_array:
+    """With sorted indices, of 32 bits if these can hold them: some routines know no longer ones."""
+    W.sort_indices()
+    if max(W.nnz, *W.shape) <= np.iinfo(np.int32).max:
+        W.indices, W.indptr = W.indices.astype(np.int32), W.indptr.astype(np.int32)
+    return W
+
+
+def _edge_weights(X: Rows, low: Indices, high: Indices, weight: str) -> Floats:
+    if weight == "binary" or not len(low):
+        return np.ones(len(low))
+    if weight == "cosine":
+        X = normalize(X)
+    values = np.empty(len(low))
+    row_bytes = 8 * X.shape[1] if not _is_sparse(X) else 24 * (1 + X.nnz // X.shape[0])
+    for part in blocks(len(low), block_rows(3 * row_bytes)):
+        here, there = X[low[part]], X[high[part]]
+        if weight == "cosine":
+            values[part] = _row_sums(here * there)
+        else:
+            values[part] = _squared_norms(here.astype(np.float64) - there)
+    if weight == "heat":
+        mean = values.mean()
+        values = np.exp(-values / mean) if mean > 0 else np.ones(len(values))
+    return np.maximum(values, _LEAST_WEIGHT)
+
+
+def _is_sparse(X: Rows) -> bool:
+    return bool(sp.issparse(X))
+
+
+def _squared_norms(X: Rows) -> Floats:
+    return _row_sums(X * X)
+
+
+def _row_sums(X: Rows) -> Floats:
+    return np.asarray(X.sum(axis=1), dtype=np.float64).ravel()

@@ -1,0 +1,322 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_swiss_roll
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.manifold import Isomap, LocallyLinearEmbedding
+
+from nearkin import spectral as module
+from nearkin.extension import KernelLandmarks, LocalExtension
+from nearkin.graph import laplacian, neighbor_graph
+from nearkin.kernels import Kernel
+from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
+
+
+def slow_eigenvalues(W, normalized):
+    W = np.asarray(W.toarray() if sp.issparse(W) else W)
+    degree = W.sum(axis=1)
+    L = np.diag(degree) - W
+    if normalized:
+        root = np.array([1 / np.sqrt(d) if d > 0 else 0.0 for d in degree])
+        L = root[:, None] * L * root
+    return np.linalg.eigvalsh(L)
+
+
+def path(n):
+    return sp.diags_array([np.ones(n - 1)] * 2, offsets=(-1, 1))
+
+
+def cycle(n):
+    return sp.csr_array(path(n) + sp.coo_array(([1, 1], ([0, n - 1], [n - 1, 0])), shape=(n, n)))
+
+
+def assert_eigenpairs(W, values, V, *, normalized=False, tol=1e-9):
+    """Orthonormal, in order, with signs fixed, and eigenpairs up to a share of the last value."""
+    assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-10)
+    assert (np.diff(values) >= -1e-12).all()
+    assert (values >= 0).all()
+    assert (V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])] > 0).all()
+    L = laplacian(W, normalized=normalized)
+    residuals = np.linalg.norm(L @ V - V * values, axis=0)
+    assert residuals.max() <= tol * max(values[-1], 1e-3 * L.diagonal().max())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 45), st.booleans(), st.booleans())
+def test_small_graphs_agree_with_a_dense_decomposition(seed, k, r, mutual, normalized):
+    X = np.random.default_rng(seed).standard_normal((40, 2))
+    W = neighbor_graph(X, k, weight="heat", mutual=mutual)
+    values, V = smoothest(W, r, normalized=normalized)
+    assert V.shape == (40, min(r, 40))
+    assert_allclose(values, slow_eigenvalues(W, normalized)[:r], atol=1e-10)
+    assert_eigenpairs(W, values, V, normalized=normalized)
+
+
+@pytest.mark.parametrize("n", [30, 4000])
+def test_path_in_closed_form(n):
+    values, V = smoothest(path(n), 6, random_state=0, tol=1e-7)
+    j = np.arange(6)
+    assert_allclose(values, 2 - 2 * np.cos(np.pi * j / n), rtol=1e-6, atol=1e-12)
+    expected = np.cos(np.pi * j * (np.arange(n)[:, None] + 0.5) / n)
+    expected /= np.linalg.norm(expected, axis=0)
+    assert_allclose(np.abs((expected * V).sum(axis=0)), 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [30, 4000])
+def test_cycle_in_closed_form_each_value_twice(n):
+    values, V = smoothest(cycle(n), 7, random_state=0, tol=1e-7)
+    j = np.array([0, 1, 1, 2, 2, 3, 3])
+    assert_allclose(values, 2 - 2 * np.cos(2 * np.pi * j / n), rtol=1e-6, atol=1e-12)
+    assert_allclose(V.T @ V, np.eye(7), atol=1e-10)
+
+
+def test_complete_graph_in_closed_form():
+    values, V = smoothest(1 - np.eye(9), 9)
+    assert_allclose(values, [0] + [9] * 8, atol=1e-10)
+    assert_allclose(V[:, 0], 1 / 3)
+
+
+def curved_rows(n, seed=0):
+    return make_swiss_roll(n, noise=0.0, random_state=seed)[0]
+
+
+def groups_of_rows(sizes, seed=0):
+    """Far apart from each other: as many components."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate(
+        [rng.standard_normal((size, 3)) + 1000 * i for i, size in enumerate(sizes)]
+    )
+
+
+def star_and_curve():
+    W = neighbor_graph(curved_rows(2000), 5).tolil()
+    for j in range(2, 2000, 3):
+        W[0, j] = W[j, 0] = 1
+    return W.tocsr()
+
+
+LARGE_GRAPHS = {
+    "curved": lambda: neighbor_graph(curved_rows(2000), 8),
+    "weighted": lambda: neighbor_graph(curved_rows(2000), 8, weight="heat"),
+    "in clusters": lambda: neighbor_graph(
+        np.random.default_rng(0).standard_normal((2000, 30))
+        + 3 * np.repeat(np.random.default_rng(1).standard_normal((10, 30)), 200, axis=0),
+        8,
+    ),
+    "in parts": lambda: neighbor_graph(groups_of_rows([1200, 500, 280, 8, 6, 4, 2]), 3),
+    "in crumbs": lambda: neighbor_graph(curved_rows(2000), 2, mutual=True),
+    "with a hub": star_and_curve,
+}
+
+
+@pytest.mark.parametrize("name", LARGE_GRAPHS)
+@pytest.mark.parametrize("normalized", [False, True])
+def test_iteration_agrees_with_a_full_decomposition(name, normalized, monkeypatch):
+    W = LARGE_GRAPHS[name]()
+    n_components = sp.csgraph.connected_components(W)[0]
+    r = n_components + 12
+    found, V = smoothest(W, r, normalized=normalized, random_state=0, tol=1e-6)
+    assert_eigenpairs(W, found, V, normalized=normalized, tol=1e-5)
+    monkeypatch.setattr(module, "_FULL_EIGH_ROWS", 10**6)
+    expected, U = smoothest(W, r, normalized=normalized)
+    assert_array_equal(found[:n_components], 0)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+    # The same spaces, whatever the basis within each multiple eigenvalue.
+    complete = expected < expected[-1] * (1 - 1e-3)
+    assert_allclose(np.linalg.norm(U.T @ V[:, complete], axis=0), 1, atol=1e-5)
+
+
+def test_many_small_components_at_once():
+    triangles = sp.block_diag([1 - np.eye(3)] * 1000, format="csr")
+    values, V = smoothest(triangles, 1010, random_state=0)
+    assert_allclose(values, [0] * 1000 + [3] * 10)
+    assert_allclose(V.T @ V, np.eye(1010), atol=1e-10)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_null_vectors_are_indicators_from_the_largest_component_down(normalized):
+    W = sp.block_diag([np.ones((2, 2)) - np.eye(2), path(5), np.zeros((1, 1)), cycle(3)])
+    _, V = smoothest(W, 4, normalized=normalized)
+    supports = [np.flatnonzero(v).tolist() for v in V.T]
+    assert supports == [[2, 3, 4, 5, 6], [8, 9, 10], [0, 1], [7]]
+    for size, v in zip([5, 3, 2, 1], V.T, strict=True):
+        root = np.sqrt([1, 2, 2, 2, 1]) if normalized and size == 5 else np.ones(size)
+        assert_allclose(v[v != 0], root / np.linalg.norm(root))
+    values, few = smoothest(W, 2, normalized=normalized)
+    assert_array_equal(values, 0)
+    assert_array_equal(few, V[:, :2])
+
+
+def test_points_without_edges_are_components_of_their_own():
+    values, V = smoothest(np.zeros((4, 4)), 3)
+    assert_array_equal(values, 0)
+    assert_array_equal(V, np.eye(4)[:, :3])
+
+
+def test_isolated_points_take_no_part_in_other_vectors():
+    W = neighbor_graph(curved_rows(2000), 8)
+    padded = sp.block_diag([np.zeros((3, 3)), W], format="csr")
+    values, V = smoothest(padded, 8, random_state=0)
+    alone, U = smoothest(W, 5, random_state=0)
+    assert_array_equal(V[:3, 4:], 0)
+    assert_array_equal(values[4:], alone[1:])
+    assert_array_equal(V[3:, 4:], U[:, 1:])
+
+
+def test_no_more_vectors_than_points():
+    values, V = smoothest(path(5), 50)
+    assert values.shape == (5,)
+    assert V.shape == (5, 5)
+
+
+def test_the_same_seed_gives_the_same_and_another_nearly_so():
+    W = neighbor_graph(curved_rows(2000), 8)
+    (first, V), (again, U), (other, _) = (smoothest(W, 8, random_state=seed) for seed in (0, 0, 1))
+    assert_array_equal(first, again)
+    assert_array_equal(V, U)
+    assert_allclose(first, other, rtol=1e-6)
+
+
+def test_the_order_of_points_does_not_matter():
+    W = neighbor_graph(curved_rows(2000), 8)
+    order = np.random.default_rng(0).permutation(2000)
+    values, V = smoothest(W, 6, random_state=0, tol=1e-8)
+    permuted, U = smoothest(W[order][:, order], 6, random_state=0, tol=1e-8)
+    assert_allclose(values, permuted, rtol=1e-9, atol=1e-12)
+    assert_allclose(np.abs((V[order] * U).sum(axis=0)), 1, atol=1e-9)
+
+
+def test_weights_of_any_size_and_index_type_do():
+    W = neighbor_graph(curved_rows(2000), 8)
+    values, V = smoothest(W, 6, random_state=0)
+    scaled = sp.csr_array(
+        (1e-9 * W.data, W.indices.astype(np.int64), W.indptr.astype(np.int64)), shape=W.shape
+    )
+    found, U = smoothest(scaled, 6, random_state=0)
+    assert_allclose(found, 1e-9 * values, rtol=1e-6, atol=1e-20)
+    assert_allclose(np.abs((V * U).sum(axis=0)), 1, atol=1e-6)
+
+
+def test_parts_joined_by_next_to_nothing():
+    parts = [neighbor_graph(curved_rows(1000, seed), 8) for seed in range(3)]
+    W = sp.block_diag(parts, format="lil")
+    for i, j in [(0, 1000), (1000, 2000)]:
+        W[i, j] = W[j, i] = 1e-10
+    values, V = smoothest(W, 5, random_state=0)
+    assert_allclose(values[:3], 0, atol=1e-12)
+    assert values[3] > 1e-4
+    indicators = np.repeat(np.eye(3), 1000, axis=0) / np.sqrt(1000)
+    assert_allclose(spans(indicators, V[:, :3]), 1, atol=1e-6)
+    assert_eigenpairs(W, values, V, tol=2e-4)
+
+
+def test_what_did_not_converge_is_told(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_ITERATIONS", 1)
+    with pytest.warns(ConvergenceWarning, match="residuals up to .* after 1 iterations"):
+        smoothest(neighbor_graph(curved_rows(2000), 8), 6, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda r: smoothest(path(4), r),
+        lambda r: lle_coordinates(np.eye(4), 2, r),
+        lambda r: isomap_coordinates(np.eye(4), 2, r),
+    ],
+)
+def test_at_least_one_vector(ask):
+    with pytest.raises(ValueError, match="n_vectors must be at least 1, got 0"):
+        ask(0)
+
+
+def test_a_graph_must_be_symmetric():
+    with pytest.raises(ValueError, match="W must be symmetric"):
+        smoothest([[0, 1], [0, 0]], 1)
+
+
+def test_eigenvectors_extend_to_new_points():
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(4, 14, 1500))
+    X = np.column_stack([t * np.cos(t), t * np.sin(t)]) / 10
+    X += 0.001 * rng.standard_normal(X.shape)
+    held_out = np.arange(len(X)) % 5 == 2
+    _, all_vectors = smoothest(neighbor_graph(X, 10), 5)
+    _, V = smoothest(neighbor_graph(X[~held_out], 10), 5)
+    extension = LocalExtension(KernelLandmarks(Kernel("linear"), X[~held_out]), 5)
+    extended = extension.embed(X[held_out], V)
+    for j in range(1, 5):
+        correlation = np.corrcoef(extended[:, j], all_vectors[held_out, j])[0, 1]
+        assert abs(correlation) > 0.99
+
+
+COORDINATES = [lle_coordinates, isomap_coordinates]
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_coordinates_have_the_form_of_eigenvectors(coordinates, dtype):
+    roughness, V = coordinates(curved_rows(400).astype(dtype), 10, 6)
+    assert_allclose(V.T @ V, np.eye(6), atol=1e-6)
+    assert_allclose(V[:, 0], 400**-0.5)
+    assert roughness[0] == 0
+    assert (np.diff(roughness) > 0).all()
+    assert (V[np.abs(V).argmax(axis=0), np.arange(6)] > 0).all()
+
+
+def spans(U, V):
+    """Cosines of the angles between two spaces."""
+    return np.linalg.svd(np.linalg.qr(U)[0].T @ np.linalg.qr(V)[0])[1]
+
+
+def test_lle_is_that_of_scikit_learn():
+    X = curved_rows(300)
+    peer = LocallyLinearEmbedding(
+        n_neighbors=10, n_components=3, eigen_solver="dense", neighbors_algorithm="brute"
+    )
+    roughness, V = lle_coordinates(X, 10, 4)
+    assert_allclose(spans(peer.fit_transform(X), V[:, 1:]), 1, atol=1e-6)
+    assert_allclose(roughness.sum(), peer.reconstruction_error_, rtol=1e-6)
+
+
+def test_isomap_is_that_of_scikit_learn():
+    X = curved_rows(300)
+    peer = Isomap(n_neighbors=10, n_components=3, neighbors_algorithm="brute").fit(X)
+    roughness, V = isomap_coordinates(X, 10, 4)
+    assert_allclose(
+        np.abs(peer.embedding_ / np.linalg.norm(peer.embedding_, axis=0)),
+        np.abs(V[:, 1:]),
+        atol=1e-6,
+    )
+    variances = (peer.embedding_**2).sum(axis=0)
+    assert_allclose(roughness[1:], variances[0] / variances, rtol=1e-6)
+
+
+def test_isomap_of_a_line_is_the_line():
+    t = np.sort(np.random.default_rng(0).random(50))
+    roughness, V = isomap_coordinates(np.column_stack([t, 2 * t]), 10, 4)
+    assert V.shape[1] == len(roughness) == 2  # nothing varies in any other direction
+    assert_allclose(abs(np.corrcoef(V[:, 1], t)[0, 1]), 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_parts_that_hang_loose_are_told_in_our_words(coordinates):
+    X = groups_of_rows([30, 20])
+    with pytest.warns(UserWarning, match="falls into 2 parts") as caught:
+        _, V = coordinates(X, 5, 4)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert_allclose(V.T @ V, np.eye(4), atol=1e-8)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_coordinates_of_few_points_and_of_duplicates(coordinates):
+    for n, r in [(1, 3), (2, 5), (4, 9)]:
+        roughness, V = coordinates(np.random.default_rng(n).standard_normal((n, 3)), 10, r)
+        assert len(roughness) == V.shape[1] <= n
+        assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-8)
+    roughness, V = coordinates(np.ones((6, 2)), 10, 3)
+    assert np.isfinite(V).all()
+    assert roughness[0] == 0
