@@ -13,6 +13,8 @@ BENCHMARKS = {
     "speed": "benchmarks.speed.run",
     "pairs": "benchmarks.speed.pairs",
     "kernel_a": "benchmarks.speed.kernel_a",
+    "itml": "benchmarks.speed.itml",
+    "eigenvectors": "benchmarks.speed.eigenvectors",
 }
 
 

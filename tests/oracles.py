@@ -268,3 +268,40 @@ def llma(X, pairs, *, regularization, window, locality, n_iter, inertia=0.0):
             Q = laplacian(regularization * N * ratio)
             B = inverse @ (Pi.T @ (Q @ Y - P @ X) + epsilon * B)
     return B, Y, np.array(values)
+
+
+def itml(Z, sign, weight, B0, upper, lower, *, slack, orders):
+    """Cyclic projections of Davis et al. (2007), one pair after another in the given orders.
+
+    `Z` are the differences, `orders` lists the order of each sweep. The step length is that of
+    the authors' program; for a slack of 1 it is the printed one. Returns B, λ and ξ.
+    """
+    B = np.array(B0, dtype=float)
+    duals = [0.0] * len(Z)
+    slacks = [upper if delta > 0 else lower for delta in sign]
+    for order in orders:
+        for c in order:
+            z, delta, gamma = Z[c], sign[c], slack * weight[c]
+            p = z @ B @ z
+            alpha = min(duals[c], delta * gamma / (gamma + 1) * (1 / p - 1 / slacks[c]))
+            beta = delta * alpha / (1 - delta * alpha * p)
+            slacks[c] = gamma * slacks[c] / (gamma + delta * alpha * slacks[c])
+            duals[c] -= alpha
+            B = B + beta * np.outer(B @ z, B @ z)
+    return B, np.array(duals), np.array(slacks)
+
+
+def itml_as_printed(Z, sign, B0, upper, lower, *, slack, n_sweeps):
+    """Algorithm 1 of Davis et al. (2007), to the letter; its B only."""
+    A = np.array(B0, dtype=float)
+    duals = np.zeros(len(Z))
+    slacks = np.where(np.asarray(sign) > 0, upper, lower).astype(float)
+    for _ in range(n_sweeps):
+        for c, (z, delta) in enumerate(zip(Z, sign, strict=True)):
+            p = z @ A @ z
+            alpha = min(duals[c], delta / 2 * (1 / p - slack / slacks[c]))
+            beta = delta * alpha / (1 - delta * alpha * p)
+            slacks[c] = slack * slacks[c] / (slack + delta * alpha * slacks[c])
+            duals[c] -= alpha
+            A = A + beta * A @ np.outer(z, z) @ A
+    return A

@@ -199,7 +199,7 @@ class LocalExtension:
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
         rows = self.landmarks.rows.astype(np.float64, copy=False)
-        rows = _dense(rows)
+        rows = dense_rows(rows)
         center = rows.mean(axis=0)
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
@@ -208,7 +208,7 @@ class LocalExtension:
 
     @cached_property
     def _euclidean(self) -> _EuclideanLandmarks:
-        points = self._prepare(_dense(self.landmarks.rows))
+        points = self._prepare(dense_rows(self.landmarks.rows))
         # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
         ranking = -2 * points.T
         ranking[-1] = row_norms(points[:, :-1], squared=True)
@@ -241,18 +241,51 @@ class NystroemExtension:
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
         projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
-        column_means = self._column_means
-        out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
+        return _expanded(self.landmarks, X, projection, self._column_means)
 
-        def work(rows: slice) -> None:
-            K = self.landmarks.kernel_to(X[rows])
-            _refuse_overflow(K, "row", rows.start)
-            with _silent():
-                out[rows] = center_new(K, column_means) @ projection
-            _refuse_overflow(out[rows], "row", rows.start)
 
-        for_each_block(work, X.shape[0], block_rows(len(self.landmarks) * 8))
-        return out
+class KernelExpansion:
+    """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
+
+    O(m d + m q) time a row, with blocks of kernel values as the only extra memory.
+    """
+
+    def __init__(self, landmarks: KernelLandmarks) -> None:
+        self.landmarks = landmarks
+
+    def embed(self, X: Rows, coordinates: Floats) -> Floats:
+        """``z(x) = Σ_j k(x, x_j) · coordinates[j]`` for every row x, in the type of X."""
+        return _expanded(self.landmarks, X, coordinates)
+
+
+def _expanded(
+    landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
+) -> Floats:
+    """Kernel values against the landmarks, centred if their means are given, times coefficients."""
+    out = np.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype)
+
+    def work(rows: slice) -> None:
+        K = landmarks.kernel_to(X[rows])
+        _refuse_overflow(K, "row", rows.start)
+        with _silent():
+            out[rows] = (K if column_means is None else center_new(K, column_means)) @ coefficients
+        _refuse_overflow(out[rows], "row", rows.start)
+
+    for_each_block(work, X.shape[0], block_rows(len(landmarks) * 8))
+    return out
+
+
+def equal_where_rows_are(X: Rows, Z: Floats) -> Floats:
+    """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart."""
+    if sp.issparse(X):
+        return Z
+    _, number = np.unique(X, axis=0, return_inverse=True)
+    number = number.ravel()  # NumPy 2.0 gives a column
+    if number.max() + 1 == len(X):
+        return Z
+    sums = np.zeros((number.max() + 1, Z.shape[1]))
+    np.add.at(sums, number, Z)
+    return np.asarray((sums / np.bincount(number)[:, None])[number])
 
 
 def _silent() -> np.errstate:
@@ -260,7 +293,8 @@ def _silent() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore")
 
 
-def _dense(rows: Rows) -> Any:
+def dense_rows(rows: Rows) -> Any:
+    """Rows as a dense array."""
     return rows.toarray() if hasattr(rows, "toarray") else rows
 
 

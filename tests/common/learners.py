@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import LLMA, RCA, KernelA, KernelBeta, Pairs
+from nearkin import ITML, LLMA, RCA, GeometryAware, KernelA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.kernels import Kernel
 
@@ -25,6 +25,11 @@ LEARNERS = {
     "KernelA": KernelA(random_state=0),
     "KernelA scaled": KernelA(n_landmarks=20, window_neighbors=6, random_state=0),
     "LLMA": LLMA(random_state=0),
+    "ITML": ITML(random_state=0),
+    "ITML kernel": ITML(kernel="rbf", random_state=0),
+    "GeometryAware": GeometryAware(random_state=0),
+    "GeometryAware data-dependent": GeometryAware(family="data_dependent", random_state=0),
+    "GeometryAware rbf": GeometryAware(family="rbf", random_state=0),
     "RCA": RCA(random_state=0),
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.evidence import example_pairs, gather_evidence
-from nearkin.extension import LocalExtension
+from nearkin.extension import LocalExtension, equal_where_rows_are
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
     feature_space_of,
@@ -173,7 +173,7 @@ class KernelA(MetricMixin, BaseEstimator):
         F = F.astype(np.float64)
         springs = springs_of(self, F, example_pairs(evidence, rng))
         relaxed = come_to_rest(self, partial(relax, springs, F))
-        Y = _equal_where_rows_are(X, relaxed.Y)
+        Y = equal_where_rows_are(X, relaxed.Y)
         if self.n_components is not None and self.n_components < Y.shape[1]:
             Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)
 
@@ -213,16 +213,3 @@ class KernelA(MetricMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
-
-def _equal_where_rows_are(X: Rows, Y: Floats) -> Floats:
-    """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart."""
-    if not isinstance(X, np.ndarray):
-        return Y
-    _, number = np.unique(X, axis=0, return_inverse=True)
-    number = number.ravel()  # NumPy 2.0 gives a column
-    if number.max() + 1 == len(X):
-        return Y
-    sums = np.zeros((number.max() + 1, Y.shape[1]))
-    np.add.at(sums, number, Y)
-    return np.asarray((sums / np.bincount(number)[:, None])[number])

@@ -1,0 +1,131 @@
+"""How far apart linked rows are to be, as learners with a LogDet objective take it."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from nearkin.linalg import fix_signs
+from nearkin.logdet import BoundedPairs, LogDetResult
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+
+# Bounds, where none are given: these percentiles of the distances between random rows.
+PERCENTILES = (1, 90)
+_RANDOM_PAIRS = 10_000
+
+# What scikit-learn checks of the parameters that these learners share.
+BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
+    "slack": [Interval(Real, 0, None, closed="right")],
+    "bounds": ["array-like", None],
+}
+
+
+def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
+    """Pairs with bounds on their distances, which are not squared here."""
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    upper, lower = bounds
+    return BoundedPairs(
+        left=links[:, 0],
+        right=links[:, 1],
+        sign=np.repeat([1.0, -1.0], [len(pairs.must_link), len(pairs.cannot_link)]),
+        weight=np.concatenate([pairs.must_weight, pairs.cannot_weight]),
+        upper=upper**2,
+        lower=lower**2,
+        slack=float(slack),
+    )
+
+
+def checked_bounds(bounds: Any) -> tuple[float, float] | None:
+    """The learner's parameter ``bounds``: None, or two distances in the right order."""
+    if bounds is None:
+        return None
+    values = np.asarray(bounds)
+    if values.shape != (2,) or values.dtype.kind not in "fiu":
+        raise ValueError(
+            f"bounds={bounds!r} must be two numbers, the largest distance of must-links and the "
+            "smallest of cannot-links."
+        )
+    upper, lower = map(float, values)
+    if not 0 < upper < lower < np.inf:
+        raise ValueError(
+            f"bounds={bounds!r}: the largest distance of must-links ({upper:g}) must be above 0 "
+            f"and below the smallest of cannot-links ({lower:g}). Give them in this order, as "
+            "distances that are not squared."
+        )
+    return upper, lower
+
+
+def random_ends(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
+    """Random pairs of rows, as an array of shape (2, k)."""
+    return np.asarray(rng.randint(n_rows, size=(2, _RANDOM_PAIRS)))
+
+
+def random_bounds(
+    F: Floats,
+    ends: NDArray[np.integer],
+    B0: Floats,
+    percentiles: tuple[float, float] = PERCENTILES,
+) -> tuple[float, float]:
+    """Bounds on distances: a small and a large one between random rows, under the prior.
+
+    Rows that coincide say nothing and are left out. Where all others are equally far apart,
+    must-links are to halve the distance.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, r)
+        Coordinates.
+    ends : int ndarray of shape (2, k)
+        Rows of F that make the random pairs.
+    B0 : ndarray of shape (r, r)
+        The prior metric.
+    percentiles : (float, float)
+    """
+    Z = F[ends[0]] - F[ends[1]]
+    distances = np.sqrt(np.maximum(np.einsum("kr,kr->k", Z @ B0, Z), 0))
+    distances = distances[distances > 1e-12 * distances.max()]
+    if len(distances) == 0:
+        return 0.5, 1.0
+    upper, lower = map(float, np.percentile(distances, percentiles))
+    return (upper if upper < (1 - 1e-6) * lower else lower / 2), lower
+
+
+def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:
+    """L with ``B = Lᵀ L``, rows along the principal axes of the learned configuration.
+
+    Parameters
+    ----------
+    B : ndarray of shape (r, r)
+        The metric.
+    covariance : ndarray of shape (r, r)
+        Of the rows before they are mapped.
+    n_components : int or None
+        Keep so many axes, those of largest variance.
+    """
+    values, vectors = np.linalg.eigh(B)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    learned = root @ covariance @ root
+    axes = np.linalg.eigh((learned + learned.T) / 2)[1][:, ::-1]
+    return np.ascontiguousarray((root @ fix_signs(axes)).T[:n_components])
+
+
+def warn_unless_converged(solution: LogDetResult, name: str, stacklevel: int) -> None:
+    """Say how far from its minimum the objective may be, and what would help."""
+    if solution.converged:
+        return
+    short_of = solution.gap / max(abs(solution.objective[-1]), 1e-300)
+    warnings.warn(
+        f"{name} did not converge in {solution.n_sweeps} sweeps: the objective may be a share of "
+        f"{short_of:.1e} above its minimum. Raise max_iter or tol, or lower slack; strict bounds "
+        "(slack=inf) may be impossible to keep.",
+        ConvergenceWarning,
+        stacklevel=stacklevel + 1,
+    )

@@ -1,0 +1,384 @@
+r"""Families of kernels that follow the data's own shape, and the way to their nearest member.
+
+Geometry-aware metric learning looks for two kernels at once,
+
+.. math::
+
+    \min_{K, M} \; D_{ld}(K, M) + \gamma \sum_c w_c D_{ld}(\xi_c, \xi^0_c),
+
+K within the bounds that pairs set (with slacks ξ, see :mod:`nearkin.logdet`) and M in a family.
+:func:`alternate` fixes one and finds the other. In coordinates F of the family, K = F B Fᵀ and
+M = F B₀ Fᵀ: the first step is :func:`nearkin.logdet.project` with the prior B₀, the second is
+what each family brings. Both can only lower the objective.
+
+References
+----------
+Z. Lu, P. Jain, I. S. Dhillon. Geometry-aware metric learning. ICML 2009.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.isotonic import isotonic_regression
+
+from nearkin.logdet import BoundedPairs, LogDetResult, divergence, project
+
+Floats = NDArray[np.floating]
+
+# Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
+_LEAST_WEIGHT = 1e-12
+# Added to the diagonal of an rbf kernel matrix: duplicated points make it singular.
+_RIDGE = 1e-6
+# Widths that are tried first, and how far one may move in a step, as factors of gamma.
+_WIDTHS = tuple(10 ** np.linspace(-2, 0.75, 8))
+_WIDTH_STEP = 10.0
+
+
+class Family(Protocol):
+    """A family of kernels at one of its members."""
+
+    @property
+    def coordinates(self) -> Floats:
+        """F, one row for each point."""
+
+    @property
+    def prior(self) -> Floats:
+        """B₀ of this member."""
+
+    def nearest_to(self, B: Floats) -> Self:
+        """The member M with the least divergence of F B Fᵀ from it."""
+
+
+@dataclass(frozen=True)
+class SpectralFamily:
+    r"""Kernels :math:`V \operatorname{diag}(\alpha) V^\top` with decreasing weights.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (n, r)
+        V, orthonormal columns, the smoothest first.
+    weights : ndarray of shape (r,)
+        α, decreasing.
+    """
+
+    coordinates: Floats
+    weights: Floats
+
+    @property
+    def prior(self) -> Floats:
+        """Diagonal matrix of the weights."""
+        return np.diag(self.weights)
+
+    def nearest_to(self, B: Floats) -> Self:
+        """The weights of the diagonal of B, put in order."""
+        return replace(self, weights=ordered_weights(np.diag(B)))
+
+
+def ordered_weights(diagonal: Floats) -> Floats:
+    r"""Decreasing weights whose diagonal matrix is nearest to one with this diagonal.
+
+    .. math::
+
+        \min_\alpha \sum_i \frac{b_i}{\alpha_i} + \log \alpha_i
+        \quad \text{s.t.} \quad \alpha_1 \ge \alpha_2 \ge \dots \ge 0
+
+    As for every Bregman divergence, neighbours out of order are pooled to their mean: isotonic
+    regression finds in O(r) where the paper's cyclic projections lead.
+    """
+    weights = isotonic_regression(diagonal, increasing=False)
+    return np.asarray(np.maximum(weights, _LEAST_WEIGHT * weights[0]))
+
+
+@dataclass(frozen=True)
+class DataDependentFamily:
+    r"""Kernels :math:`M^{-1} = S^{-1} + T` that penalise what is rough on a graph.
+
+    :math:`T = \sum_i \theta_i v_i v_i^\top`, with increasing θ for smooth to rough functions
+    :math:`v_1, v_2, \dots`; whatever is orthogonal to all of them counts as rough as the last. In
+    coordinates Φ of S, that is for :math:`S = \Phi \Phi^\top`, the member is
+    :math:`B_0 = (I + \Phi^\top T \Phi)^{-1}`, for known and new points alike. With increments
+    :math:`\delta_j = \theta_j - \theta_{j-1} \ge 0`,
+
+    .. math::
+
+        \Phi^\top T \Phi = \sum_j \delta_j R_j, \qquad
+        R_j = \Phi^\top \Big(I - \sum_{i < j} v_i v_i^\top\Big) \Phi .
+
+    The paper orders θ the other way (eq. 5). Then smooth functions would be penalised most, and
+    the limit of a weak S would not be the spectral family, as the paper says it is.
+
+    Attributes
+    ----------
+    coordinates : ndarray of shape (n, p)
+        Φ.
+    roughness : ndarray of shape (r, p, p)
+        R.
+    increments : ndarray of shape (r,)
+        δ.
+    """
+
+    coordinates: Floats
+    roughness: Floats
+    increments: Floats
+
+    @classmethod
+    def on_graph(cls, coordinates: Floats, eigenvalues: Floats, eigenvectors: Floats) -> Self:
+        """Start where roughness is what the graph says, and weighs as much as S.
+
+        Parameters
+        ----------
+        coordinates : ndarray of shape (n, p)
+        eigenvalues : ndarray of shape (r,)
+            Increasing.
+        eigenvectors : ndarray of shape (n, r)
+        """
+        along = coordinates.T @ eigenvectors
+        left = coordinates.T @ coordinates
+        roughness = np.empty((len(eigenvalues), *left.shape))
+        for j, direction in enumerate(along.T):
+            roughness[j] = left
+            left = left - np.outer(direction, direction)
+        increments = np.diff(eigenvalues, prepend=0.0)
+        size = np.trace(np.tensordot(increments, roughness, 1)) / len(left)
+        if size == 0:  # nothing is rough
+            return cls(coordinates, roughness, increments)
+        return cls(coordinates, roughness, increments / size)
+
+    @property
+    def prior(self) -> Floats:
+        """Inverse of the identity plus the penalty."""
+        inverse = np.linalg.inv(self._precision(self.increments))
+        return np.asarray((inverse + inverse.T) / 2)
+
+    def nearest_to(self, B: Floats) -> Self:
+        """The penalty of least divergence: a convex problem."""
+        return replace(self, increments=self._least(B))
+
+    def _precision(self, increments: Floats) -> Floats:
+        precision = np.tensordot(increments, self.roughness, 1)
+        precision.flat[:: len(precision) + 1] += 1
+        return np.asarray((precision + precision.T) / 2)
+
+    def _least(self, B: Floats) -> Floats:
+        """Convex in δ: the divergence is convex in M⁻¹, which is linear in δ."""
+        # In units that make each R_j of the size of the identity, δ is of the order of one.
+        sizes = np.trace(self.roughness, axis1=1, axis2=2) / self.roughness.shape[1]
+        units = 1 / np.where(sizes > 0, sizes, 1.0)
+        of_B = np.einsum("jab,ab->j", self.roughness, B)
+
+        def value_and_slope(scaled: Floats) -> tuple[float, Floats]:
+            increments = scaled * units
+            factor = cho_factor(self._precision(increments), lower=True)
+            inverse = cho_solve(factor, np.eye(len(B)))
+            slope = of_B - np.einsum("jab,ab->j", self.roughness, inverse)
+            log_det = 2 * float(np.log(np.diag(factor[0])).sum())
+            return float(increments @ of_B) - log_det, slope * units
+
+        start = self.increments / units
+        found = minimize(
+            value_and_slope, start, jac=True, bounds=[(0, None)] * len(start), method="L-BFGS-B"
+        )
+        better = found.fun <= value_and_slope(start)[0]
+        return np.asarray(found.x * units if better else self.increments)
+
+
+@dataclass(frozen=True)
+class RbfFamily:
+    r"""Kernels :math:`\alpha \exp(-\gamma \|x - y\|^2)` of unknown width and size.
+
+    Attributes
+    ----------
+    squared : ndarray of shape (m, m)
+        Squared distances between the points.
+    gamma, size : float
+        γ and α.
+    moves : bool
+        Whether :meth:`nearest_to` looks for another γ too.
+
+    Notes
+    -----
+    Distances know nothing of a kernel's mean, so all is done in the space of centred functions,
+    of m − 1 dimensions. O(m³) time for each width that is tried.
+    """
+
+    squared: Floats
+    gamma: float
+    size: float = 1.0
+    moves: bool = True
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """Centred feature vectors of the points."""
+        return np.asarray(self._centred.T @ self._factor(self.gamma))
+
+    @property
+    def prior(self) -> Floats:
+        """A multiple of the identity."""
+        return np.asarray(self.size * np.eye(len(self.squared) - 1))
+
+    def nearest_to(self, B: Floats) -> Self:
+        """The best size is a closed form, which leaves one variable."""
+        if not self.moves:
+            return replace(self, size=float(np.trace(B)) / len(B))
+        factor = self._factor(self.gamma)
+        K = factor @ B @ factor.T
+        r = len(K)
+
+        def best_size(gamma: float) -> tuple[float, Floats]:
+            other = self._factor(gamma)
+            half = solve_triangular(other, K, lower=True)
+            ratio = solve_triangular(other, half.T, lower=True)
+            return float(np.trace(ratio)) / r, other
+
+        def distance(log_gamma: float) -> float:
+            size, other = best_size(float(np.exp(log_gamma)))
+            return float(r * np.log(size) + 2 * np.log(np.diag(other)).sum())
+
+        here = float(np.log(self.gamma))
+        reach = float(np.log(_WIDTH_STEP))
+        found = minimize_scalar(
+            distance, bounds=(here - reach, here + reach), method="bounded", options={"xatol": 1e-3}
+        )
+        gamma = float(np.exp(found.x)) if found.fun <= distance(here) else self.gamma
+        return replace(self, gamma=gamma, size=best_size(gamma)[0])
+
+    def coefficients(self, components: Floats) -> Floats:
+        """C such that kernel values against the points, times C, embed any row.
+
+        Parameters
+        ----------
+        components : ndarray of shape (q, m − 1)
+            From :attr:`coordinates` to the embedding.
+
+        Returns
+        -------
+        ndarray of shape (m, q)
+            At the points the embedding is that of their coordinates, but for a shift and the
+            ridge.
+        """
+        factor = self._factor(self.gamma)
+        return np.asarray(
+            self._centred.T @ solve_triangular(factor, components.T, lower=True, trans="T")
+        )
+
+    @cached_property
+    def _centred(self) -> Floats:
+        """Orthonormal rows that span the centred functions."""
+        return np.asarray(helmert(len(self.squared)))
+
+    def _factor(self, gamma: float) -> Floats:
+        inner = self._centred @ np.exp(-gamma * self.squared) @ self._centred.T
+        inner.flat[:: len(inner) + 1] += _RIDGE
+        return np.asarray(np.linalg.cholesky((inner + inner.T) / 2))
+
+
+SomeFamily = TypeVar("SomeFamily", bound=Family)
+
+
+@dataclass(frozen=True)
+class Alternated(Generic[SomeFamily]):
+    """Result of :func:`alternate`.
+
+    Attributes
+    ----------
+    family : Family
+        At the member that the last projection started from.
+    solution : LogDetResult
+        The last projection.
+    objective : ndarray
+        After every half step, the first a projection. It never rises but by the tolerance of the
+        projections.
+    converged : bool
+    """
+
+    family: SomeFamily
+    solution: LogDetResult
+    objective: Floats
+    converged: bool
+
+
+def alternate(
+    family: SomeFamily,
+    pairs: BoundedPairs,
+    *,
+    n_iter: int,
+    tol: float = 1e-3,
+    max_sweeps: int = 1000,
+    sweep_tol: float = 1e-7,
+) -> Alternated[SomeFamily]:
+    """Project onto the pairs' bounds and move within the family, in turn.
+
+    Parameters
+    ----------
+    family : Family
+        Where to start.
+    pairs : BoundedPairs
+    n_iter : int
+        Most projections.
+    tol : float, default=1e-3
+        Stop before that when a full step lowers the objective by no more than this share.
+    max_sweeps, sweep_tol
+        Of :func:`nearkin.logdet.project`.
+    """
+
+    def projected(family: SomeFamily) -> LogDetResult:
+        coordinates, prior = family.coordinates, family.prior
+        return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=sweep_tol)
+
+    solution = projected(family)
+    history = [float(solution.objective[-1])]
+    converged = False
+    while len(history) < 2 * n_iter - 1 and not converged:
+        start = history[-1]
+        moved = family.nearest_to(solution.B)
+        history.append(start - _gain(family, moved, solution.B))
+        family, solution = moved, projected(moved)
+        history.append(float(solution.objective[-1]))
+        converged = start - history[-1] <= tol * abs(start)
+    return Alternated(family, solution, np.array(history), converged)
+
+
+def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternated[RbfFamily]:
+    """The rbf kernel that comes nearest to what pairs ask for.
+
+    The problem is not convex in the width: of many widths the one with the least objective is
+    where alternation starts.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (m, m)
+        Squared distances between the points.
+    gamma : float
+        One over their mean or so: widths around it are tried.
+    pairs : BoundedPairs
+        Among the points.
+    """
+    tried = [
+        alternate(
+            RbfFamily(squared, gamma * ratio, moves=False),
+            pairs,
+            n_iter=6,
+            tol=1e-2,
+            sweep_tol=1e-4,
+        )
+        for ratio in _WIDTHS
+    ]
+    best = min(tried, key=lambda found: float(found.objective[-1])).family
+    return alternate(replace(best, moves=True), pairs, n_iter=10)
+
+
+def _gain(family: Family, moved: Family, B: Floats) -> float:
+    """By how much moving M lowers the divergence of a fixed K."""
+    before, after = family.coordinates, moved.coordinates
+    B_moved = B
+    if before is not after:
+        change = np.linalg.lstsq(after, before, rcond=None)[0]
+        B_moved = change @ B @ change.T
+    return divergence(B, family.prior) - divergence(B_moved, moved.prior)

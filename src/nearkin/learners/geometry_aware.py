@@ -1,0 +1,439 @@
+"""GeometryAware: a metric on the manifold that the data lie on, from few pairs."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.bounds import (
+    BOUNDS_CONSTRAINTS,
+    bounded_pairs,
+    checked_bounds,
+    leading_components,
+    random_bounds,
+    random_ends,
+    warn_unless_converged,
+)
+from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.extension import (
+    Extension,
+    KernelExpansion,
+    KernelLandmarks,
+    LocalExtension,
+    dense_rows,
+    equal_where_rows_are,
+)
+from nearkin.families import (
+    Alternated,
+    DataDependentFamily,
+    RbfFamily,
+    SomeFamily,
+    SpectralFamily,
+    alternate,
+    learn_width,
+)
+from nearkin.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
+from nearkin.graph import (
+    METRICS,
+    SEARCHES,
+    WEIGHTS,
+    Metric,
+    Search,
+    Weight,
+    ball_graph,
+    neighbor_graph,
+)
+from nearkin.kernels import Kernel, KernelFunction, Rows, bind_kernel
+from nearkin.landmarks import choose_landmarks
+from nearkin.learners._metric import MetricMixin
+from nearkin.pairs import Pairs
+from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
+from nearkin.spectral_kernels import diffusion
+from nearkin.springs import all_squared_distances
+
+Floats = NDArray[np.floating]
+
+COORDINATES = ("laplacian", "lle", "isomap")
+FAMILIES = ("spectral", "data_dependent", "rbf")
+# Points whose kernel matrix the learned width is judged by, at most, where none are asked for.
+_WIDTH_POINTS = 500
+# What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
+_WIDE = 0.03
+_WIDE_PERCENTILES = (1, 99)
+_WIDE_SLACK = 0.3
+# Eigenvalue cut-off of the kernel in the data-dependent family.
+_RANK_TOL = 1e-3
+# Axes along which rows vary less than this share of the largest deviation are left out.
+_LEAST_DEVIATION = 1e-6
+# Weights that a spectral kernel starts with at least.
+_LEAST_WEIGHT = 1e-12
+
+
+class GeometryAware(MetricMixin, BaseEstimator):
+    """Metric that follows the shape of the data, most of which need no label.
+
+    A graph joins near rows. Functions that are smooth on it are the coordinates: along the data,
+    not through the empty space between them. The metric is the nearest one to a kernel of such
+    functions that keeps must-linked rows within a bound and cannot-linked ones beyond another;
+    that kernel is learned too, within a family.
+
+    Parameters
+    ----------
+    family : {"spectral", "data_dependent", "rbf"}, default="spectral"
+        ``"spectral"``: sums of smooth functions, the smoother the more weight. New rows get their
+        coordinates from their nearest training rows.
+        ``"data_dependent"``: a kernel bent by a penalty on what is rough on the graph. It is a
+        kernel for new rows by its own nature.
+        ``"rbf"``: no graph, but an rbf kernel whose width is learned.
+    n_vectors : int, default=20
+        Smooth functions; all that there are if that is less.
+    coordinates : {"laplacian", "lle", "isomap"}, default="laplacian"
+        Where they come from: eigenvectors of the graph's Laplacian, locally linear embedding, or
+        Isomap. The last two take O(n²) memory or more.
+    graph_neighbors : int, default=10
+        Nearest others that each row is joined with.
+    radius : float or None, default=None
+        Join all rows up to this distance instead.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        What near means. ``"cosine"`` suits text and embeddings.
+    edge_weight : {"heat", "binary", "cosine"}, default="heat"
+        See :func:`nearkin.graph.neighbor_graph`, as for the next two.
+    mutual : bool, default=False
+    search : {"exact", "approximate"}, default="exact"
+    normalized : bool, default=False
+        Take the normalised Laplacian.
+    diffusion : float, default=0.1
+        t: the spectral family starts at the diffusion kernel, weights ``exp(-t · eigenvalue)``.
+    slack : float, default=0.5
+        γ: how much pairs count beside the kernel. ``inf`` makes the bounds strict.
+    bounds : (float, float) or None, default=None
+        Largest distance of must-links and smallest of cannot-links under the first kernel. None
+        takes the 1st and the 90th percentile of distances between random rows.
+    n_iter : int, default=20
+        Most rounds of projecting onto the bounds and moving within the family.
+    tol : float, default=1e-3
+        Share of the objective below which a round is the last.
+    kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
+        Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
+        starts; ``n_landmarks`` the number of rows that its width is judged by, at most 500 by
+        default.
+    n_components : int or None, default=None
+        Keep this many axes of the learned configuration, those of largest variance.
+    n_neighbors : int, default=5
+        Nearest training rows that a new row is composed of (spectral family).
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components_)
+        Where the training rows lie in the learned space; ``transform`` gives the same.
+    objective_ : ndarray
+        LogDet objective after each half round; it never rises.
+    n_iter_ : int
+    bounds_ : (float, float)
+    weights_ : ndarray of shape (n_vectors_,)
+        Spectral family: learned weights of the smooth functions.
+    eigenvalues_ : ndarray of shape (n_vectors_,)
+        Roughness of the smooth functions (not in the rbf family).
+    n_vectors_ : int
+    gamma_ : float
+        Of the kernel, learned in the rbf family.
+    n_components_ : int
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    Z. Lu, P. Jain, I. S. Dhillon. Geometry-aware metric learning. ICML 2009.
+
+    Notes
+    -----
+    The weights' order is restored exactly by isotonic regression, where the paper cycles through
+    projections. In the data-dependent family rough functions are penalised more than smooth ones,
+    and not less as eq. (5) has it. Labels act through pairs drawn from them.
+
+    O(n² d) time for the graph, O(n k r) for its eigenvectors (k neighbours, r vectors), O(r²) a
+    pair and sweep for the rest; O(n (k + r)) memory. ``transform`` compares each row with all
+    training rows by blocks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from nearkin import GeometryAware, Pairs
+    >>> X, y = make_moons(300, noise=0.05, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 20, random_state=0)
+    >>> metric = GeometryAware(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_moons(100, noise=0.05, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        family: str = "spectral",
+        n_vectors: int = 20,
+        coordinates: str = "laplacian",
+        graph_neighbors: int = 10,
+        radius: float | None = None,
+        metric: Metric = "euclidean",
+        edge_weight: Weight = "heat",
+        mutual: bool = False,
+        search: Search = "exact",
+        normalized: bool = False,
+        diffusion: float = 0.1,
+        slack: float = 0.5,
+        bounds: tuple[float, float] | None = None,
+        n_iter: int = 20,
+        tol: float = 1e-3,
+        kernel: str | KernelFunction = "rbf",
+        gamma: str | float = "mean",
+        degree: float = 3,
+        coef0: float = 1,
+        n_landmarks: int | None = None,
+        landmarks: str | ArrayLike = "random",
+        rank_tol: float | None = None,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.family = family
+        self.n_vectors = n_vectors
+        self.coordinates = coordinates
+        self.graph_neighbors = graph_neighbors
+        self.radius = radius
+        self.metric = metric
+        self.edge_weight = edge_weight
+        self.mutual = mutual
+        self.search = search
+        self.normalized = normalized
+        self.diffusion = diffusion
+        self.slack = slack
+        self.bounds = bounds
+        self.n_iter = n_iter
+        self.tol = tol
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.rank_tol = rank_tol
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
+        **BOUNDS_CONSTRAINTS,
+        "family": [StrOptions(set(FAMILIES))],
+        "n_vectors": [Interval(Integral, 1, None, closed="left")],
+        "coordinates": [StrOptions(set(COORDINATES))],
+        "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "metric": [StrOptions(set(METRICS))],
+        "edge_weight": [StrOptions(set(WEIGHTS))],
+        "mutual": ["boolean"],
+        "search": [StrOptions(set(SEARCHES))],
+        "normalized": ["boolean"],
+        "diffusion": [Interval(Real, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both, and from all rows of X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Rows with and without knowledge.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X, reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(X.shape[0], y, pairs)
+        links = example_pairs(evidence, rng)
+        if self.family == "spectral":
+            extension, landmarks = self._learn_on_graph(X, links, rng)
+        elif self.family == "data_dependent":
+            extension, landmarks = self._learn_bent_kernel(X, links, rng)
+        else:
+            extension, landmarks = self._learn_width(X, links, rng)
+        self._extension = extension
+        self._at_landmarks = landmarks
+        self.n_components_ = landmarks.shape[1]
+        self.embedding_ = self._embed(X)
+        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        check_is_fitted(self)
+        return self._embed(self._validated(X, reset=False))
+
+    def _embed(self, X: Rows) -> Floats:
+        return self._extension.embed(X, self._at_landmarks)
+
+    def _validated(self, X: Any, *, reset: bool) -> Rows:
+        least = 2 if reset else 1
+        dtypes = [np.float64, np.float32]
+        return validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=dtypes,
+            order="C",  # frames are not: the last digits of sums would depend on it
+            reset=reset,
+            ensure_min_samples=least,
+        )
+
+    def _learn_on_graph(
+        self, X: Rows, links: Pairs, rng: np.random.RandomState
+    ) -> tuple[Extension, Floats]:
+        """Spectral family: coordinates of new rows by way of the nearest training rows."""
+        eigenvalues, V = self._smooth_functions(X, rng)
+        V = equal_where_rows_are(X, V)
+        weights = diffusion(eigenvalues, V, links.points, time=self.diffusion)
+        family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT))
+        learned = self._alternate(family, links, rng, self.n_iter)
+        self.weights_ = learned.family.weights
+        kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
+        extension = LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors)
+        return extension, self._configuration(learned, V, V)
+
+    def _learn_bent_kernel(
+        self, X: Rows, links: Pairs, rng: np.random.RandomState
+    ) -> tuple[Extension, Floats]:
+        """Data-dependent family: a kernel for any row."""
+        eigenvalues, V = self._smooth_functions(X, rng)
+        rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
+        space = feature_space_of(self, X, links.points, rank_tol, rng)
+        extension = space.extension("nystroem", self.n_neighbors)
+        F = extension.embed(X, space.weighted_directions).astype(np.float64)
+        family = DataDependentFamily.on_graph(F, eigenvalues, V)
+        learned = self._alternate(family, links, rng, self.n_iter)
+        self.gamma_ = space.kernel.gamma
+        return extension, self._configuration(learned, F, space.weighted_directions)
+
+    def _learn_width(
+        self, X: Rows, links: Pairs, rng: np.random.RandomState
+    ) -> tuple[Extension, Floats]:
+        """Rbf family: the width that suits the pairs, judged on some rows."""
+        kernel = bind_kernel("rbf", X, gamma=self.gamma, random_state=rng)
+        wanted = self.n_landmarks or min(X.shape[0], _WIDTH_POINTS)
+        named = links.points
+        if len(named) > wanted:
+            named = np.sort(rng.choice(named, wanted, replace=False))
+        rows = choose_landmarks(
+            X, wanted, self.landmarks, kernel=kernel, include=named, random_state=rng
+        )
+        points = X[rows].astype(np.float64)
+        squared = all_squared_distances(dense_rows(points))
+        links = links.restrict(rows)
+        # A wide kernel's distances are those of the rows themselves. Bounds at their ends ask for
+        # much, which tells widths apart; a metric of the best width gets the bounds of all others.
+        wide = RbfFamily(squared, _WIDE * kernel.gamma)
+        ends = np.triu_indices(len(rows), 1)
+        asked = random_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
+        found = learn_width(squared, kernel.gamma, bounded_pairs(links, asked, _WIDE_SLACK))
+        family = RbfFamily(squared, found.family.gamma)
+        learned = self._alternate(family, links, rng, n_iter=1)
+        self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2
+        self.gamma_ = family.gamma
+        components = self._configuration(learned, family.coordinates, np.eye(len(rows) - 1)).T
+        expansion = KernelExpansion(KernelLandmarks(Kernel("rbf", family.gamma), X[rows]))
+        return expansion, family.coefficients(components)
+
+    def _smooth_functions(self, X: Rows, rng: np.random.RandomState) -> tuple[Floats, Floats]:
+        if self.coordinates == "lle":
+            found = lle_coordinates(X, self.graph_neighbors, self.n_vectors)
+        elif self.coordinates == "isomap":
+            found = isomap_coordinates(X, self.graph_neighbors, self.n_vectors)
+        else:
+            found = smoothest(
+                self._graph(X, rng), self.n_vectors, normalized=self.normalized, random_state=rng
+            )
+            if len(found[0]) > 1 and found[0][-1] == 0 and len(found[0]) < X.shape[0]:
+                warnings.warn(
+                    f"the graph falls into at least {len(found[0])} parts, and n_vectors="
+                    f"{self.n_vectors} functions can tell no more than its largest parts apart. "
+                    "Raise n_vectors, or join more rows (graph_neighbors, radius).",
+                    UserWarning,
+                    stacklevel=5,  # past fit and its decorator
+                )
+        self.eigenvalues_ = found[0]
+        self.n_vectors_ = len(found[0])
+        return found
+
+    def _graph(self, X: Rows, rng: np.random.RandomState) -> Any:
+        metric, weight = self.metric, self.edge_weight
+        if self.radius is not None:
+            return ball_graph(X, self.radius, metric=metric, weight=weight)
+        return neighbor_graph(
+            X,
+            self.graph_neighbors,
+            metric=metric,
+            weight=weight,
+            mutual=self.mutual,
+            search=self.search,
+            random_state=rng,
+        )
+
+    def _alternate(
+        self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
+    ) -> Alternated[SomeFamily]:
+        ends = random_ends(len(family.coordinates), rng)
+        drawn = random_bounds(family.coordinates, ends, family.prior)
+        self.bounds_ = checked_bounds(self.bounds) or drawn
+        bounded = bounded_pairs(links, self.bounds_, self.slack)
+        learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
+        # Past the family's method, fit and its decorator.
+        warn_unless_converged(learned.solution, "GeometryAware", stacklevel=5)
+        self.objective_ = learned.objective
+        self.n_iter_ = (len(learned.objective) + 1) // 2
+        return learned
+
+    def _configuration(self, learned: Alternated[Any], F: Floats, at: Floats) -> Floats:
+        """Some coordinates along the principal axes that all training rows F have when learned."""
+        components = leading_components(
+            learned.solution.B, np.atleast_2d(np.cov(F.T, bias=True)), self.n_components
+        )
+        deviations = (F @ components.T).std(axis=0)
+        told_apart = deviations > _LEAST_DEVIATION * deviations.max()
+        told_apart[0] = True
+        return np.asarray(at @ components[told_apart].T)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

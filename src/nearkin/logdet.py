@@ -1,0 +1,390 @@
+r"""LogDet projections: the metric nearest to a prior one that obeys bounds on some distances.
+
+For coordinates :math:`f_i`, pairs c with differences :math:`z_c = f_i - f_j`, signs
+:math:`\delta_c` (+1 for must-links, −1 for cannot-links), weights :math:`w_c` and targets
+:math:`\xi^0_c` (u for must-links, l for cannot-links) the problem is
+
+.. math::
+
+    \min_{B \succ 0, \, \xi > 0} \; D_{ld}(B, B_0) + \gamma \sum_c w_c D_{ld}(\xi_c, \xi^0_c)
+    \quad \text{s.t.} \quad \delta_c (z_c^\top B z_c - \xi_c) \le 0 ,
+
+with :math:`D_{ld}(B, B_0) = \mathrm{tr}(B B_0^{-1}) - \log\det(B B_0^{-1}) - r`, for numbers
+:math:`\xi/\xi^0 - \log(\xi/\xi^0) - 1`. All distances are squared. It is convex, and with a dual
+variable :math:`\lambda_c \ge 0` for each pair its solution is
+
+.. math::
+
+    B^{-1} = B_0^{-1} + \sum_c \delta_c \lambda_c z_c z_c^\top, \qquad
+    \frac1{\xi_c} = \frac1{\xi^0_c} - \frac{\delta_c \lambda_c}{\gamma_c},
+    \qquad \gamma_c = \gamma w_c ,
+
+where λ maximises the concave function
+
+.. math::
+
+    g(\lambda) = \log\det(B_0 B^{-1}) + \sum_c \gamma_c \log(\xi^0_c / \xi_c) .
+
+A projection maximises g along one :math:`\lambda_c`, in closed form: with
+:math:`p = z_c^\top B z_c`
+
+.. math::
+
+    \alpha = \min\Big(\lambda_c, \; \delta_c \frac{\gamma_c}{\gamma_c + 1}
+             \Big(\frac1p - \frac1{\xi_c}\Big)\Big), \quad
+    \lambda_c \leftarrow \lambda_c - \alpha, \quad
+    \frac1{\xi_c} \leftarrow \frac1{\xi_c} + \frac{\delta_c \alpha}{\gamma_c}, \quad
+    B \leftarrow B + \frac{\delta_c \alpha}{1 - \delta_c \alpha p} B z_c z_c^\top B .
+
+This γ is that of the authors' own program and of other implementations. The pseudo-code printed in
+the paper has :math:`\frac{\delta}{2} (1/p - \gamma/\xi)` instead. For γ = 1 both are the same; for
+others the printed one brings p to ξ/γ, which amounts to bounds u/γ and l/γ with a slack of 1.
+
+References
+----------
+J. V. Davis, B. Kulis, P. Jain, S. Sra, I. S. Dhillon. Information-theoretic metric learning.
+ICML 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+Floats = NDArray[np.floating]
+
+# Two points are one if they differ by no more than this share of their coordinates, which is
+# rounding, or are no farther apart than this share of what cannot-links are to be.
+_ROUNDED, _COINCIDE = 1e-13, 1e-6
+# Eigenvalues of a prior up to this share of the largest are zero.
+_NULL = 1e-14
+# Rounding of the objective, for each row and column and each pair.
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class BoundedPairs:
+    """Pairs of rows, and how far apart they are to be.
+
+    Attributes
+    ----------
+    left, right : int ndarray of shape (k,)
+        Row numbers.
+    sign : ndarray of shape (k,)
+        +1 for must-links, −1 for cannot-links.
+    weight : ndarray of shape (k,)
+        Above 0. A slack γ for weights w is the same as a slack γ/a for weights aw.
+    upper, lower : float
+        Squared distances: must-links are to be at most ``upper``, cannot-links at least
+        ``lower``.
+    slack : float
+        γ, above 0. The larger, the more the pairs count beside the prior; ``inf`` makes the
+        bounds strict, which need not be possible.
+    """
+
+    left: NDArray[np.integer]
+    right: NDArray[np.integer]
+    sign: Floats
+    weight: Floats
+    upper: float
+    lower: float
+    slack: float
+
+
+@dataclass(frozen=True)
+class LogDetResult:
+    """Result of :func:`project`.
+
+    Attributes
+    ----------
+    B : ndarray of shape (r, r)
+    duals : ndarray of shape (k,)
+        λ, zero for pairs that hold without being asked to.
+    slacks : ndarray of shape (k,)
+        ξ, the squared distances that the pairs were allowed in the end.
+    objective : ndarray of shape (n_sweeps + 1,)
+        Before the first sweep and after each, with the best ξ for the B of that moment. It need
+        not fall at every sweep: the sweeps raise g.
+    gap : float
+        How far the last of them is from the minimum at most, by duality.
+    n_sweeps : int
+    converged : bool
+    n_coincident : int
+        Pairs left alone since their two points are one.
+    """
+
+    B: Floats
+    duals: Floats
+    slacks: Floats
+    objective: Floats
+    gap: float
+    n_sweeps: int
+    converged: bool
+    n_coincident: int
+
+
+def divergence(B: Floats, B0: Floats) -> float:
+    r"""LogDet divergence :math:`\mathrm{tr}(B B_0^{-1}) - \log\det(B B_0^{-1}) - r`."""
+    ratio = np.linalg.solve(B0, B)
+    return float(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - len(B))
+
+
+def objective(
+    B: Floats, B0: Floats, slacks: Floats, targets: Floats, slack: float, weight: Floats
+) -> float:
+    r"""What is minimised: distance from the prior, and of the bounds from where they should be.
+
+    .. math::
+
+        D_{ld}(B, B_0) + \gamma \sum_c w_c
+        \Big( \frac{\xi_c}{\xi^0_c} - \log \frac{\xi_c}{\xi^0_c} - 1 \Big)
+
+    Parameters
+    ----------
+    B, B0 : ndarray of shape (r, r)
+        Positive definite.
+    slacks, targets : ndarray of shape (k,)
+        ξ and ξ⁰, squared distances.
+    slack : float
+        γ.
+    weight : ndarray of shape (k,)
+    """
+    return divergence(B, B0) + float((slack * weight) @ _scalar_divergence(slacks / targets))
+
+
+def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
+    """ξ that serves B best: the target where a pair holds, else the pair's squared distance.
+
+    With it, the objective of any B can be told.
+
+    Parameters
+    ----------
+    B : ndarray of shape (r, r)
+    Z : ndarray of shape (k, r)
+        Differences.
+    sign, targets : ndarray of shape (k,)
+    """
+    squared = np.einsum("kr,kr->k", Z @ B, Z)
+    return np.where(sign * (squared - targets) > 0, squared, targets)
+
+
+def project(
+    F: Floats, pairs: BoundedPairs, B0: Floats, *, max_sweeps: int = 1000, tol: float = 1e-6
+) -> LogDetResult:
+    """Find the metric nearest to a prior one that obeys bounds on some distances.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, r)
+        Coordinates.
+    pairs : BoundedPairs
+    B0 : ndarray of shape (r, r)
+        The prior. It may be singular: B is then zero where it is.
+    max_sweeps : int, default=1000
+    tol : float, default=1e-6
+        Stop when the objective is known to be within this share of its minimum. With strict
+        bounds, also when no pair misses its own by more than this share.
+
+    Returns
+    -------
+    LogDetResult
+
+    Notes
+    -----
+    O(k q²) time a sweep and O(k q) memory, q the smaller of r, the number of pairs and the number
+    of their points less one: B differs from the prior only where differences of pairs reach.
+
+    Each sweep takes the pairs in a new random order, the same at every call. In a fixed order,
+    must-links first, the same problem can take thirty times as many sweeps.
+    """
+    left, right, lower = pairs.left, pairs.right, pairs.lower
+    sign = np.asarray(pairs.sign, dtype=np.float64)
+    slack = pairs.slack * np.asarray(pairs.weight, dtype=np.float64)
+    F = np.asarray(F, dtype=np.float64)
+    root = _factor(B0)
+    Z = F[left] - F[right]
+    size = np.maximum(np.abs(F[left]), np.abs(F[right])).max(axis=1, initial=0.0)
+    differ = np.abs(Z).max(axis=1, initial=0.0) > _ROUNDED * size
+    # In units of `lower` and with the identity as prior the numbers below are near one.
+    Z = Z @ root / np.sqrt(lower)
+    apart = differ & (np.einsum("kr,kr->k", Z, Z) > _COINCIDE**2)
+    Z = Z[apart]
+    basis = _span(Z, F[np.union1d(left[apart], right[apart])] @ root)
+    if basis is not None:
+        Z = Z @ basis
+    targets = np.where(sign > 0, pairs.upper / lower, 1.0)
+    problem = _Problem(np.ascontiguousarray(Z), sign[apart], targets[apart], slack[apart])
+    C, inner_duals, inverse_slacks, history, gap, converged = _solve(problem, max_sweeps, tol)
+
+    factor = root if basis is None else root @ basis
+    B = factor @ C @ factor.T
+    if basis is not None:
+        B += root @ root.T - factor @ factor.T
+    duals, slacks = np.zeros(len(sign)), targets
+    duals[apart], slacks[apart] = inner_duals, 1 / inverse_slacks
+    return LogDetResult(
+        B=(B + B.T) / 2,
+        duals=duals / lower,
+        slacks=slacks * lower,
+        objective=np.array(history),
+        gap=gap,
+        n_sweeps=len(history) - 1,
+        converged=converged,
+        n_coincident=int((~apart).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Pairs, with the identity as the prior; γ is that of each pair."""
+
+    Z: Floats
+    sign: Floats
+    targets: Floats
+    slack: Floats
+
+    def metric(self, duals: Floats) -> tuple[Floats, float]:
+        """B of dual variables, and its log-determinant."""
+        precision = self.Z.T @ ((self.sign * duals)[:, None] * self.Z)
+        precision.flat[:: len(precision) + 1] += 1
+        # Cholesky, then the inverse by it: half the work of a general one, and it must be PD.
+        factor, failed = lapack.dpotrf(precision, lower=1)
+        if failed:
+            raise np.linalg.LinAlgError("B is no longer positive definite")
+        B, _ = lapack.dpotri(factor, lower=1)
+        B = np.tril(B) + np.tril(B, -1).T
+        return np.ascontiguousarray(B), -2 * float(np.log(factor.diagonal()).sum())
+
+    def bounds(
+        self, B: Floats, log_det: float, duals: Floats, inverse_slacks: Floats
+    ) -> tuple[float, float, float]:
+        """Objective of B, the g of dual variables, and the largest share a bound is missed by.
+
+        Strict bounds count as kept in the first.
+        """
+        slacks = best_slacks(B, self.Z, self.sign, self.targets)
+        missed = float(np.abs(slacks / self.targets - 1).max(initial=0.0))
+        primal = float(np.trace(B)) - log_det - len(B)
+        if np.isinf(self.slack).any():
+            return primal, -log_det - float((self.sign * duals) @ self.targets), missed
+        primal += float(self.slack @ _scalar_divergence(slacks / self.targets))
+        dual = -log_det + float(self.slack @ np.log(self.targets * inverse_slacks))
+        return primal, dual, missed
+
+
+def _solve(
+    problem: _Problem, max_sweeps: int, tol: float
+) -> tuple[Floats, Floats, Floats, list[float], float, bool]:
+    """Sweep over the pairs: B, λ, 1/ξ, the objective's history, the gap, and whether it will do."""
+    k, r = problem.Z.shape
+    B: Floats = np.eye(r)
+    duals, inverse_slacks = np.zeros(k), 1 / problem.targets
+    strict = bool(np.isinf(problem.slack).any())
+    rounding = _ROUNDING * (r + k)
+    order = np.random.default_rng(0)
+    primal, dual, missed = problem.bounds(B, 0.0, duals, inverse_slacks)
+    history = [primal]
+    scratch = np.zeros((2, r))
+
+    def done() -> bool:
+        kept = not strict or missed <= tol
+        return bool(kept and abs(primal - dual) <= tol * abs(primal) + rounding)
+
+    while not done() and len(history) <= max_sweeps:
+        before = duals.copy(), inverse_slacks.copy()
+        _sweep(
+            order.permutation(k),
+            problem.Z,
+            problem.sign,
+            1 / problem.slack,
+            duals,
+            inverse_slacks,
+            B,
+            scratch,
+        )
+        try:
+            # From the dual variables anew: thousands of small updates would add up rounding.
+            B, log_det = problem.metric(duals)
+        except np.linalg.LinAlgError:  # strict bounds that no metric keeps
+            duals, inverse_slacks = before
+            B, _ = problem.metric(duals)
+            break
+        primal, dual, missed = problem.bounds(B, log_det, duals, inverse_slacks)
+        history.append(primal)
+    return B, duals, inverse_slacks, history, primal - dual, done()
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+def _sweep(
+    order: Any,
+    Z: Any,
+    sign: Any,
+    inverse_slack: Any,
+    duals: Any,
+    inverse_slacks: Any,
+    B: Any,
+    scratch: Any,
+) -> None:
+    """Project onto one pair after another; ``duals``, ``inverse_slacks`` (1/ξ) and B change."""
+    r = Z.shape[1]
+    last, now = scratch[0], scratch[1]
+    step = 0.0
+    for c in order:
+        z = Z[c]
+        squared = 0.0
+        for a in range(r):
+            # The update that the last pair is owed, B + step · last lastᵀ, on the way to B z:
+            # one pass over B for a pair.
+            row, pull, inner = B[a], step * last[a], 0.0
+            for b in range(r):
+                row[b] += pull * last[b]
+                inner += row[b] * z[b]
+            now[a] = inner
+            squared += inner * z[a]
+        share = 1.0 / (1.0 + inverse_slack[c])  # γ / (γ + 1)
+        change = sign[c] * share * (1.0 / squared - inverse_slacks[c])
+        if change <= duals[c]:
+            # 1 − δ α p without cancellation.
+            shrink = share * (inverse_slack[c] + squared * inverse_slacks[c])
+        else:
+            change = duals[c]
+            shrink = 1.0 - sign[c] * change * squared
+        step = sign[c] * change / shrink
+        duals[c] -= change
+        inverse_slacks[c] += sign[c] * change * inverse_slack[c]
+        last, now = now, last
+    for a in range(r):
+        pull = step * last[a]
+        for b in range(r):
+            B[a, b] += pull * last[b]
+
+
+def _scalar_divergence(ratio: Floats) -> Floats:
+    """``x − log x − 1``."""
+    return np.asarray(ratio - np.log(ratio) - 1)
+
+
+def _factor(B0: Floats) -> Floats:
+    """L with ``B0 = L Lᵀ``, of as many columns as B0 has directions."""
+    values, vectors = np.linalg.eigh(B0)
+    if len(values) == 0 or values[-1] <= 0 or values[0] < -1e-8 * values[-1]:
+        raise ValueError(
+            "the prior metric must be positive semi-definite and not zero, but has an eigenvalue "
+            f"of {values.min(initial=0.0):.3g}."
+        )
+    kept = values > _NULL * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def _span(Z: Floats, points: Floats) -> Any:
+    """Orthonormal basis of a space of fewer dimensions that holds all differences, or None."""
+    r = Z.shape[1]
+    if min(len(Z), len(points) - 1) >= r:
+        return None
+    holding = Z if len(Z) < len(points) else points[1:] - points[:1]
+    return np.linalg.qr(holding.T)[0]

@@ -1,0 +1,287 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist
+from sklearn.exceptions import ConvergenceWarning
+
+from nearkin import ITML, Pairs
+from nearkin.bounds import PERCENTILES, leading_components, random_bounds
+from nearkin.datasets import make_three_normal, make_xor
+from nearkin.learners.itml import prior_metric
+from nearkin.logdet import best_slacks, objective
+from tests import oracles
+
+
+@pytest.fixture
+def data():
+    X, y = make_three_normal(90, n_features=4, random_state=0)
+    return X + np.array([100, 0, -7, 1]), y, Pairs.from_labels(y, 40, random_state=0)
+
+
+def metric_of(learner):
+    return learner.components_.T @ learner.components_
+
+
+def as_arrays(X, pairs):
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    sign = np.repeat([1.0, -1.0], [len(pairs.must_link), len(pairs.cannot_link)])
+    return X[links[:, 0]] - X[links[:, 1]], sign
+
+
+def test_learned_metric_is_that_of_the_plain_loop(data):
+    X, _, pairs = data
+    learner = ITML(slack=2.0, bounds=(1.0, 5.0), tol=1e-13).fit(X, pairs=pairs)
+    Z, sign = as_arrays(X, pairs)
+    orders = [np.random.RandomState(i).permutation(40) for i in range(300)]
+    B, _, _ = oracles.itml(Z, sign, np.ones(40), np.eye(4), 1.0, 25.0, slack=2.0, orders=orders)
+    assert_allclose(metric_of(learner), B, atol=1e-5 * np.abs(B).max())
+
+
+def test_objective_is_that_of_the_metric(data):
+    X, _, pairs = data
+    learner = ITML(random_state=0).fit(X, pairs=pairs)
+    Z, sign = as_arrays(X, pairs)
+    upper, lower = learner.bounds_
+    targets = np.where(sign > 0, upper**2, lower**2)
+    B = metric_of(learner)
+    slacks = best_slacks(B, Z, sign, targets)
+    expected = objective(B, np.eye(4), slacks, targets, learner.slack, np.ones(40))
+    assert_allclose(learner.objective_[-1], expected)
+    assert learner.objective_[-1] < learner.objective_[0]
+    assert len(learner.objective_) == learner.n_iter_ + 1
+
+
+def test_pairs_come_nearer_to_their_bounds(data):
+    X, y, pairs = data
+    learner = ITML(random_state=0).fit(X, pairs=pairs)
+    euclidean = ITML(slack=1e-9, random_state=0).fit(X, pairs=pairs)
+    assert learner.score(X, pairs=pairs) > euclidean.score(X, pairs=pairs)
+    assert learner.score(X, y) > euclidean.score(X, y)
+
+
+def test_components_are_principal_axes_of_the_learned_space(data):
+    X, _, pairs = data
+    learner = ITML(random_state=0).fit(X, pairs=pairs)
+    Z = learner.transform(X)
+    covariance = Z.T @ Z / len(Z)
+    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9 * covariance.max())
+    assert (np.diff(np.diag(covariance)) <= 0).all()
+    assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    fewer = ITML(n_components=2, random_state=0).fit(X, pairs=pairs)
+    assert_allclose(fewer.transform(X), Z[:, :2])
+
+
+def test_leading_components_factor_the_metric():
+    rng = np.random.RandomState(0)
+    A, C = rng.standard_normal((2, 4, 4))
+    L = leading_components(A @ A.T, C @ C.T, None)
+    assert_allclose(L.T @ L, A @ A.T)
+
+
+def test_default_bounds_are_distances_of_the_data_under_the_prior(data):
+    X, _, pairs = data
+    upper, lower = ITML(random_state=0).fit(X, pairs=pairs).bounds_
+    distances = pdist(X)
+    assert_allclose([upper, lower], np.percentile(distances, PERCENTILES), rtol=0.1)
+    doubled = ITML(prior=4 * np.eye(4), random_state=0).fit(X, pairs=pairs)
+    assert_allclose(doubled.bounds_, [2 * upper, 2 * lower])
+
+
+def test_bounds_where_distances_are_alike_or_none():
+    ends = np.array([[0, 0, 1, 1], [1, 2, 2, 1]])
+    assert_allclose(random_bounds(np.eye(3), ends, np.eye(3)), [np.sqrt(0.5), np.sqrt(2)])
+    assert random_bounds(np.ones((3, 2)), ends, np.eye(2)) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("prior", ["identity", "covariance", "array"])
+def test_scale_of_the_data_does_not_matter(prior, data):
+    X, _, pairs = data
+    given = np.diag([1.0, 2, 3, 4]) if prior == "array" else prior
+    X = X - X.mean(axis=0)
+    expected = ITML(prior=given, random_state=0).fit(X, pairs=pairs).distance(X)
+    for scale in (1e-6, 1e6):
+        found = ITML(prior=given, random_state=0).fit(scale * X, pairs=pairs).distance(scale * X)
+        assert_allclose(found / found.max(), expected / expected.max(), atol=1e-6)
+
+
+def test_covariance_prior_does_not_depend_on_linear_maps_where_rows_abound():
+    X, y = make_three_normal(20_000, n_features=3, random_state=0)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    A = np.array([[2.0, 1, 0], [0, 1, 0], [0.5, 0, 1]])
+    learner = ITML(prior="covariance", bounds=(0.5, 3.0))
+    expected = learner.fit(X, pairs=pairs).distance(X[:20])
+    assert_allclose(learner.fit(X @ A, pairs=pairs).distance(X[:20] @ A), expected, rtol=1e-2)
+
+
+def test_covariance_prior_exists_for_singular_covariances():
+    B0 = prior_metric("covariance", np.diag([4.0, 1.0, 0.0]), n_rows=3)
+    assert_allclose(1 / np.diag(B0), [2 + 5 / 6, 0.5 + 5 / 6, 5 / 6])
+    assert_array_equal(prior_metric("covariance", np.zeros((2, 2)), n_rows=3), np.eye(2))
+
+
+def test_order_of_rows_does_not_matter(data):
+    X, _, pairs = data
+    order = np.random.RandomState(1).permutation(90)
+    place = np.argsort(order)
+    moved = Pairs(place[pairs.must_link], place[pairs.cannot_link])
+    D = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=pairs).distance(X)
+    found = ITML(bounds=(1, 4), tol=1e-13).fit(X[order], pairs=moved).distance(X)
+    assert_allclose(found, D, atol=1e-5 * D.max())
+
+
+def test_little_slack_is_the_prior(data):
+    X, _, pairs = data
+    D = ITML(slack=1e-10, random_state=0).fit(X, pairs=pairs).distance(X)
+    assert_allclose(D, np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2)), atol=1e-6)
+
+
+def test_strict_bounds_are_kept_where_that_is_possible(data):
+    X, _, _ = data
+    pairs = Pairs([(0, 1)], [(2, 3), (4, 5)])
+    learner = ITML(slack=np.inf, bounds=(0.5, 3.0)).fit(X, pairs=pairs)
+    assert learner.pair_distance(X[:1], X[1:2]) <= 0.5 * (1 + 1e-6)
+    assert (learner.pair_distance(X[[2, 4]], X[[3, 5]]) >= 3 * (1 - 1e-6)).all()
+
+
+def test_strict_bounds_that_are_impossible_are_told_of():
+    X = np.arange(6.0)[:, None]
+    with pytest.warns(ConvergenceWarning, match="may be impossible") as record:
+        ITML(slack=np.inf, bounds=(0.5, 2.0), max_iter=20).fit(X, pairs=Pairs([(0, 1)], [(2, 3)]))
+    assert record[0].filename == __file__
+
+
+def test_too_few_sweeps_are_told_of(data):
+    X, _, pairs = data
+    with pytest.warns(ConvergenceWarning, match=r"in 1 sweeps.*Raise max_iter") as record:
+        learner = ITML(max_iter=1, random_state=0).fit(X, pairs=pairs)
+    assert record[0].filename == __file__
+    assert learner.n_iter_ == 1
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+def test_one_kind_of_pair_is_enough(kind, data):
+    X, y, _ = data
+    pairs = Pairs.from_labels(y, 40, kind=kind, random_state=0)
+    learner = ITML(random_state=0).fit(X, pairs=pairs)
+    euclidean = ITML(slack=1e-9, random_state=0).fit(X, pairs=pairs)
+    assert learner.score(X, y) > euclidean.score(X, y)
+
+
+def test_contradicting_pairs_are_weighed_against_each_other(data):
+    X, _, pairs = data
+    with pytest.warns(UserWarning, match="contradict"):
+        both = ITML(random_state=0).fit(X, pairs=pairs + Pairs([(0, 1)], [(0, 1)]))
+    assert np.isfinite(both.distance(X)).all()
+
+
+def test_weights_count(data):
+    X, _, pairs = data
+    heavy = Pairs(
+        pairs.must_link,
+        pairs.cannot_link,
+        must_weight=np.full(20, 3.0),
+        cannot_weight=np.full(20, 3.0),
+    )
+    expected = ITML(slack=3.0, bounds=(1, 4)).fit(X, pairs=pairs).distance(X)
+    assert_allclose(ITML(slack=1.0, bounds=(1, 4)).fit(X, pairs=heavy).distance(X), expected)
+
+
+def test_more_columns_than_points_in_pairs():
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((60, 300))
+    pairs = Pairs([(0, 1), (1, 2)], [(3, 4)])
+    learner = ITML(bounds=(10.0, 30.0), tol=1e-13).fit(X, pairs=pairs)
+    Z, sign = as_arrays(X, pairs)
+    slack, orders = learner.slack, [range(3)] * 300
+    B, _, _ = oracles.itml(Z, sign, np.ones(3), np.eye(300), 100, 900, slack=slack, orders=orders)
+    assert_allclose(metric_of(learner), B, atol=1e-6)
+
+
+def test_rows_that_are_all_equal_leave_the_prior():
+    X = np.full((6, 2), 0.1)
+    with pytest.warns(UserWarning, match="all rows of X coincide") as record:
+        learner = ITML(random_state=0).fit(X, pairs=Pairs([(0, 1)], [(2, 3)]))
+    assert record[0].filename == __file__
+    assert_allclose(metric_of(learner), np.eye(2), atol=1e-12)
+    assert_array_equal(learner.distance(X), 0)
+
+
+def test_kernel_solves_what_columns_cannot():
+    X, y = make_xor(300, random_state=0)
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    X_new, y_new = make_xor(100, random_state=1)
+    assert ITML(random_state=0).fit(X, pairs=pairs).score(X_new, y_new) < 0.7
+    for extension in ("local", "nystroem"):
+        learner = ITML(kernel="rbf", extension=extension, n_landmarks=100, random_state=0)
+        assert learner.fit(X, pairs=pairs).score(X_new, y_new) > 0.9
+        assert learner.n_components_ <= 60
+
+
+def test_linear_kernel_is_the_method_on_columns(data):
+    X, _, pairs = data
+    expected = ITML(bounds=(1, 4), tol=1e-13).fit(X, pairs=pairs).distance(X)
+    kernel = ITML(
+        kernel="linear", extension="nystroem", rank_tol=1e-9, bounds=(1, 4), tol=1e-13
+    ).fit(X, pairs=pairs)
+    assert_allclose(kernel.distance(X), expected, atol=1e-5 * expected.max())
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ((4.0, 1.0), r"must-links \(4\) must be above 0 and below .* cannot-links \(1\)"),
+        ((2.0, 2.0), "not squared"),
+        ((0.0, 1.0), "above 0"),
+        ((1.0, np.inf), "below the smallest"),
+        ((np.nan, 1.0), "above 0"),
+        ((1.0, 2.0, 3.0), "must be two numbers"),
+        ([["a", "b"]], "must be two numbers"),
+    ],
+)
+def test_wrong_bounds(bounds, message, data):
+    X, _, pairs = data
+    with pytest.raises(ValueError, match=message):
+        ITML(bounds=bounds).fit(X, pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        (np.eye(3), r"shape \(3, 3\), but X has 4 columns"),
+        (np.diag([1.0, 1, 1, 0]), "positive definite, but its smallest eigenvalue is 0"),
+        (np.diag([1.0, 1, 1, -2]), "smallest eigenvalue is -2"),
+        (np.eye(4) + np.eye(4, k=1), "not symmetric"),
+        (np.full((4, 4), np.nan), "prior contains NaN"),
+    ],
+)
+def test_wrong_prior(prior, message, data):
+    X, _, pairs = data
+    with pytest.raises(ValueError, match=message):
+        ITML(prior=prior).fit(X, pairs=pairs)
+
+
+def test_array_as_prior_of_a_kernel(data):
+    X, _, pairs = data
+    with pytest.raises(ValueError, match="no meaning in the feature space of a kernel"):
+        ITML(prior=np.eye(4), kernel="rbf").fit(X, pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("slack", 0),
+        ("slack", -1.0),
+        ("prior", "random"),
+        ("bounds", 3.0),
+        ("max_iter", 0),
+        ("tol", -1e-3),
+        ("kernel", "gaussian"),
+        ("n_components", 0),
+        ("extension", "linear"),
+        ("random_state", "seed"),
+    ],
+)
+def test_wrong_parameter(name, value, data):
+    X, _, pairs = data
+    with pytest.raises(ValueError, match=f"'{name}' parameter of ITML must be .* Got"):
+        ITML(**{name: value}).fit(X, pairs=pairs)

@@ -1,0 +1,298 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import NonlinearConstraint, minimize
+
+from nearkin import logdet
+from nearkin.logdet import BoundedPairs, _sweep, best_slacks, divergence, objective
+from tests import oracles
+
+
+def project(F, left, right, sign, weight, B0, upper, lower, slack, **options):
+    pairs = BoundedPairs(left, right, sign, weight, upper, lower, slack)
+    return logdet.project(F, pairs, B0, **options)
+
+
+def example(seed=0, n=12, r=3, k=9):
+    """Coordinates, pairs, signs, weights, a prior and bounds that most pairs break."""
+    rng = np.random.RandomState(seed)
+    F = rng.standard_normal((n, r))
+    left = rng.randint(n, size=k)
+    right = (left + rng.randint(1, n, size=k)) % n
+    sign = np.where(np.arange(k) % 2 == 0, 1.0, -1.0)
+    root = rng.standard_normal((r, r)) + 2 * np.eye(r)
+    return F, left, right, sign, rng.uniform(0.5, 2, size=k), root @ root.T
+
+
+def differences(problem):
+    F, left, right = problem[:3]
+    return F[left] - F[right]
+
+
+def targets_of(problem, upper, lower):
+    return np.where(problem[3] > 0, upper, lower)
+
+
+def value(B, problem, upper, lower, slack):
+    sign, weight, B0 = problem[3:]
+    targets = targets_of(problem, upper, lower)
+    slacks = best_slacks(B, differences(problem), sign, targets)
+    return objective(B, B0, slacks, targets, slack, weight)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 30.0]), st.integers(1, 5))
+@settings(deadline=None, max_examples=20)
+def test_compiled_loop_equals_the_plain_one(seed, slack, n_sweeps):
+    problem = example(seed)
+    Z, (sign, weight, B0) = differences(problem), problem[3:]
+    rng = np.random.RandomState(seed)
+    orders = [rng.permutation(len(Z)) for _ in range(n_sweeps)]
+    B, duals, slacks = oracles.itml(Z, sign, weight, B0, 2.0, 9.0, slack=slack, orders=orders)
+    found, found_duals = B0.copy(), np.zeros(len(Z))
+    inverse = 1 / targets_of(problem, 2.0, 9.0)
+    for order in orders:
+        scratch = np.zeros((2, 3))
+        _sweep(order, Z, sign, 1 / (slack * weight), found_duals, inverse, found, scratch)
+    assert_allclose(found, B, rtol=1e-10, atol=1e-10 * np.abs(B).max())
+    assert_allclose(found_duals, duals, rtol=1e-10, atol=1e-10)
+    assert_allclose(1 / inverse, slacks, rtol=1e-10)
+
+
+@pytest.mark.parametrize("slack", [0.2, 1.0, 5.0])
+def test_converged_loop_in_any_order_reaches_the_same_metric(slack):
+    problem = example()
+    Z, (sign, weight, B0) = differences(problem), problem[3:]
+    orders = [range(len(Z))] * 2000
+    B, duals, slacks = oracles.itml(Z, sign, weight, B0, 2.0, 9.0, slack=slack, orders=orders)
+    result = project(*problem, 2.0, 9.0, slack, tol=1e-14)
+    assert result.converged
+    assert_allclose(result.B, B, atol=1e-6 * np.abs(B).max())
+    assert_allclose(result.duals, duals, atol=1e-5)
+    assert_allclose(result.slacks, slacks, rtol=1e-5)
+
+
+def test_printed_algorithm_is_the_same_for_a_slack_of_one_only():
+    F, left, right, sign, _, B0 = problem = example()
+    ones = np.ones(len(sign))
+    Z = differences(problem)
+    printed = oracles.itml_as_printed(Z, sign, B0, 2.0, 9.0, slack=1.0, n_sweeps=2000)
+    found = project(F, left, right, sign, ones, B0, 2.0, 9.0, 1.0, tol=1e-14).B
+    assert_allclose(found, printed, atol=1e-6 * np.abs(printed).max())
+    # Otherwise it is the problem of bounds divided by the slack.
+    printed = oracles.itml_as_printed(Z, sign, B0, 2.0, 9.0, slack=4.0, n_sweeps=2000)
+    found = project(F, left, right, sign, ones, B0, 0.5, 2.25, 1.0, tol=1e-14).B
+    assert_allclose(found, printed, atol=1e-6 * np.abs(printed).max())
+
+
+@pytest.mark.parametrize("slack", [0.3, 1.0, 4.0])
+def test_generic_optimiser_finds_the_same_minimum(slack):
+    problem = example(seed=3, n=6, r=2, k=4)
+    Z, (sign, weight, B0) = differences(problem), problem[3:]
+    targets = targets_of(problem, 1.0, 8.0)
+
+    def unpacked(v):
+        L = np.array([[np.exp(v[0]), 0], [v[1], np.exp(v[2])]])
+        return L @ L.T, np.exp(v[3:])
+
+    def cost(v):
+        B, slacks = unpacked(v)
+        return objective(B, B0, slacks, targets, slack, weight)
+
+    def room(v):
+        B, slacks = unpacked(v)
+        return sign * (slacks - np.einsum("kr,rs,ks->k", Z, B, Z))
+
+    # B0 with slacks at its own distances is feasible.
+    L0 = np.linalg.cholesky(B0)
+    own = best_slacks(B0, Z, sign, targets)
+    start = np.r_[np.log(L0[0, 0]), L0[1, 0], np.log(L0[1, 1]), np.log(own)]
+    constraint = NonlinearConstraint(room, 0, np.inf)
+    best = minimize(
+        cost, start, method="SLSQP", constraints=constraint, options={"ftol": 1e-14, "maxiter": 500}
+    )
+    result = project(*problem, 1.0, 8.0, slack, tol=1e-13)
+    assert_allclose(result.objective[-1], best.fun, rtol=1e-6)
+    assert_allclose(result.B, unpacked(best.x)[0], rtol=1e-3, atol=1e-3)
+    assert cost(start) > 1.1 * best.fun
+
+
+@pytest.mark.parametrize("slack", [0.1, 1.0, 20.0])
+def test_solution_meets_the_karush_kuhn_tucker_conditions(slack):
+    problem = example(k=20)
+    Z, (sign, weight, B0) = differences(problem), problem[3:]
+    result = project(*problem, 2.0, 9.0, slack, tol=1e-15)
+    # Stationarity: the inverse has the form of eq. (7), and so have the slacks.
+    form = np.linalg.inv(B0) + Z.T @ ((sign * result.duals)[:, None] * Z)
+    assert_allclose(np.linalg.inv(result.B), form, atol=1e-6 * np.abs(form).max())
+    inverse = 1 / targets_of(problem, 2.0, 9.0) - sign * result.duals / (slack * weight)
+    assert_allclose(1 / result.slacks, inverse, atol=1e-8)
+    assert (result.duals >= 0).all()
+    excess = sign * (np.einsum("kr,rs,ks->k", Z, result.B, Z) - result.slacks)
+    assert (excess <= 1e-5 * result.slacks).all()
+    assert_allclose(result.duals * excess, 0, atol=1e-4)
+    assert np.linalg.eigvalsh(result.B)[0] > 0
+
+
+def test_history_and_gap_are_what_they_say():
+    problem = example(k=20)
+    result = project(*problem, 2.0, 9.0, 1.0, tol=1e-12)
+    best = result.objective[-1]
+    assert len(result.objective) == result.n_sweeps + 1
+    assert_allclose(result.objective[0], value(problem[5], problem, 2.0, 9.0, 1.0))
+    assert_allclose(best, value(result.B, problem, 2.0, 9.0, 1.0))
+    for max_sweeps in (1, 2, 4):
+        short = project(*problem, 2.0, 9.0, 1.0, max_sweeps=max_sweeps, tol=1e-12)
+        assert not short.converged
+        assert short.n_sweeps == max_sweeps
+        assert 0 <= short.objective[-1] - best <= short.gap + 1e-9
+        assert_allclose(short.objective[-1], value(short.B, problem, 2.0, 9.0, 1.0))
+
+
+def test_no_other_metric_is_better():
+    problem = example()
+    result = project(*problem, 2.0, 9.0, 1.0, tol=1e-12)
+    least = value(result.B, problem, 2.0, 9.0, 1.0)
+    rng = np.random.RandomState(0)
+    for _ in range(50):
+        step = 1e-2 * rng.standard_normal((3, 3))
+        other = (np.eye(3) + step) @ result.B @ (np.eye(3) + step).T
+        assert value(other, problem, 2.0, 9.0, 1.0) > least
+
+
+def test_divergence_of_diagonal_matrices():
+    expected = sum(x / y - np.log(x / y) - 1 for x, y in [(2, 3), (5, 1), (4, 4)])
+    assert_allclose(divergence(np.diag([2.0, 5, 4]), np.diag([3.0, 1, 4])), expected)
+
+
+def test_little_slack_gives_the_prior():
+    *pairs, B0 = example()
+    result = project(*pairs, B0, 2.0, 9.0, 1e-9)
+    assert result.converged
+    assert_allclose(result.B, B0, atol=1e-6)
+
+
+def test_bounds_that_hold_already_change_nothing():
+    *pairs, B0 = example()
+    result = project(*pairs, B0, 1e6, 1e-6, 1.0)
+    assert result.converged
+    assert result.n_sweeps == 0
+    assert_allclose(result.B, B0, rtol=1e-12)
+    assert_array_equal(result.duals, 0)
+
+
+def test_strict_bounds_are_kept_where_that_is_possible():
+    F = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 0.1]])
+    left, right, sign = np.zeros(3, int), np.array([1, 2, 3]), np.array([1.0, 1, -1])
+    result = project(F, left, right, sign, np.ones(3), np.eye(3), 0.25, 1.0, np.inf, tol=1e-9)
+    assert result.converged
+    # Axes do not meet, so that each is scaled on its own.
+    assert_allclose(result.B, np.diag([0.25, 0.0625, 100]), atol=1e-6)
+
+
+def test_strict_bounds_that_contradict_are_reported():
+    F = np.array([[0.0, 0], [1, 0]])
+    both = np.array([0, 0]), np.array([1, 1]), np.array([1.0, -1])
+    result = project(F, *both, np.ones(2), np.eye(2), 0.5, 1.0, np.inf, max_sweeps=50)
+    assert not result.converged
+    assert np.isfinite(result.B).all()
+
+
+def test_contradicting_pairs_meet_in_the_middle():
+    F = np.array([[0.0, 0], [1, 0]])
+    both = np.array([0, 0]), np.array([1, 1]), np.array([1.0, -1])
+    result = project(F, *both, np.ones(2), np.eye(2), 0.5, 2.0, 1.0, tol=1e-12)
+    # x − log x − 1 + x/u − log(x/u) − 1 + x/l − log(x/l) − 1 is least at 3 / (1 + 1/u + 1/l).
+    assert result.converged
+    assert_allclose(result.B, np.diag([3 / 3.5, 1]), atol=1e-6)
+
+
+def test_twice_the_same_pair_is_a_pair_of_twice_the_weight():
+    F, left, right, sign, weight, B0 = example()
+    doubled = [np.r_[a, a] for a in (left, right, sign, weight)]
+    twice = project(F, *doubled, B0, 2.0, 9.0, 1.0, tol=1e-14)
+    heavier = project(F, left, right, sign, 2 * weight, B0, 2.0, 9.0, 1.0, tol=1e-14)
+    assert_allclose(twice.B, heavier.B, atol=1e-6)
+
+
+def test_weights_and_slack_multiply():
+    F, left, right, sign, weight, B0 = example()
+    found = project(F, left, right, sign, 8 * weight, B0, 2.0, 9.0, 0.125)
+    assert_array_equal(found.B, project(F, left, right, sign, weight, B0, 2.0, 9.0, 1.0).B)
+
+
+def test_points_that_coincide_are_left_alone():
+    F, left, right, sign, weight, B0 = example()
+    expected = project(F, left, right, sign, weight, B0, 2.0, 9.0, 1.0)
+    F = np.concatenate([F, F[:1]])
+    left, right, sign = np.r_[left, 0, 0], np.r_[right, 12, 12], np.r_[sign, 1.0, -1.0]
+    found = project(F, left, right, sign, np.r_[weight, 1, 1], B0, 2.0, 9.0, 1.0)
+    assert found.n_coincident == 2
+    assert found.converged
+    assert_allclose(found.B, expected.B, atol=1e-8)
+    assert_array_equal(found.duals[-2:], 0)
+    assert_allclose(found.slacks[-2:], [2, 9])
+
+
+def test_nothing_but_coinciding_points_leaves_the_prior():
+    F = np.ones((3, 2))
+    pairs = np.array([0, 1]), np.array([1, 2]), np.array([1.0, -1])
+    result = project(F, *pairs, np.ones(2), np.diag([1.0, 2]), 0.5, 1.0, 1.0)
+    assert result.converged
+    assert_allclose(result.B, np.diag([1.0, 2]))
+
+
+@pytest.mark.parametrize("k", [3, 40])
+def test_span_of_the_differences_is_enough(k):
+    # 5 points or 3 pairs in 8 dimensions. Zero-weight-like pairs of all axes force the full size.
+    rng = np.random.RandomState(1)
+    F = rng.standard_normal((5 if k == 40 else 12, 8))
+    left = rng.randint(len(F), size=k)
+    right = (left + rng.randint(1, len(F), size=k)) % len(F)
+    sign = np.where(np.arange(k) % 2 == 0, 1.0, -1.0)
+    root = rng.standard_normal((8, 8))
+    B0 = root @ root.T + np.eye(8)
+    reduced = project(F, left, right, sign, np.ones(k), B0, 3.0, 30.0, 1.0, tol=1e-13)
+    # Pairs of far points that hold from the start reach everywhere and change nothing.
+    axes = np.concatenate([F, np.zeros((1, 8)), 100 * np.eye(8)])
+    extra = np.full(8, len(F)), len(F) + 1 + np.arange(8), -np.ones(8)
+    joined = [np.r_[a, b] for a, b in zip((left, right, sign), extra, strict=True)]
+    full = project(axes, *joined, np.ones(k + 8), B0, 3.0, 30.0, 1.0, tol=1e-13)
+    assert_array_equal(full.duals[k:], 0)
+    assert_allclose(reduced.B, full.B, atol=1e-5 * np.abs(full.B).max())
+
+
+def test_singular_prior_stays_singular_where_it_is():
+    F, left, right, sign, weight, _ = example()
+    B0 = np.diag([2.0, 0.5, 0.0])
+    result = project(F, left, right, sign, weight, B0, 2.0, 9.0, 1.0, tol=1e-13)
+    assert_allclose(result.B[2], 0, atol=1e-12)
+    flat = project(F[:, :2], left, right, sign, weight, B0[:2, :2], 2.0, 9.0, 1.0, tol=1e-13)
+    assert_allclose(result.B[:2, :2], flat.B, atol=1e-5)
+
+
+@pytest.mark.parametrize("B0", [np.zeros((3, 3)), np.diag([1.0, 1, -1])])
+def test_prior_that_is_no_metric(B0):
+    *pairs, _ = example()
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        project(*pairs, B0, 2.0, 9.0, 1.0)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
+def test_scale_of_the_coordinates_does_not_matter(scale):
+    F, *pairs, B0 = example()
+    expected = project(F, *pairs, B0, 2.0, 9.0, 1.0)
+    found = project(scale * F, *pairs, B0, 2 * scale**2, 9 * scale**2, 1.0)
+    assert_allclose(found.B, expected.B, rtol=1e-6)
+    assert_allclose(found.objective, expected.objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("slack", [1e-6, 1e4])
+@pytest.mark.parametrize("ratio", [1e-8, 0.999])
+def test_extreme_bounds_and_slacks_give_a_metric(slack, ratio):
+    problem = example(k=30)
+    result = project(*problem, 9 * ratio, 9.0, slack, max_sweeps=200)
+    values = np.linalg.eigvalsh(result.B)
+    assert np.isfinite(values).all()
+    assert values[0] > -1e-12 * values[-1]
