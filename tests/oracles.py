@@ -305,3 +305,24 @@ def itml_as_printed(Z, sign, B0, upper, lower, *, slack, n_sweeps):
             duals[c] -= alpha
             A = A + beta * A @ np.outer(z, z) @ A
     return A
+
+
+def cyclic_projections_to_order(diagonal, n_rounds=20000):
+    """Algorithm 1 of Lu et al. (2009), FindAlpha: decreasing weights by cyclic projections.
+
+    Each projection gives two neighbours out of order their mean, and takes it back as far as its
+    dual variable allows when others have moved.
+    """
+    alpha = list(map(float, diagonal))
+    nu = [0.0] * len(alpha)
+    for _ in range(n_rounds):
+        largest = 0.0
+        for i in range(len(alpha) - 1):
+            c = min(nu[i], (alpha[i] - alpha[i + 1]) / 2)
+            nu[i] -= c
+            alpha[i] -= c
+            alpha[i + 1] += c
+            largest = max(largest, abs(c))
+        if largest < 1e-13 * max(alpha):
+            break
+    return alpha

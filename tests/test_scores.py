@@ -13,6 +13,7 @@ from nearkin.scores import (
     best_threshold,
     linked_distances,
     pair_auc,
+    retrieval_recall,
     rowwise_distances,
     separability,
 )
@@ -228,3 +229,31 @@ def test_no_other_threshold_gives_more_right_answers(same, different):
 )
 def test_threshold_lies_half_way_between_what_it_separates(same, different, threshold):
     assert best_threshold(np.array(same), np.array(different)) == threshold
+
+
+def test_retrieval_recall_counts_what_the_nearest_rows_hold():
+    rng = np.random.default_rng(0)
+    D, relevant = rng.random((6, 9)), rng.random((6, 9)) < 0.4
+    D[2, 3] = np.inf
+    relevant[4] = False
+    shares = []
+    for distances, wanted in zip(D, relevant, strict=True):
+        all_wanted = {j for j in range(9) if wanted[j] and distances[j] < np.inf}
+        nearest = sorted(range(9), key=lambda j, row=distances: row[j])[:4]
+        if all_wanted:
+            shares.append(len(all_wanted & set(nearest)) / len(all_wanted))
+    assert retrieval_recall(D, relevant, 4) == pytest.approx(np.mean(shares))
+    assert retrieval_recall(D, relevant, 9) == 1
+
+
+@pytest.mark.parametrize(
+    ("relevant", "n", "message"),
+    [
+        ([[True]], 1, "same shape"),
+        ([[True, False]], 0, "n_retrieved must be at least 1"),
+        ([[False, False]], 1, "no query has a relevant row"),
+    ],
+)
+def test_retrieval_recall_refuses(relevant, n, message):
+    with pytest.raises(ValueError, match=message):
+        retrieval_recall([[1.0, 2.0]], relevant, n)

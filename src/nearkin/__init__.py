@@ -8,6 +8,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.llma import LLMA
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Conflict, Pairs
+from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
 from nearkin.tasks.mpck_means import MPCKMeans
 
 __all__ = [
@@ -19,8 +20,10 @@ __all__ = [
     "KernelA",
     "KernelBeta",
     "MPCKMeans",
+    "ManifoldAlignment",
     "Pairs",
     "datasets",
+    "pairs_between",
     "scores",
 ]
 

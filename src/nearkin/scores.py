@@ -191,6 +191,46 @@ def pair_auc(
     return float(roc_auc_score(same, -distances, sample_weight=weight))
 
 
+def retrieval_recall(distances: ArrayLike, relevant: ArrayLike, n_retrieved: int) -> float:
+    """Share of what is relevant that the nearest rows hold, mean over queries.
+
+    Parameters
+    ----------
+    distances : array of shape (n_queries, n)
+        From each query to each row; infinite for rows that are not to be retrieved, such as the
+        query itself.
+    relevant : bool array of shape (n_queries, n)
+    n_retrieved : int
+        How many of the nearest rows are looked at.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. Queries with nothing relevant do not count.
+
+    Examples
+    --------
+    >>> from nearkin.scores import retrieval_recall
+    >>> retrieval_recall([[0.1, 0.2, 0.3]], [[True, False, True]], n_retrieved=2)
+    0.5
+    """
+    D, wanted = np.asarray(distances, dtype=np.float64), np.asarray(relevant, dtype=bool)
+    if D.ndim != 2 or D.shape != wanted.shape:
+        raise ValueError(
+            f"distances and relevant must be two matrices of the same shape, got {D.shape} and "
+            f"{wanted.shape}."
+        )
+    if n_retrieved < 1:
+        raise ValueError(f"n_retrieved must be at least 1, got {n_retrieved}.")
+    wanted = wanted & (np.inf > D)
+    there = wanted.sum(axis=1)
+    if not there.any():
+        raise ValueError("no query has a relevant row.")
+    nearest = np.argsort(D, axis=1, kind="stable")[:, :n_retrieved]
+    found = np.take_along_axis(wanted, nearest, axis=1).sum(axis=1)
+    return float(np.mean(found[there > 0] / there[there > 0]))
+
+
 def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float64]:
     """Euclidean distance between the two rows of Z that each link names."""
     return rowwise_distances(Z, Z, links[:, 0], links[:, 1])

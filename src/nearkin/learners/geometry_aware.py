@@ -51,7 +51,7 @@ from nearkin.graph import (
     ball_graph,
     neighbor_graph,
 )
-from nearkin.kernels import Kernel, KernelFunction, Rows, bind_kernel
+from nearkin.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.landmarks import choose_landmarks
 from nearkin.learners._metric import MetricMixin
 from nearkin.pairs import Pairs
@@ -64,13 +64,14 @@ Floats = NDArray[np.floating]
 COORDINATES = ("laplacian", "lle", "isomap")
 FAMILIES = ("spectral", "data_dependent", "rbf")
 # Points whose kernel matrix the learned width is judged by, at most, where none are asked for.
-_WIDTH_POINTS = 500
+_WIDTH_POINTS = 200
 # What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
 _WIDE = 0.03
 _WIDE_PERCENTILES = (1, 99)
 _WIDE_SLACK = 0.3
-# Eigenvalue cut-off of the kernel in the data-dependent family.
+# Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it.
 _RANK_TOL = 1e-3
+_MOST_DIRECTIONS = 100
 # Axes along which rows vary less than this share of the largest deviation are left out.
 _LEAST_DEVIATION = 1e-6
 # Weights that a spectral kernel starts with at least.
@@ -123,7 +124,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         Share of the objective below which a round is the last.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
-        starts; ``n_landmarks`` the number of rows that its width is judged by, at most 500 by
+        starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
         default.
     n_components : int or None, default=None
         Keep this many axes of the learned configuration, those of largest variance.
@@ -238,6 +239,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
         **BOUNDS_CONSTRAINTS,
         "family": [StrOptions(set(FAMILIES))],
+        # A graph needs rows, not kernel values.
+        "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
         "n_vectors": [Interval(Integral, 1, None, closed="left")],
         "coordinates": [StrOptions(set(COORDINATES))],
         "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -338,11 +341,12 @@ class GeometryAware(MetricMixin, BaseEstimator):
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, links.points, rank_tol, rng)
         extension = space.extension("nystroem", self.n_neighbors)
-        F = extension.embed(X, space.weighted_directions).astype(np.float64)
+        directions = space.weighted_directions[:, :_MOST_DIRECTIONS]
+        F = extension.embed(X, directions).astype(np.float64)
         family = DataDependentFamily.on_graph(F, eigenvalues, V)
         learned = self._alternate(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
-        return extension, self._configuration(learned, F, space.weighted_directions)
+        return extension, self._configuration(learned, F, directions)
 
     def _learn_width(
         self, X: Rows, links: Pairs, rng: np.random.RandomState

@@ -1,0 +1,305 @@
+"""ManifoldAlignment: several sets of rows, brought together by a few links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin.bounds import (
+    BOUNDS_CONSTRAINTS,
+    bounded_pairs,
+    checked_bounds,
+    leading_components,
+    random_bounds,
+    random_ends,
+    warn_unless_converged,
+)
+from nearkin.evidence import gather_evidence
+from nearkin.extension import KernelLandmarks, LocalExtension, equal_where_rows_are
+from nearkin.families import SpectralFamily, alternate
+from nearkin.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
+from nearkin.kernels import Kernel, Rows
+from nearkin.pairs import Pairs
+from nearkin.spectral import smoothest
+from nearkin.spectral_kernels import diffusion
+
+Floats = NDArray[np.floating]
+
+# Linked rows are to meet: within this share of a large distance between random rows.
+_MEET = 0.03
+
+
+def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]]) -> Pairs:
+    """Must-links between rows of several sets, numbered through from the first set to the last.
+
+    Parameters
+    ----------
+    sets : sequence of arrays
+    links : iterable of (set, row, set, row)
+
+    Examples
+    --------
+    >>> from nearkin.tasks.manifold_alignment import pairs_between
+    >>> pairs_between([[[0.0], [1.0]], [[5.0], [6.0]]], [(0, 1, 1, 0)]).must_link
+    array([[1, 2]])
+    """
+    sizes = [_n_rows(rows) for rows in sets]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    joined = []
+    for link in links:
+        if len(link) != 4:
+            raise ValueError(f"link {link!r} must name a set and a row, twice.")
+        ends = []
+        for number, row in (link[:2], link[2:]):
+            if not 0 <= number < len(sizes) or not 0 <= row < sizes[number]:
+                raise ValueError(
+                    f"link {tuple(link)!r} names row {row} of set {number}, but there are "
+                    f"{len(sizes)} sets with {sizes} rows."
+                )
+            ends.append(int(starts[number] + row))
+        joined.append(tuple(ends))
+    return Pairs(joined)
+
+
+class ManifoldAlignment(BaseEstimator):
+    """Bring several sets into one space where linked rows of different sets meet.
+
+    Rows are compared within their own set only, so that sets may have different columns: images
+    of two objects, two languages, two instruments. On each set a graph joins near rows and gives
+    coordinates along the set's own shape. Links between sets then teach a metric on all of these
+    coordinates together, in which a row of one set has neighbours in the others.
+
+    Parameters
+    ----------
+    n_vectors : int, default=5
+        Smooth functions on each set.
+    graph_neighbors : int, default=5
+        Nearest others in the same set that each row is joined with.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+    edge_weight : {"binary", "heat", "cosine"}, default="binary"
+        See :func:`nearkin.graph.neighbor_graph`.
+    diffusion : float, default=0.1
+        t: functions start with weights ``exp(-t · eigenvalue)``.
+    slack : float, default=100.0
+        γ: how much links count beside these weights. ``inf`` makes the bounds strict.
+    bounds : (float, float) or None, default=None
+        Largest distance of must-links and smallest of cannot-links, under the first weights. None
+        takes the 90th percentile of distances between random rows for the second, and 0.03 times
+        that for the first: linked rows are to meet.
+    n_iter : int, default=1
+        Rounds of projecting onto the links' bounds and putting the weights in order.
+    n_components : int or None, default=None
+        Keep this many axes of the common space, those of largest variance.
+    n_neighbors : int, default=5
+        Nearest rows of its own set that a new row is composed of.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    embeddings_ : list of ndarray of shape (n_s, n_components_)
+        The rows of each set in the common space.
+    objective_ : ndarray
+        LogDet objective after each half round.
+    bounds_ : (float, float)
+    n_components_ : int
+
+    References
+    ----------
+    Z. Lu, P. Jain, I. S. Dhillon. Geometry-aware metric learning. ICML 2009.
+
+    Notes
+    -----
+    Each set gives the same number of functions, whatever its size, so that no set is described
+    better than another. O(Σ n_s² d_s) time for the graphs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import ManifoldAlignment, pairs_between
+    >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> bent = np.column_stack([3 * np.sin(angle), np.cos(angle), np.cos(angle) ** 2])
+    >>> pairs = pairs_between([circle, bent], [(0, i, 1, i) for i in range(0, 40, 5)])
+    >>> alignment = ManifoldAlignment(n_vectors=3, random_state=0)
+    >>> alignment = alignment.fit([circle, bent], pairs=pairs)
+    >>> _, found = alignment.retrieve(circle[[12]], of=0, among=1, n=3)
+    >>> bool(abs(found - 12).max() <= 2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_vectors: int = 5,
+        graph_neighbors: int = 5,
+        metric: Metric = "euclidean",
+        edge_weight: Weight = "binary",
+        diffusion: float = 0.1,
+        slack: float = 100.0,
+        bounds: tuple[float, float] | None = None,
+        n_iter: int = 1,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_vectors = n_vectors
+        self.graph_neighbors = graph_neighbors
+        self.metric = metric
+        self.edge_weight = edge_weight
+        self.diffusion = diffusion
+        self.slack = slack
+        self.bounds = bounds
+        self.n_iter = n_iter
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BOUNDS_CONSTRAINTS,
+        "n_vectors": [Interval(Integral, 1, None, closed="left")],
+        "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions(set(METRICS))],
+        "edge_weight": [StrOptions(set(WEIGHTS))],
+        "diffusion": [Interval(Real, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, sets: Sequence[Any], y: Any = None, *, pairs: Pairs) -> Self:
+        """Learn the common space.
+
+        Parameters
+        ----------
+        sets : sequence of arrays of shape (n_s, d_s)
+            Dense or sparse.
+        y : None
+            Not used.
+        pairs : Pairs
+            Of rows numbered through from the first set to the last, as
+            :func:`nearkin.pairs_between` makes them. Those within a set count as well.
+
+        Returns
+        -------
+        self
+        """
+        if hasattr(sets, "shape") or len(sets) < 2:
+            raise ValueError("ManifoldAlignment takes a list of two sets of rows or more.")
+        checked = [_checked(rows, f"set {number}") for number, rows in enumerate(sets)]
+        rng = check_random_state(self.random_state)
+        gather_evidence(sum(rows.shape[0] for rows in checked), None, pairs)
+        eigenvalues, V, own = self._coordinates(checked, rng)
+        weights = np.maximum(diffusion(eigenvalues, V, pairs.points, time=self.diffusion), 1e-12)
+        family = SpectralFamily(V, weights)
+        large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
+        bounds = checked_bounds(self.bounds) or (_MEET * large, large)
+        learned = alternate(family, bounded_pairs(pairs, bounds, self.slack), n_iter=self.n_iter)
+        warn_unless_converged(learned.solution, "ManifoldAlignment", stacklevel=3)
+
+        covariance = np.atleast_2d(np.cov(V.T, bias=True))
+        components = leading_components(learned.solution.B, covariance, self.n_components)
+        starts = np.cumsum([rows.shape[0] for rows in checked])[:-1]
+        self.embeddings_ = np.split(V @ components.T, starts)
+        self.objective_ = learned.objective
+        self.bounds_ = bounds
+        self.n_components_ = len(components)
+        self._own = own
+        return self
+
+    def transform(self, X: Any, *, of: int) -> Floats:
+        """Rows of one of the sets, known or new, in the common space.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        of : int
+            Number of the set they belong to.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        check_is_fitted(self)
+        landmarks = self._set(of)
+        X = _checked(X, f"rows of set {of}", least=1)
+        expected = landmarks.landmarks.rows.shape[1]
+        if X.shape[1] != expected:
+            raise ValueError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
+        return landmarks.embed(X, self.embeddings_[of])
+
+    def retrieve(
+        self, X: Any, *, of: int, among: int, n: int = 5
+    ) -> tuple[Floats, NDArray[np.integer]]:
+        """The nearest rows of another set (or of the same).
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, d)
+        of : int
+            Number of the set that the queries belong to.
+        among : int
+            Number of the set to look in.
+        n : int, default=5
+            How many.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n)
+        rows : int ndarray of shape (n_queries, n)
+            Row numbers within that set, the nearest first.
+        """
+        queries = self.transform(X, of=of)
+        self._set(among)
+        n = min(n, len(self.embeddings_[among]))
+        index = NearestNeighbors(n_neighbors=n, algorithm="brute").fit(self.embeddings_[among])
+        distances, rows = index.kneighbors(queries)
+        return distances, rows
+
+    def _coordinates(
+        self, sets: list[Rows], rng: np.random.RandomState
+    ) -> tuple[Floats, Floats, list[LocalExtension]]:
+        """Smooth functions on each set, zero on the others, the smoothest first."""
+        kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
+        values, vectors, own = [], [], []
+        for rows in sets:
+            graph = neighbor_graph(
+                rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight
+            )
+            eigenvalues, V = smoothest(graph, self.n_vectors, random_state=rng)
+            values.append(eigenvalues)
+            vectors.append(equal_where_rows_are(rows, V))
+            own.append(LocalExtension(KernelLandmarks(kernel, rows), self.n_neighbors))
+        eigenvalues = np.concatenate(values)
+        order = np.argsort(eigenvalues, kind="stable")
+        return eigenvalues[order], block_diag(*vectors)[:, order], own
+
+    def _set(self, number: int) -> LocalExtension:
+        if not 0 <= number < len(self._own):
+            raise ValueError(f"there is no set {number}: they are 0 to {len(self._own) - 1}.")
+        return self._own[number]
+
+
+def _checked(rows: Any, name: str, least: int = 2) -> Rows:
+    return check_array(
+        rows,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=least,
+        input_name=name,
+    )
+
+
+def _n_rows(rows: Any) -> int:
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)

@@ -1,0 +1,229 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_moons
+from sklearn.neighbors import KNeighborsClassifier
+
+from nearkin import GeometryAware, Pairs
+from nearkin.graph import neighbor_graph
+from nearkin.spectral import smoothest
+
+FAMILIES = ("spectral", "data_dependent", "rbf")
+each_family = pytest.mark.parametrize("family", FAMILIES)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(300, noise=0.06, random_state=0)
+    return X, y, Pairs.from_labels(y, 30, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:700], y[:700]
+
+
+@each_family
+def test_objective_never_rises(moons, family):
+    X, _, pairs = moons
+    metric = GeometryAware(family=family, random_state=0, tol=0.0).fit(X, pairs=pairs)
+    assert len(metric.objective_) >= 3
+    assert all(b <= a * (1 + 1e-5) for a, b in pairwise(metric.objective_))
+
+
+@each_family
+def test_embedding_is_the_transform_of_the_training_rows(moons, family):
+    X, _, pairs = moons
+    metric = GeometryAware(family=family, random_state=0).fit(X, pairs=pairs)
+    assert_allclose(metric.transform(X), metric.embedding_, atol=1e-10)
+
+
+def test_learned_distances_are_those_of_the_learned_kernel(moons):
+    X, _, pairs = moons
+    metric = GeometryAware(random_state=0, n_iter=1).fit(X, pairs=pairs)
+    _, V = smoothest(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
+    # Fit the metric in these coordinates from the distances it gives: it must reproduce them all.
+    assert metric.embedding_.shape[1] <= 20
+    coefficients = np.linalg.lstsq(V, metric.embedding_, rcond=None)[0]
+    assert_allclose(
+        V @ coefficients, metric.embedding_, atol=1e-6 * np.abs(metric.embedding_).max()
+    )
+
+
+def test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing(moons):
+    X, _, _ = moons
+    pairs = Pairs([(0, 1)])
+    metric = GeometryAware(random_state=0, bounds=(1e6, 1e7)).fit(X, pairs=pairs)
+    _, V = smoothest(neighbor_graph(X, 10, weight="heat"), 20, random_state=0)
+    cosines = V[:, 1:].T @ (metric.embedding_ / np.linalg.norm(metric.embedding_, axis=0))
+    assert metric.n_components_ == 19  # the constant function tells nothing apart
+    assert_allclose(np.abs(cosines), np.eye(19), atol=1e-4)
+
+
+def test_few_labels_suffice_along_the_data(moons):
+    X, y, _ = moons
+    labels = np.full(len(y), -1)
+    for kind in (0, 1):
+        labels[np.flatnonzero(y == kind)[:3]] = kind
+    metric = GeometryAware(random_state=0).fit(X, labels)
+    X_new, y_new = make_moons(200, noise=0.06, random_state=1)
+    assert metric.score(X_new, y_new) > 0.98
+    known = labels >= 0
+    nearest = KNeighborsClassifier(1).fit(metric.embedding_[known], labels[known])
+    assert nearest.score(metric.transform(X_new), y_new) > 0.97
+
+
+@each_family
+def test_held_out_digits_gain_over_euclid(digits, family):
+    X, y = digits
+    labels = np.where(np.arange(500) % 5 == 0, y[:500], -1)
+    metric = GeometryAware(family=family, random_state=0).fit(X[:500], labels)
+    known = labels >= 0
+
+    def accuracy(Z, Z_new):
+        return KNeighborsClassifier(1).fit(Z[known], labels[known]).score(Z_new, y[500:])
+
+    plain = accuracy(X[:500], X[500:])
+    assert accuracy(metric.embedding_, metric.transform(X[500:])) > plain - 0.02
+    assert metric.score(X[500:], y[500:]) > 0.88
+
+
+def test_fewer_axes_are_the_leading_ones(moons):
+    X, _, pairs = moons
+    full = GeometryAware(random_state=0).fit(X, pairs=pairs)
+    few = GeometryAware(random_state=0, n_components=2).fit(X, pairs=pairs)
+    assert few.n_components_ == 2
+    assert_allclose(few.embedding_, full.embedding_[:, :2], atol=1e-9)
+    deviations = full.embedding_.std(axis=0)
+    assert (np.diff(deviations) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("coordinates", ["lle", "isomap"])
+def test_other_coordinates(moons, coordinates):
+    X, y, pairs = moons
+    metric = GeometryAware(coordinates=coordinates, n_vectors=8, random_state=0)
+    assert metric.fit(X, pairs=pairs).score(X, y) > 0.9
+
+
+def test_radius_instead_of_neighbours(moons):
+    X, y, pairs = moons
+    metric = GeometryAware(radius=0.35, random_state=0).fit(X, pairs=pairs)
+    assert metric.score(X, y) > 0.95
+
+
+def test_sparse_rows_give_what_dense_rows_give(moons):
+    X, _, pairs = moons
+    X = np.where(X > 0, X, 0)  # many zeros
+    X = np.column_stack([X, X[:, 0] * X[:, 1]]) + np.eye(len(X), 3)
+    for family in FAMILIES:
+        metric = GeometryAware(family=family, random_state=0)
+        dense = clone(metric).fit(X, pairs=pairs)
+        sparse = clone(metric).fit(sp.csr_array(X), pairs=pairs)
+        assert_allclose(sparse.distance(sp.csr_array(X[:20])), dense.distance(X[:20]), atol=1e-5)
+
+
+def test_text_like_rows_under_the_cosine():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(200, 0.05), size=3)
+    y = rng.integers(3, size=240)
+    X = sp.csr_array(np.array([rng.multinomial(60, topics[kind]) for kind in y], dtype=float))
+    metric = GeometryAware(metric="cosine", edge_weight="cosine", random_state=0)
+    metric.fit(X[:200], pairs=Pairs.from_labels(y[:200], 20, random_state=0))
+    assert metric.score(X[200:], y[200:]) > 0.95
+
+
+# Bad input
+
+
+def test_rows_of_zeros_under_the_cosine_are_told_of(moons):
+    X, _, pairs = moons
+    X = np.abs(X)
+    X[7] = 0
+    with pytest.warns(UserWarning, match="zero"):
+        metric = GeometryAware(metric="cosine", random_state=0).fit(X, pairs=pairs)
+    assert np.isfinite(metric.embedding_).all()
+    assert np.isfinite(metric.transform(np.zeros((1, 2)))).all()
+
+
+def test_a_graph_of_many_parts_is_told_of():
+    X = np.repeat(np.arange(30.0) * 100, 3)[:, None] + np.tile([0.0, 1, 2], 30)[:, None]
+    metric = GeometryAware(graph_neighbors=2, n_vectors=10, random_state=0)
+    with pytest.warns(UserWarning, match="at least 10 parts.*Raise n_vectors") as record:
+        metric.fit(X, pairs=Pairs([(0, 3)], [(0, 6)]))
+    assert record[0].filename == __file__
+    assert np.isfinite(metric.transform(X)).all()
+
+
+def test_parts_are_joined_by_links():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2, 3], 30)
+    X = 100.0 * y[:, None] + rng.standard_normal((120, 2))
+    metric = GeometryAware(n_vectors=6, slack=10, random_state=0)
+    metric.fit(X, pairs=Pairs([(0, 30), (5, 41)], [(0, 60), (0, 90)]))
+    D = metric.distance(X)
+    assert D[y == 0][:, y == 1].mean() < 0.7 * D[y == 0][:, y == 2].mean()
+
+
+@each_family
+def test_more_vectors_and_neighbours_than_rows(family):
+    X, y = make_moons(12, random_state=0)
+    metric = GeometryAware(family=family, n_vectors=50, graph_neighbors=99, random_state=0)
+    metric.fit(X, y)
+    assert np.isfinite(metric.transform(X)).all()
+    if family == "spectral":
+        assert metric.n_vectors_ == 12
+
+
+@each_family
+def test_duplicated_rows_are_one_place(moons, family):
+    X, _, pairs = moons
+    X = np.concatenate([X, X[:40], X[:5]])
+    pairs = Pairs(pairs.must_link, pairs.cannot_link)
+    metric = GeometryAware(family=family, random_state=0).fit(X, pairs=pairs)
+    assert_allclose(metric.embedding_[300:340], metric.embedding_[:40], atol=1e-9)
+
+
+@each_family
+def test_duplicated_pairs_of_equal_rows(moons, family):
+    X, _, _ = moons
+    X = np.concatenate([X, X[:2]])
+    pairs = Pairs([(0, 300), (1, 301), (2, 3)], [(0, 9)])
+    metric = GeometryAware(family=family, random_state=0).fit(X, pairs=pairs)
+    assert np.isfinite(metric.embedding_).all()
+
+
+@each_family
+def test_contradicting_pairs_are_absorbed(moons, family):
+    X, _, _ = moons
+    with pytest.warns(UserWarning, match="contradict"):
+        metric = GeometryAware(family=family, random_state=0).fit(
+            X, pairs=Pairs([(0, 1), (5, 6)], [(0, 1)])
+        )
+    assert np.isfinite(metric.embedding_).all()
+
+
+@pytest.mark.parametrize("bounds", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "wide"])
+def test_impossible_bounds(moons, bounds):
+    X, _, pairs = moons
+    with pytest.raises(ValueError, match="bounds"):
+        GeometryAware(bounds=bounds).fit(X, pairs=pairs)
+
+
+def test_a_precomputed_kernel_has_no_rows_to_join(moons):
+    X, _, pairs = moons
+    with pytest.raises(ValueError, match="kernel"):
+        GeometryAware(family="data_dependent", kernel="precomputed").fit(X @ X.T, pairs=pairs)
+
+
+def test_same_seed_same_result(moons):
+    X, _, pairs = moons
+    for family in FAMILIES:
+        once, again = (
+            GeometryAware(family=family, random_state=3).fit(X, pairs=pairs) for _ in range(2)
+        )
+        assert_array_equal(once.embedding_, again.embedding_)

@@ -1,0 +1,209 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from nearkin.families import (
+    DataDependentFamily,
+    RbfFamily,
+    SpectralFamily,
+    alternate,
+    learn_width,
+    ordered_weights,
+)
+from nearkin.graph import neighbor_graph
+from nearkin.logdet import BoundedPairs, divergence
+from nearkin.spectral import smoothest
+from tests import oracles
+
+
+def rows_and_pairs(seed=0, n=40, k=30, slack=1.0):
+    """Two crescents of points, pairs of them with bounds that most break, and their graph."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    angle = rng.uniform(0, np.pi, n)
+    X = np.column_stack([np.cos(angle) + y, np.where(y == 1, -1, 1) * np.sin(angle)])
+    X += 0.05 * rng.standard_normal(X.shape)
+    left = rng.integers(n, size=k)
+    right = (left + rng.integers(1, n, size=k)) % n
+    sign = np.where(y[left] == y[right], 1.0, -1.0)
+    return X, BoundedPairs(left, right, sign, rng.uniform(0.5, 2, k), 0.01, 0.5, slack)
+
+
+def families(X):
+    values, V = smoothest(neighbor_graph(X, 6), 10)
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)
+    K = np.exp(-squared)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1, keepdims=True)
+    eigenvalues, U = np.linalg.eigh(K)
+    F = (U * np.sqrt(np.maximum(eigenvalues, 0)))[:, -8:]
+    return {
+        "spectral": SpectralFamily(V * np.sqrt(len(X)), np.exp(-0.1 * values)),
+        "data-dependent": DataDependentFamily.on_graph(F, values, V),
+        "rbf": RbfFamily(squared, 1.0),
+        "rbf of fixed width": RbfFamily(squared, 1.0, moves=False),
+    }
+
+
+each_family = pytest.mark.parametrize(
+    "name", ["spectral", "data-dependent", "rbf", "rbf of fixed width"]
+)
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12))
+def test_ordered_weights_are_where_cyclic_projections_lead(diagonal):
+    found = ordered_weights(np.array(diagonal))
+    assert (np.diff(found) <= 1e-12 * found[0]).all()
+    expected = oracles.cyclic_projections_to_order(diagonal)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-9 * max(diagonal))
+
+
+@given(st.integers(0, 10**6))
+def test_no_other_order_is_nearer(seed):
+    rng = np.random.default_rng(seed)
+    diagonal = rng.exponential(size=6)
+
+    def distance(weights):
+        return (diagonal / weights + np.log(weights)).sum()
+
+    least = distance(ordered_weights(diagonal))
+    for _ in range(20):
+        assert least <= distance(np.sort(rng.exponential(size=6))[::-1]) + 1e-9
+
+
+@each_family
+@pytest.mark.parametrize("slack", [0.3, 3.0])
+def test_objective_never_rises(name, slack):
+    X, pairs = rows_and_pairs(slack=slack)
+    family = families(X)[name]
+    found = alternate(family, pairs, n_iter=8, tol=0.0)
+    assert len(found.objective) > 2
+    assert all(b <= a * (1 + 1e-6) for a, b in pairwise(found.objective))
+    last = divergence(found.solution.B, found.family.prior)
+    assert last <= found.objective[-1] + 1e-9
+
+
+@each_family
+def test_nearest_member_is_a_minimum(name):
+    """No member around it has less divergence."""
+    X, pairs = rows_and_pairs()
+    family = families(X)[name]
+    B = alternate(family, pairs, n_iter=1).solution.B
+    K = family.coordinates @ B @ family.coordinates.T
+    nearest = family.nearest_to(B)
+    change = np.linalg.lstsq(nearest.coordinates, family.coordinates, rcond=None)[0]
+    least = divergence(change @ B @ change.T, nearest.prior)
+    assert least < divergence(B, family.prior)
+    for other in around(nearest):
+        change = np.linalg.lstsq(other.coordinates, family.coordinates, rcond=None)[0]
+        assert_allclose(
+            other.coordinates @ change @ B @ change.T @ other.coordinates.T, K, atol=1e-6
+        )
+        assert least <= divergence(change @ B @ change.T, other.prior) + 1e-6
+
+
+def around(member):
+    from dataclasses import replace
+
+    if isinstance(member, SpectralFamily):
+        steps = np.cumsum(np.eye(len(member.weights)), axis=1)[:, ::-1]
+        for step in steps:  # raise the first few weights alike: their order holds
+            yield replace(member, weights=member.weights + 1e-4 * step)
+        yield replace(member, weights=0.999 * member.weights)
+    elif isinstance(member, DataDependentFamily):
+        for step in np.eye(len(member.increments)):
+            for way in (-1e-3, 1e-3):
+                moved = np.maximum(member.increments + way * step * member.increments.max(), 0)
+                yield replace(member, increments=moved)
+    else:
+        for ratio in (0.98, 1.02):
+            yield replace(member, size=member.size * ratio)
+            if member.moves:
+                yield replace(member, gamma=member.gamma * ratio)
+
+
+def test_data_dependent_prior_is_the_kernel_of_the_paper():
+    """S − S (I + T S)⁻¹ T S with T as the increments say, on all points."""
+    X, _ = rows_and_pairs(n=25)
+    values, V = smoothest(neighbor_graph(X, 5), 6)
+    S = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    F = np.linalg.cholesky(S + 1e-9 * np.eye(25))
+    family = DataDependentFamily.on_graph(F, values, V)
+    theta = np.cumsum(family.increments)
+    T = (V * theta) @ V.T + theta[-1] * (np.eye(25) - V @ V.T)
+    M = S - S @ np.linalg.solve(np.eye(25) + T @ S, T @ S)
+    assert_allclose(F @ family.prior @ F.T, M, atol=1e-6)
+    assert (np.diff(theta) >= 0).all()
+
+
+def test_inverse_of_the_learned_kernel_has_the_form_of_the_paper():
+    """Eq. (7), in spectral coordinates: prior plus weighted terms of the pairs."""
+    X, pairs = rows_and_pairs()
+    found = alternate(families(X)["spectral"], pairs, n_iter=4, sweep_tol=1e-12)
+    V, solution = found.family.coordinates, found.solution
+    Z = V[pairs.left] - V[pairs.right]
+    terms = (Z.T * (pairs.sign * solution.duals)) @ Z
+    expected = np.linalg.inv(found.family.prior) + terms
+    assert (solution.duals >= 0).all()
+    assert_allclose(np.linalg.inv(solution.B), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_without_pairs_nothing_moves():
+    X, _ = rows_and_pairs()
+    nothing = np.zeros(0, dtype=int)
+    pairs = BoundedPairs(nothing, nothing, np.zeros(0), np.zeros(0), 0.01, 0.5, 1.0)
+    family = families(X)["spectral"]
+    found = alternate(family, pairs, n_iter=3)
+    assert found.converged
+    assert_allclose(found.solution.B, np.diag(family.weights), atol=1e-12)
+    assert_allclose(found.objective, 0, atol=1e-12)
+
+
+def test_rbf_coefficients_embed_the_points_themselves():
+    X, pairs = rows_and_pairs(n=20)
+    family = RbfFamily(((X[:, None] - X) ** 2).sum(axis=2), 2.0)
+    B = alternate(family, pairs_of_first(20, pairs), n_iter=1).solution.B
+    root = np.linalg.cholesky(B).T
+    Z = np.exp(-2.0 * family.squared) @ family.coefficients(root)
+    expected = family.coordinates @ root.T
+    gaps = np.linalg.norm(Z[:, None] - Z, axis=2)
+    expected_gaps = np.linalg.norm(expected[:, None] - expected, axis=2)
+    assert_allclose(gaps, expected_gaps, atol=2e-3 * expected_gaps.max())
+
+
+def pairs_of_first(n, pairs):
+    kept = (pairs.left < n) & (pairs.right < n)
+    return BoundedPairs(
+        pairs.left[kept], pairs.right[kept], pairs.sign[kept], pairs.weight[kept], 0.01, 0.5, 1.0
+    )
+
+
+def test_learned_width_has_the_least_objective_of_all_widths():
+    X, pairs = rows_and_pairs(n=20)
+    pairs = pairs_of_first(20, pairs)
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)
+    found = learn_width(squared, 1 / squared.mean(), pairs)
+    for gamma in 10.0 ** np.linspace(-2, 0.7, 12) / squared.mean():
+        other = alternate(RbfFamily(squared, gamma, moves=False), pairs, n_iter=20)
+        assert found.objective[-1] <= other.objective[-1] * 1.01
+
+
+def test_slope_of_the_data_dependent_problem():
+    """The step's minimum agrees with a minimiser that knows no slope."""
+    X, pairs = rows_and_pairs(n=20)
+    family = families(X)["data-dependent"]
+    B = alternate(family, pairs_of_first(20, pairs), n_iter=1).solution.B
+
+    def distance(roots):
+        precision = np.tensordot(roots**2, family.roughness, 1) + np.eye(len(B))
+        return np.trace(B @ precision) - np.linalg.slogdet(precision)[1]
+
+    start = np.sqrt(family.increments + 1e-6)
+    rough = minimize(distance, start, method="Nelder-Mead", options={"maxiter": 4000})
+    found = family.nearest_to(B).increments
+    assert distance(np.sqrt(found)) <= rough.fun + 1e-6
