@@ -20,6 +20,8 @@ Floats = NDArray[np.floating]
 # Bounds, where none are given: these percentiles of the distances between random rows.
 PERCENTILES = (1, 90)
 _RANDOM_PAIRS = 10_000
+# The first is at least this share of the second: nearly coinciding rows would ask for too much.
+_LEAST_SHARE = 0.03
 
 # What scikit-learn checks of the parameters that these learners share.
 BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
@@ -95,7 +97,9 @@ def random_bounds(
     if len(distances) == 0:
         return 0.5, 1.0
     upper, lower = map(float, np.percentile(distances, percentiles))
-    return (upper if upper < (1 - 1e-6) * lower else lower / 2), lower
+    if upper >= (1 - 1e-6) * lower:
+        return lower / 2, lower
+    return max(upper, _LEAST_SHARE * lower), lower
 
 
 def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:

@@ -285,7 +285,9 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self._extension = extension
         self._at_landmarks = landmarks
         self.n_components_ = landmarks.shape[1]
-        self.embedding_ = self._embed(X)
+        # On the graph every row is a landmark, at its own place.
+        on_graph = self.family == "spectral"
+        self.embedding_ = landmarks.astype(X.dtype) if on_graph else self._embed(X)
         self.threshold_ = self._choose_threshold(X, evidence, rng)
         return self
 
