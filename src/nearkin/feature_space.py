@@ -76,6 +76,13 @@ class FeatureSpace:
         """Coordinates of the landmarks in feature space, before anything is learned."""
         return self.directions * np.sqrt(self.eigenvalues)
 
+    def coordinates(self, X: Rows, n_neighbors: int) -> Floats:
+        """Coordinates of the rows that the landmarks are of, in float64."""
+        if len(self.rows) == X.shape[0]:  # every row is a landmark, at its own place
+            return self.weighted_directions[np.argsort(self.rows)]
+        F = self.extension("local", n_neighbors).embed(X, self.weighted_directions)
+        return F.astype(np.float64)
+
     def extension(self, kind: str, n_neighbors: int) -> Extension:
         """The map from rows to weights over the landmarks, ``"local"`` or ``"nystroem"``."""
         if kind == "nystroem":

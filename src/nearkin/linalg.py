@@ -75,7 +75,8 @@ def _eigenpairs(
     if n > _FULL_EIGH_ROWS:
         factor = low_rank_factor(matrix, _LOW_RANK, noise)
         if factor is not None:
-            vectors, singular_values, _ = svd(factor, full_matrices=False)
+            with threadpool_limits(1, user_api="blas"):  # as for small matrices, below
+                vectors, singular_values, _ = svd(factor, full_matrices=False)
             return singular_values**2, vectors
         wanted = _FEW
         while wanted <= n // 8:

@@ -168,23 +168,23 @@ class CompleteSprings:
         return np.asarray(self.weight.sum(axis=1) + self.links.degree)
 
     def pull(self, Y: Floats) -> tuple[tuple[Floats, Floats], float]:
-        """Weights of Q(Y), as a matrix and for the links, and the stress."""
+        """Weights of Q(Y) less those of P as a matrix, those of Q(Y) for the links; the stress."""
         of_links, stress_of_links = self.links.pull(Y)
-        pull, squared_norms = inner_products(Y)
+        excess, squared_norms = inner_products(Y)
         parts = np.zeros(-(-self.n_points // _BLOCK))
 
         def work(rows: slice) -> None:
             part = _complete_pull_rows(
-                rows.start, rows.stop, self.weight, self.rest, Y, squared_norms, pull
+                rows.start, rows.stop, self.weight, self.rest, Y, squared_norms, excess
             )
             parts[rows.start // _BLOCK] = part
 
         for_each_block(work, self.n_points, _BLOCK)
-        return (pull, of_links), float(parts.sum()) / 2 + stress_of_links
+        return (excess, of_links), float(parts.sum()) / 2 + stress_of_links
 
     def force(self, pull: tuple[Floats, Floats], Y: Floats) -> Floats:
         """``Q(Y) Y − P Y``."""
-        return _laplacian_times(pull[0] - self.weight, Y) + self.links.force(pull[1], Y)
+        return _laplacian_times(pull[0], Y) + self.links.force(pull[1], Y)
 
     def times(self, Y: Floats) -> Floats:
         """``P Y``."""
@@ -282,13 +282,14 @@ def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: A
 def _complete_pull_rows(
     start: int, stop: int, weight: Any, rest: Any, Y: Any, squared_norms: Any, products: Any
 ) -> float:
-    """Turn inner products into weights of Q(Y), in place; the stress of these rows."""
+    """Turn inner products into weights of Q(Y) less those of P, in place; the rows' stress."""
     _squared_rows(start, stop, Y, squared_norms, products)
     total = 0.0
     for i in range(start, stop):
         for j in range(Y.shape[0]):
             length = np.sqrt(products[i, j])
-            products[i, j] = weight[i, j] * rest[i, j] / length if length > 0.0 else 0.0
+            ratio = rest[i, j] / length if length > 0.0 else 0.0
+            products[i, j] = weight[i, j] * (ratio - 1.0)
             total += weight[i, j] * (length - rest[i, j]) ** 2
     return total
 

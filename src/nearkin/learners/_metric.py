@@ -131,10 +131,13 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _choose_threshold(self, X: Any, evidence: Evidence, rng: np.random.RandomState) -> float:
+    def _choose_threshold(
+        self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None
+    ) -> float:
         """Distance that best tells the known pairs apart.
 
-        Without cannot-links, random pairs of rows stand for them: most differ.
+        Without cannot-links, random pairs of rows stand for them: most differ. The embedding of
+        all rows of X saves another one of some of them.
         """
         pairs = example_pairs(evidence, rng)
         n = X.shape[0]
@@ -144,7 +147,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             background = background[background[:, 0] != background[:, 1]]
         links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
         rows, positions = np.unique(links, return_inverse=True)
-        Z = self._embed(X[rows])
+        Z = self._embed(X[rows]) if embedding is None else embedding[rows]
         distances = linked_distances(Z, positions.reshape(links.shape))
         n_must = len(pairs.must_link)
         return best_threshold(distances[:n_must], distances[n_must:])

@@ -288,7 +288,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         # On the graph every row is a landmark, at its own place.
         on_graph = self.family == "spectral"
         self.embedding_ = landmarks.astype(X.dtype) if on_graph else self._embed(X)
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self.threshold_ = self._choose_threshold(X, evidence, rng, self.embedding_)
         return self
 
     def transform(self, X: Any) -> Floats:

@@ -169,8 +169,7 @@ class KernelA(MetricMixin, BaseEstimator):
         evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-        F = space.extension("local", self.n_neighbors).embed(X, space.weighted_directions)
-        F = F.astype(np.float64)
+        F = space.coordinates(X, self.n_neighbors)
         springs = springs_of(self, F, example_pairs(evidence, rng))
         relaxed = come_to_rest(self, partial(relax, springs, F))
         Y = equal_where_rows_are(X, relaxed.Y)
@@ -186,7 +185,7 @@ class KernelA(MetricMixin, BaseEstimator):
         self.n_components_ = Y.shape[1]
         every_row = seen_through(space.kernel, X, np.arange(X.shape[0]))
         self._extension = LocalExtension(every_row, self.n_neighbors)
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self.threshold_ = self._choose_threshold(X, evidence, rng, self.embedding_)
         return self
 
     def transform(self, X: Any) -> Floats:
