@@ -88,6 +88,21 @@ def test_objective_and_components(sets, links):
     assert [Z.shape for Z in alignment.embeddings_] == [(60, 2)] * 3
 
 
+def test_rows_that_resemble_each_other_across_sets_need_fewer_links(sets):
+    circle = sets[0]
+    larger = 1.3 * circle + 0.1
+    one = pairs_between([circle, larger], [(0, 0, 1, 0)])
+    alignment = ManifoldAlignment(cross_neighbors=2, random_state=0)
+    alignment.fit([circle, larger], pairs=one)
+    _, rows = alignment.retrieve(circle, of=0, among=1, n=1)
+    assert off_by(rows, np.arange(60)).mean() < 3
+
+
+def test_sets_of_different_columns_cannot_be_compared(sets, links):
+    with pytest.raises(ValueError, match="use cross_neighbors=0"):
+        ManifoldAlignment(cross_neighbors=1).fit(sets, pairs=links)
+
+
 # Bad input
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -74,10 +77,11 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
 class ManifoldAlignment(BaseEstimator):
     """Bring several sets into one space where linked rows of different sets meet.
 
-    Rows are compared within their own set only, so that sets may have different columns: images
-    of two objects, two languages, two instruments. On each set a graph joins near rows and gives
-    coordinates along the set's own shape. Links between sets then teach a metric on all of these
-    coordinates together, in which a row of one set has neighbours in the others.
+    A graph joins near rows of each set and gives coordinates along the set's own shape. Links
+    between sets then teach a metric on all of these coordinates together, in which a row of one
+    set has neighbours in the others. Unless ``cross_neighbors`` asks for it, rows of different
+    sets are not compared, so that sets may have different columns: two instruments, two
+    languages, text and images.
 
     Parameters
     ----------
@@ -85,6 +89,9 @@ class ManifoldAlignment(BaseEstimator):
         Smooth functions on each set.
     graph_neighbors : int, default=5
         Nearest others in the same set that each row is joined with.
+    cross_neighbors : int, default=0
+        Nearest rows of every other set that each row is joined with. It helps where rows that
+        belong together resemble each other across sets; sets must have the same columns then.
     metric : {"euclidean", "cosine"}, default="euclidean"
     edge_weight : {"binary", "heat", "cosine"}, default="binary"
         See :func:`nearkin.graph.neighbor_graph`.
@@ -142,6 +149,7 @@ class ManifoldAlignment(BaseEstimator):
         *,
         n_vectors: int = 5,
         graph_neighbors: int = 5,
+        cross_neighbors: int = 0,
         metric: Metric = "euclidean",
         edge_weight: Weight = "binary",
         diffusion: float = 0.1,
@@ -154,6 +162,7 @@ class ManifoldAlignment(BaseEstimator):
     ) -> None:
         self.n_vectors = n_vectors
         self.graph_neighbors = graph_neighbors
+        self.cross_neighbors = cross_neighbors
         self.metric = metric
         self.edge_weight = edge_weight
         self.diffusion = diffusion
@@ -168,6 +177,7 @@ class ManifoldAlignment(BaseEstimator):
         **BOUNDS_CONSTRAINTS,
         "n_vectors": [Interval(Integral, 1, None, closed="left")],
         "graph_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "cross_neighbors": [Interval(Integral, 0, None, closed="left")],
         "metric": [StrOptions(set(METRICS))],
         "edge_weight": [StrOptions(set(WEIGHTS))],
         "diffusion": [Interval(Real, 0, None, closed="left")],
@@ -200,7 +210,20 @@ class ManifoldAlignment(BaseEstimator):
         checked = [_checked(rows, f"set {number}") for number, rows in enumerate(sets)]
         rng = check_random_state(self.random_state)
         gather_evidence(sum(rows.shape[0] for rows in checked), None, pairs)
-        eigenvalues, V, own = self._coordinates(checked, rng)
+        graphs = [self._graph(rows) for rows in checked]
+        if self.cross_neighbors == 0:
+            eigenvalues, V = _smooth_on_each(graphs, self.n_vectors, rng)
+        else:
+            joint = sp.block_diag(graphs, format="csr") + self._cross_edges(checked)
+            n_vectors = self.n_vectors * len(graphs)
+            eigenvalues, V = smoothest(joint, n_vectors, random_state=rng)
+        starts = np.cumsum([rows.shape[0] for rows in checked])[:-1]
+        V = np.concatenate(
+            [
+                equal_where_rows_are(rows, part)
+                for rows, part in zip(checked, np.split(V, starts), strict=True)
+            ]
+        )
         weights = np.maximum(diffusion(eigenvalues, V, pairs.points, time=self.diffusion), 1e-12)
         family = SpectralFamily(V, weights)
         large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
@@ -210,12 +233,14 @@ class ManifoldAlignment(BaseEstimator):
 
         covariance = np.atleast_2d(np.cov(V.T, bias=True))
         components = leading_components(learned.solution.B, covariance, self.n_components)
-        starts = np.cumsum([rows.shape[0] for rows in checked])[:-1]
+        kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
         self.embeddings_ = np.split(V @ components.T, starts)
         self.objective_ = learned.objective
         self.bounds_ = bounds
         self.n_components_ = len(components)
-        self._own = own
+        self._own = [
+            LocalExtension(KernelLandmarks(kernel, rows), self.n_neighbors) for rows in checked
+        ]
         return self
 
     def transform(self, X: Any, *, of: int) -> Floats:
@@ -267,28 +292,49 @@ class ManifoldAlignment(BaseEstimator):
         distances, rows = index.kneighbors(queries)
         return distances, rows
 
-    def _coordinates(
-        self, sets: list[Rows], rng: np.random.RandomState
-    ) -> tuple[Floats, Floats, list[LocalExtension]]:
-        """Smooth functions on each set, zero on the others, the smoothest first."""
-        kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
-        values, vectors, own = [], [], []
-        for rows in sets:
-            graph = neighbor_graph(
-                rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight
+    def _graph(self, rows: Rows) -> Any:
+        return neighbor_graph(
+            rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight
+        )
+
+    def _cross_edges(self, sets: list[Rows]) -> Any:
+        """Edges of weight one between near rows of different sets."""
+        widths = {rows.shape[1] for rows in sets}
+        if len(widths) > 1:
+            raise ValueError(
+                f"cross_neighbors={self.cross_neighbors} compares rows of different sets, but "
+                f"these have {sorted(widths)} columns: use cross_neighbors=0."
             )
-            eigenvalues, V = smoothest(graph, self.n_vectors, random_state=rng)
-            values.append(eigenvalues)
-            vectors.append(equal_where_rows_are(rows, V))
-            own.append(LocalExtension(KernelLandmarks(kernel, rows), self.n_neighbors))
-        eigenvalues = np.concatenate(values)
-        order = np.argsort(eigenvalues, kind="stable")
-        return eigenvalues[order], block_diag(*vectors)[:, order], own
+        prepared = [normalize(rows) if self.metric == "cosine" else rows for rows in sets]
+        starts = np.concatenate([[0], np.cumsum([rows.shape[0] for rows in sets])])
+        first: list[Any] = []
+        second: list[Any] = []
+        for of, among in permutations(range(len(sets)), 2):
+            k = min(self.cross_neighbors, sets[among].shape[0])
+            index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(prepared[among])
+            nearest = index.kneighbors(prepared[of], return_distance=False)
+            first.append(starts[of] + np.repeat(np.arange(len(nearest)), k))
+            second.append(starts[among] + nearest.ravel())
+        ends = np.array([np.concatenate(first), np.concatenate(second)])
+        edges = sp.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(starts[-1],) * 2)
+        edges = edges + edges.T
+        edges.data[:] = 1
+        return edges
 
     def _set(self, number: int) -> LocalExtension:
         if not 0 <= number < len(self._own):
             raise ValueError(f"there is no set {number}: they are 0 to {len(self._own) - 1}.")
         return self._own[number]
+
+
+def _smooth_on_each(
+    graphs: list[Any], n_vectors: int, rng: np.random.RandomState
+) -> tuple[Floats, Floats]:
+    """As many functions of each graph, zero on the others, the smoothest first."""
+    found = [smoothest(graph, n_vectors, random_state=rng) for graph in graphs]
+    eigenvalues = np.concatenate([values for values, _ in found])
+    order = np.argsort(eigenvalues, kind="stable")
+    return eigenvalues[order], block_diag(*[V for _, V in found])[:, order]
 
 
 def _checked(rows: Any, name: str, least: int = 2) -> Rows:
