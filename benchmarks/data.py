@@ -1,11 +1,14 @@
 """Real data sets by name, from the folder ``NEARKIN_DATA`` or else from OpenML.
 
 In that folder ``NAME.npz`` holds ``X`` and ``y``, and ``scale`` where the true values are
-``X * scale``; ``mnist.npz`` holds ``X_train`` and ``y_train``.
+``X * scale``; ``mnist.npz`` holds ``X_train`` and ``y_train``. ``NAME.jsonl.gz`` holds a ``text``
+and its ``label`` in each line.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from pathlib import Path
 
@@ -29,12 +32,8 @@ OPENML = {
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Features in float64, unscaled, and class numbers. For MNIST, the training part."""
-    folder = os.environ.get("NEARKIN_DATA")
-    if folder:
-        path = Path(folder) / f"{name}.npz"
-        if not path.exists():
-            raise FileNotFoundError(f"NEARKIN_DATA={folder} has no {name}.npz")
-        with np.load(path, allow_pickle=False) as arrays:
+    if os.environ.get("NEARKIN_DATA"):
+        with np.load(_in_folder(f"{name}.npz"), allow_pickle=False) as arrays:
             suffix = "_train" if "X_train" in arrays else ""
             X = arrays["X" + suffix].astype(np.float64)
             if "scale" in arrays:
@@ -52,6 +51,29 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
         return X, np.digitize(price, [18.83, 23.7], right=True)
     y = np.unique(target.astype(str).to_numpy(), return_inverse=True)[1]
     return (X[:60_000], y[:60_000]) if name == "mnist" else (X, y)
+
+
+def load_columns(name: str, *columns: str) -> tuple[np.ndarray, ...]:
+    """What else a data set tells of its rows; only from the folder ``NEARKIN_DATA``."""
+    with np.load(_in_folder(f"{name}.npz"), allow_pickle=False) as arrays:
+        return tuple(arrays[column] for column in columns)
+
+
+def load_texts(name: str) -> tuple[list[str], np.ndarray]:
+    """Texts and class numbers; only from the folder ``NEARKIN_DATA``."""
+    with gzip.open(_in_folder(f"{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        documents = [json.loads(line) for line in lines]
+    return [d["text"] for d in documents], np.array([d["label"] for d in documents])
+
+
+def _in_folder(filename: str) -> Path:
+    folder = os.environ.get("NEARKIN_DATA")
+    if not folder:
+        raise FileNotFoundError(f"put {filename} into a folder and set NEARKIN_DATA to it")
+    path = Path(folder) / filename
+    if not path.exists():
+        raise FileNotFoundError(f"NEARKIN_DATA={folder} has no {filename}")
+    return path
 
 
 def standardized(X: np.ndarray) -> np.ndarray:

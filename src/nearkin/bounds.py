@@ -121,15 +121,17 @@ def leading_components(B: Floats, covariance: Floats, n_components: int | None) 
     return np.ascontiguousarray((root @ fix_signs(axes)).T[:n_components])
 
 
-def warn_unless_converged(solution: LogDetResult, name: str, stacklevel: int) -> None:
+def warn_unless_converged(
+    solution: LogDetResult, name: str, stacklevel: int, remedy: str = "Lower slack"
+) -> None:
     """Say how far from its minimum the objective may be, and what would help."""
     if solution.converged:
         return
     short_of = solution.gap / max(abs(solution.objective[-1]), 1e-300)
     warnings.warn(
         f"{name} did not converge in {solution.n_sweeps} sweeps: the objective may be a share of "
-        f"{short_of:.1e} above its minimum. Raise max_iter or tol, or lower slack; strict bounds "
-        "(slack=inf) may be impossible to keep.",
+        f"{short_of:.1e} above its minimum. {remedy}; strict bounds (slack=inf) may be impossible "
+        "to keep.",
         ConvergenceWarning,
         stacklevel=stacklevel + 1,
     )

@@ -70,7 +70,7 @@ _WIDE = 0.03
 _WIDE_PERCENTILES = (1, 99)
 _WIDE_SLACK = 0.3
 # Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it.
-_RANK_TOL = 1e-3
+_RANK_TOL = 0.03
 _MOST_DIRECTIONS = 100
 # Axes along which rows vary less than this share of the largest deviation are left out.
 _LEAST_DEVIATION = 1e-6
@@ -327,7 +327,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         """Spectral family: coordinates of new rows by way of the nearest training rows."""
         eigenvalues, V = self._smooth_functions(X, rng)
         V = equal_where_rows_are(X, V)
-        weights = diffusion(eigenvalues, V, links.points, time=self.diffusion)
+        unknown = np.full(len(V), -1)
+        weights = diffusion(eigenvalues, V, unknown, time=self.diffusion)
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT))
         learned = self._alternate(family, links, rng, self.n_iter)
         self.weights_ = learned.family.weights

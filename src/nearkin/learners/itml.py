@@ -285,7 +285,8 @@ class ITML(MetricMixin, BaseEstimator):
             max_sweeps=self.max_iter,
             tol=self.tol,
         )
-        warn_unless_converged(solution, "ITML", stacklevel=3)  # past fit's decorator
+        remedy = "Raise max_iter or tol, or lower slack"
+        warn_unless_converged(solution, "ITML", 3, remedy)  # past fit's decorator
 
         self.components_ = leading_components(solution.B, space.covariance, self.n_components)
         if self.kernel is None:

@@ -224,7 +224,8 @@ class ManifoldAlignment(BaseEstimator):
                 for rows, part in zip(checked, np.split(V, starts), strict=True)
             ]
         )
-        weights = np.maximum(diffusion(eigenvalues, V, pairs.points, time=self.diffusion), 1e-12)
+        unknown = np.full(len(V), -1)
+        weights = np.maximum(diffusion(eigenvalues, V, unknown, time=self.diffusion), 1e-12)
         family = SpectralFamily(V, weights)
         large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
         bounds = checked_bounds(self.bounds) or (_MEET * large, large)

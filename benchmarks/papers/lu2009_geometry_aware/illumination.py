@@ -1,0 +1,211 @@
+"""Figure 5: two faces under 64 lights, and images under the light of a query.
+
+Ten links say which images of the two were taken under the same light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from joblib import delayed
+from sklearn.decomposition import PCA
+from sklearn.metrics import euclidean_distances
+
+from benchmarks.data import load, load_columns
+from benchmarks.papers.lu2009_geometry_aware.splits import Rows, mean_and_error, select
+from benchmarks.record import Table
+from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
+from nearkin.graph import neighbor_graph
+from nearkin.spectral import smoothest
+
+# The first two subjects whose images are whole.
+FIRST = (1, 3)
+N_COUPLES = 10
+N_DRAWS = 10
+N_LIGHTS = 64
+N_LINKS = 10
+N_RETRIEVED = 5
+SETTINGS = {"graph_neighbors": 8, "n_vectors": 6, "metric": "cosine"}
+# Nearest images of the other subject that each is joined with: the paper's joint graph.
+CROSS_NEIGHBORS = 2
+PIXELS, RIVAL, OURS, SEPARATE = "pixels", "ITML", "G-ML", "G-ML, no edges across"
+METHODS = (PIXELS, RIVAL, OURS, SEPARATE)
+ITERATIONS = (1, 2, 5)
+SHOWN_QUERIES = ((0, 12), (1, 45))
+
+
+def faces(subjects: tuple[int, ...]) -> list[Rows]:
+    """Images of each subject, in the order of the lights."""
+    X, y = load("yaleb")
+    return [X[y == subject] / 255 for subject in subjects]
+
+
+def lights() -> tuple[Rows, Rows]:
+    """Azimuth and elevation in degrees."""
+    _, y = load("yaleb")
+    azimuth, elevation = load_columns("yaleb", "azimuth", "elevation")
+    return azimuth[y == 1].astype(float), elevation[y == 1].astype(float)
+
+
+def angles_between_lights() -> Rows:
+    azimuth, elevation = np.radians(lights())
+    across = np.cos(elevation)
+    towards = np.stack([across * np.sin(azimuth), np.sin(elevation), across * np.cos(azimuth)])
+    return np.degrees(np.arccos(np.clip(towards.T @ towards, -1, 1)))
+
+
+def couples() -> list[tuple[int, ...]]:
+    _, y = load("yaleb")
+    subjects, counts = np.unique(y, return_counts=True)
+    whole = subjects[(counts == N_LIGHTS) & (subjects != 2)]
+    rng = np.random.RandomState(0)
+    drawn = [rng.choice(whole, 2, replace=False) for _ in range(N_COUPLES)]
+    return [FIRST, *[tuple(map(int, couple)) for couple in drawn]]
+
+
+def random_links(sets: list[Rows], seed: int) -> tuple[Pairs, Rows]:
+    """Links at ten lights, and these lights."""
+    chosen = np.random.RandomState(seed).choice(N_LIGHTS, N_LINKS, replace=False)
+    return pairs_between(sets, [(0, int(light), 1, int(light)) for light in chosen]), chosen
+
+
+def embedded(method: str, sets: list[Rows], pairs: Pairs, n_iter: int = 1) -> Rows:
+    X = np.vstack(sets)
+    if method == PIXELS:
+        return X
+    if method == RIVAL:
+        return ITML(kernel="rbf", random_state=0).fit(X, pairs=pairs).transform(X)
+    across = CROSS_NEIGHBORS if method == OURS else 0
+    learner = ManifoldAlignment(n_iter=n_iter, cross_neighbors=across, random_state=0, **SETTINGS)
+    return np.vstack(learner.fit(sets, pairs=pairs).embeddings_)
+
+
+def jobs(n_splits: int) -> Iterator[Any]:
+    apart = np.tile(angles_between_lights(), (2, 2))
+    for number, subjects in enumerate(couples()):
+        sets = faces(subjects)
+        for seed in range(min(n_splits, N_DRAWS)):
+            yield delayed(one_draw)(number, sets, apart, seed)
+
+
+def one_draw(number: int, sets: list[Rows], apart: Rows, seed: int) -> list[dict[str, Any]]:
+    """Queries are all images without a link."""
+    pairs, linked = random_links(sets, seed)
+    subject = np.repeat([0, 1], N_LIGHTS)
+    queries = np.setdiff1d(np.arange(2 * N_LIGHTS), np.concatenate([linked, linked + N_LIGHTS]))
+    rows = []
+    for method in METHODS:
+        D = euclidean_distances(embedded(method, sets, pairs))
+        found = nearest(D, np.eye(len(D), dtype=bool))[queries, :N_RETRIEVED]
+        other = nearest(D, subject[:, None] == subject)[queries, 0]
+        rows.append(
+            {
+                "figure": "5",
+                "couple": number,
+                "seed": seed,
+                "method": method,
+                "angle": float(apart[queries[:, None], found].mean()),
+                "of the other": float(np.mean(subject[found] != subject[queries, None])),
+                "angle in the other": float(apart[queries, other].mean()),
+            }
+        )
+    return rows
+
+
+def nearest(D: Rows, hidden: Rows) -> Rows:
+    """Numbers of all rows by distance, the hidden ones last."""
+    return np.argsort(np.where(hidden, np.inf, D), axis=1, kind="stable")
+
+
+def tables(rows: list[dict[str, Any]]) -> list[Table]:
+    columns = [
+        "",
+        "degrees, five nearest",
+        "share of the other subject",
+        "degrees, nearest of the other",
+    ]
+    made = []
+    for first, title in (
+        (True, "Figure 5, subjects 1 and 3. How far the retrieved lights are from the query's"),
+        (False, "Figure 5, ten random couples of subjects. The same"),
+    ):
+        body = []
+        for method in METHODS:
+            cells = []
+            for value, digits in (("angle", 1), ("of the other", 2), ("angle in the other", 1)):
+                wanted = {"figure": "5", "method": method}
+                found = [
+                    float(np.mean(select(rows, value, couple=number, **wanted)))
+                    for number in range(1, N_COUPLES + 1)
+                ]
+                if first:
+                    found = select(rows, value, couple=0, **wanted)
+                cells.append(mean_and_error(found, digits))
+            body.append([method, *cells])
+        made.append(Table(f"{title}, mean ± standard error", columns, body))
+    return made
+
+
+def pictures(folder: Path) -> None:
+    mpl.use("Agg")
+    sets = faces(FIRST)
+    pairs, _ = random_links(sets, seed=0)
+    embedding_picture(sets, pairs, folder / "figure5_embeddings.png")
+    retrieval_picture(sets, pairs, folder / "figure5_retrieved.png")
+
+
+def embedding_picture(sets: list[Rows], pairs: Pairs, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    X = np.vstack(sets)
+    shared = neighbor_graph(X, SETTINGS["graph_neighbors"], metric=SETTINGS["metric"])
+    panels = {"Laplacian eigenmaps": smoothest(shared, 4, random_state=0)[1][:, 1:]}
+    for n_iter in ITERATIONS:
+        panels[f"G-ML, iteration {n_iter}"] = embedded(OURS, sets, pairs, n_iter)
+    panels["ITML with an rbf kernel"] = embedded(RIVAL, sets, pairs)
+    azimuth = np.tile(lights()[0], 2)
+    figure = plt.figure(figsize=(17, 4), layout="constrained")
+    for number, (title, Z) in enumerate(panels.items()):
+        ax = figure.add_subplot(1, len(panels), number + 1, projection="3d")
+        Z = PCA(3, random_state=0).fit_transform(Z)
+        for subject, marker in ((0, "o"), (1, "^")):
+            rows = slice(N_LIGHTS * subject, N_LIGHTS * (subject + 1))
+            points = ax.scatter(
+                *Z[rows].T, c=azimuth[rows], cmap="coolwarm", marker=marker, s=22, depthshade=False
+            )
+        for link in pairs.must_link:
+            ax.plot(*Z[link].T, color="0.3", linewidth=0.8)
+        ax.set_title(title)
+        ax.set(xticklabels=[], yticklabels=[], zticklabels=[])
+    figure.colorbar(points, ax=figure.axes, label="azimuth of the light", shrink=0.9)
+    figure.suptitle("circles: one subject, triangles: the other; lines: links", fontsize=10)
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+
+
+def retrieval_picture(sets: list[Rows], pairs: Pairs, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    X, apart = np.vstack(sets), angles_between_lights()
+    methods = (OURS, RIVAL)
+    figure, axes = plt.subplots(
+        len(SHOWN_QUERIES) * len(methods), 1 + N_RETRIEVED, figsize=(8, 6.4), layout="constrained"
+    )
+    lines = [(query, method) for query in SHOWN_QUERIES for method in methods]
+    for line, ((subject, light), method) in zip(axes, lines, strict=True):
+        row = subject * N_LIGHTS + light
+        D = euclidean_distances(embedded(method, sets, pairs))
+        found = nearest(D, np.eye(len(D), dtype=bool))[row, :N_RETRIEVED]
+        for ax, image in zip(line, [row, *found], strict=True):
+            ax.imshow(X[image].reshape(32, 32), cmap="gray", vmin=0)
+            ax.set(xticks=[], yticks=[])
+            who = "same" if image // N_LIGHTS == subject else "other"
+            title = f"{apart[light, image % N_LIGHTS]:.0f}°, {who}"
+            ax.set_title("query" if image == row else title, fontsize=8)
+        line[0].set_ylabel(method)
+    figure.savefig(path, dpi=90)
+    plt.close(figure)

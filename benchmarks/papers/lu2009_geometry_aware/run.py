@@ -1,0 +1,52 @@
+"""Figures 2 to 6 of Lu, Jain and Dhillon (2009). NOTES.md says what the paper leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel
+from rich.progress import track
+
+from benchmarks.papers.lu2009_geometry_aware import (
+    illumination,
+    rotation,
+    semi_supervised,
+    two_dimensions,
+    widths,
+)
+from benchmarks.record import publish, store, stored
+
+FOLDER = Path(__file__).parent
+RAW = FOLDER / "results.jsonl"
+SPLITS = 30
+FIGURES = {
+    "2, learned width": widths,
+    "3, semi-supervised": semi_supervised,
+    "4, two dimensions": two_dimensions,
+    "5, illumination": illumination,
+    "6, rotation": rotation,
+}
+
+
+def run(draws: int) -> None:
+    """Measure everything and store the raw results; ``draws`` limits the paper's 30 splits."""
+    n_splits = SPLITS if draws == 10 else min(draws, SPLITS)
+    rows: list[dict[str, Any]] = []
+    for name, figure in FIGURES.items():
+        jobs = list(track(figure.jobs(n_splits), description=f"figure {name}: data"))
+        done = Parallel(n_jobs=2, return_as="generator")(jobs)
+        for part in track(done, total=len(jobs), description=f"figure {name}"):
+            rows += part
+    store(RAW, rows)
+    two_dimensions.pictures(FOLDER)
+    illumination.pictures(FOLDER)
+
+
+def score() -> None:
+    """Tables and curves from the stored results."""
+    source, rows = stored(RAW)
+    tables = [table for figure in FIGURES.values() for table in figure.tables(rows)]
+    publish(FOLDER / "RESULTS.md", "Geometry-aware metric learning, reproduced", tables, source)
+    semi_supervised.pictures(rows, FOLDER)
+    rotation.pictures(rows, FOLDER)
