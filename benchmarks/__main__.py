@@ -10,11 +10,13 @@ BENCHMARKS = {
     "yeung2007_scalable": "benchmarks.papers.yeung2007_scalable.run",
     "yeung2007_kernel_approach": "benchmarks.papers.yeung2007_kernel_approach.run",
     "lu2009_geometry_aware": "benchmarks.papers.lu2009_geometry_aware.run",
+    "shi2011_generative": "benchmarks.papers.shi2011_generative.run",
     "few_pairs": "benchmarks.few_pairs.run",
     "speed": "benchmarks.speed.run",
     "pairs": "benchmarks.speed.pairs",
     "kernel_a": "benchmarks.speed.kernel_a",
     "itml": "benchmarks.speed.itml",
+    "lmnn": "benchmarks.speed.lmnn",
     "eigenvectors": "benchmarks.speed.eigenvectors",
     "geometry_aware": "benchmarks.speed.geometry_aware",
 }

@@ -326,3 +326,35 @@ def cyclic_projections_to_order(diagonal, n_rounds=20000):
         if largest < 1e-13 * max(alpha):
             break
     return alpha
+
+
+def gaussian_density(x, mean, covariance):
+    difference = x - mean
+    exponent = -difference @ np.linalg.inv(covariance) @ difference / 2
+    return np.exp(exponent) / np.sqrt(np.linalg.det(2 * np.pi * covariance))
+
+
+def bias_matrix(x, means, covariances):
+    """Φ = Σ_c ∇∇p_c (Σ_{c'≠c} p_{c'}² − p_c Σ_{c'≠c} p_{c'}), eqs. 16 and 17 of Shi et al."""
+    p = [gaussian_density(x, m, S) for m, S in zip(means, covariances, strict=True)]
+    Phi = np.zeros((len(x), len(x)))
+    for c, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        inverse = np.linalg.inv(covariance)
+        u = inverse @ (x - mean)
+        hessian = p[c] * (np.outer(u, u) - inverse)
+        others = [p[i] for i in range(len(p)) if i != c]
+        Phi += hessian * (sum(q**2 for q in others) - p[c] * sum(others))
+    return Phi
+
+
+def local_metric(Phi, floor=0.0):
+    """Eq. 8 for Φ + ε sign Φ, one eigenvalue after another; ε = floor × root mean square."""
+    values, U = np.linalg.eigh(Phi)
+    epsilon = floor * np.sqrt(np.mean(values**2))
+    n_positive = sum(value > 0 for value in values)
+    n_negative = sum(value < 0 for value in values)
+    M = np.zeros_like(Phi)
+    for value, u in zip(values, U.T, strict=True):
+        count = n_positive if value > 0 else n_negative
+        M += count * (abs(value) + epsilon) * np.outer(u, u)
+    return M / np.linalg.det(M) ** (1 / len(M))

@@ -119,9 +119,7 @@ def _train(
     C: float,
 ) -> tuple[float, Floats]:
     """J, and q of every kernel."""
-    combined: Any = 0
-    for m in np.flatnonzero(weights):
-        combined = combined + weights[m] * kernel(int(m))
+    combined = weighted_sum(weights, kernel)
     total = 0.0
     duals = np.zeros((len(combined), len(problems)))
     for p, (rows, labels) in enumerate(problems):
@@ -133,3 +131,11 @@ def _train(
         duals[rows, p] = gamma
     q = np.array([np.sum(duals * (kernel(m) @ duals)) for m in range(len(weights))])
     return total, q
+
+
+def weighted_sum(weights: Floats, kernel: Callable[[int], Floats]) -> Floats:
+    """``Σ_m weights[m] · kernel(m)``, of those with a weight only."""
+    total: Any = 0
+    for m in np.flatnonzero(weights):
+        total = total + weights[m] * kernel(int(m))
+    return np.asarray(total)

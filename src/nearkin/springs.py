@@ -266,19 +266,23 @@ def _squared_distance(Y: Any, i: int, j: int) -> float:
     return squared
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: Any) -> None:
     """Turn inner products into squared distances, in place."""
     for i in range(start, stop):
-        for j in range(Y.shape[0]):
-            both = squared_norms[i] + squared_norms[j]
-            squared = both - 2.0 * products[i, j]
-            if squared < _CANCELLED * both:
-                squared = _squared_distance(Y, i, j)
-            products[i, j] = squared
+        row, own, cancelled = products[i], squared_norms[i], 0
+        for j in range(len(row)):  # without a branch, so that several are done at a time
+            both = own + squared_norms[j]
+            row[j] = both - 2.0 * row[j]
+            cancelled += row[j] < _CANCELLED * both
+        if cancelled > 1:  # a point with itself always is
+            for j in range(len(row)):
+                if row[j] < _CANCELLED * (own + squared_norms[j]):
+                    row[j] = _squared_distance(Y, i, j)
+        row[i] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _complete_pull_rows(
     start: int, stop: int, weight: Any, rest: Any, Y: Any, squared_norms: Any, products: Any
 ) -> float:
@@ -286,11 +290,12 @@ def _complete_pull_rows(
     _squared_rows(start, stop, Y, squared_norms, products)
     total = 0.0
     for i in range(start, stop):
-        for j in range(Y.shape[0]):
-            length = np.sqrt(products[i, j])
-            ratio = rest[i, j] / length if length > 0.0 else 0.0
-            products[i, j] = weight[i, j] * (ratio - 1.0)
-            total += weight[i, j] * (length - rest[i, j]) ** 2
+        row, held, wanted = products[i], weight[i], rest[i]
+        for j in range(len(row)):
+            length = np.sqrt(row[j])
+            ratio = wanted[j] / length if length > 0.0 else 0.0
+            row[j] = held[j] * (ratio - 1.0)
+            total += held[j] * (length - wanted[j]) ** 2
     return total
 
 

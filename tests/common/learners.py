@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import ITML, LLMA, RCA, GeometryAware, KernelA, KernelBeta, Pairs
+from nearkin import ITML, LLMA, LMNN, RCA, Generative, GeometryAware, KernelA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.kernels import Kernel
 
@@ -30,6 +30,9 @@ LEARNERS = {
     "GeometryAware": GeometryAware(random_state=0),
     "GeometryAware data-dependent": GeometryAware(family="data_dependent", random_state=0),
     "GeometryAware rbf": GeometryAware(family="rbf", random_state=0),
+    "Generative": Generative(random_state=0),
+    "Generative kde": Generative(combine="kde", random_state=0),
+    "LMNN": LMNN(random_state=0),
     "RCA": RCA(random_state=0),
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }

@@ -1,0 +1,569 @@
+"""Generative: where the classes' densities bend tells which metric serves neighbours best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.blocks import block_rows, for_each_block
+from nearkin.bounds import leading_components
+from nearkin.class_models import ClassModels, fit_class_models
+from nearkin.evidence import Evidence, gather_evidence
+from nearkin.learners._metric import MetricMixin
+from nearkin.learners.rca import chunklets
+from nearkin.local_metrics import (
+    bias_matrices,
+    local_metrics,
+    mean_local_metric,
+    metric_eigenpairs,
+    rows_at_a_time,
+)
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+Integers = NDArray[np.integer]
+
+# Share of the identity in the metric at a point, where that metric itself finds neighbours.
+_LOCAL_INTERPOLATION = 0.7
+# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
+_MOST_NUMBERS = 2**25
+# The rounds end when no entry of the metric changes by more than this share of the largest.
+_TOL = 1e-6
+# Kernel density estimate: rows that it is made of, rows that judge bandwidths, and how many.
+_REFERENCES = 5000
+_JUDGES = 1000
+_BANDWIDTHS = 12
+
+
+def known_classes(evidence: Evidence) -> tuple[Integers, Integers]:
+    """Rows whose class is known, and its number.
+
+    Rows that must-links tie to rows of one labelled class belong to it. If labels name less than
+    two classes, each group of rows tied by must-links is a class as well. Labels win where
+    must-links join different ones, and rows without a label that are tied to several are left
+    out, as are groups without any label beside two labelled classes: they may be of these.
+
+    Returns
+    -------
+    rows : int ndarray of shape (p,)
+        Increasing.
+    classes : int ndarray of shape (p,)
+        Numbers from 0, those of the labels if these name two classes or more.
+
+    Raises
+    ------
+    ValueError
+        If there is only one class, or none.
+    """
+    rows, group = chunklets(Evidence(evidence.pairs, None))
+    labels = evidence.classes
+    if labels is not None and labels.max(initial=-1) >= 1:
+        classes = labels.copy()
+        n_groups = int(group.max(initial=-1)) + 1
+        least, most = np.full(n_groups, np.iinfo(np.int64).max), np.full(n_groups, -1)
+        labelled = classes[rows] >= 0
+        np.minimum.at(least, group[labelled], classes[rows[labelled]])
+        np.maximum.at(most, group[labelled], classes[rows[labelled]])
+        of_group = np.where(least == most, most, -1)[group]
+        classes[rows] = np.where(labelled, classes[rows], of_group)
+        known = np.flatnonzero(classes >= 0)
+        return known, classes[known]
+    rows, group = chunklets(evidence)
+    order = np.argsort(rows)
+    n_classes = len(np.unique(group))
+    if n_classes < 2:
+        found = "labels of one class" if labels is not None else "one group of linked rows"
+        raise ValueError(
+            "Generative learns from what tells classes apart and needs at least two classes, but "
+            f"{found if n_classes else 'none'} was given: give labels of two classes, or "
+            "must-links that form two groups."
+        )
+    return rows[order], np.unique(group[order], return_inverse=True)[1]
+
+
+def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:
+    """Weights proportional to the density of the mixture of all classes, of sum 1."""
+    priors = np.log(models.counts / models.counts.sum())
+    logs = models.log_densities(X) + priors
+    return _normalized(np.logaddexp.reduce(logs, axis=1))
+
+
+def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> Floats:
+    r"""Weights proportional to a kernel density estimate, of sum 1.
+
+    .. math:: w_i \propto \sum_j \exp(-\lVert z_i - z_j \rVert^2 / \sigma^2)
+
+    with that of 12 bandwidths σ that makes the rows likeliest when each is left out of its own
+    density, which is :math:`\sigma^{-r} \sum_{j \ne i}` of the same but for a factor.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+    rank : int
+        Dimension r of the space that the rows span.
+    rng : RandomState
+        Draws the rows j if there are more than 5000, and the 1000 rows that judge bandwidths.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Notes
+    -----
+    O(n m) time for m ≤ 5000 rows j, on all cores; memory for a block of distances in each.
+    """
+    n = len(Z)
+    references = _drawn(n, _REFERENCES, rng)
+    judges = _drawn(n, _JUDGES, rng)
+    squared = _squared_distances(Z, judges, references)
+    nearest = squared.min(axis=1)
+    nearest = nearest[(nearest > 0) & np.isfinite(nearest)]
+    if len(nearest) == 0:  # rows coincide: no place is denser than another
+        return np.full(n, 1 / n)
+    farthest = squared[np.isfinite(squared)].max()
+    widths = np.geomspace(np.median(nearest) / 4, farthest, _BANDWIDTHS)
+    likelihoods = [
+        _log_sums(squared / width).sum() - len(judges) * rank / 2 * np.log(width)
+        for width in widths
+    ]
+    width = widths[int(np.argmax(likelihoods))]
+    logs = np.empty(n)
+
+    def work(rows: slice) -> None:
+        own = np.arange(rows.start, rows.stop)
+        others = _log_sums(_squared_distances(Z, own, references) / width)
+        logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
+
+    for_each_block(work, n, block_rows(16 * len(references)))
+    return _normalized(logs)
+
+
+def _drawn(n: int, most: int, rng: np.random.RandomState) -> Integers:
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _squared_distances(Z: Floats, rows: Integers, references: Integers) -> Floats:
+    """From some rows to others; infinite from a row to itself."""
+    A, B = Z[rows], Z[references]
+    squared = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
+    squared = np.maximum(squared, 0)
+    squared[rows[:, None] == references] = np.inf
+    return np.asarray(squared)
+
+
+def _log_sums(exponents: Floats) -> Floats:
+    """Logarithm of the sum over each row of exp(−exponent)."""
+    least = exponents.min(axis=1)
+    return np.asarray(np.log(np.exp(least[:, None] - exponents).sum(axis=1)) - least)
+
+
+def _normalized(logs: Floats) -> Floats:
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
+
+
+def left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
+    """Class of every row by its nearest neighbours among the others."""
+    k = min(n_neighbors, len(Z) - 1)
+    indices = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
+    return majority(classes[indices])
+
+
+def majority(votes: Integers) -> Integers:
+    """The most frequent class in each row; of equally frequent ones, that which comes first."""
+    counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
+    return np.asarray(votes[np.arange(len(votes)), counts.argmax(axis=1)])
+
+
+def density_weighted_metric(
+    X: Floats,
+    models: ClassModels,
+    density: Callable[[Floats], Floats],
+    interpolation: float,
+    n_iter: int,
+) -> tuple[Floats, Floats, int]:
+    """Algorithm 1: weights by a density that is estimated under the metric they give.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    models : ClassModels
+    density : callable
+        Weights of sum 1 for rows as they are under the current metric.
+    interpolation : float
+    n_iter : int
+        Most rounds. They end before when the metric is at rest.
+
+    Returns
+    -------
+    metric : ndarray of shape (d, d)
+    weights : ndarray of shape (n,)
+    n_rounds : int
+
+    Notes
+    -----
+    Local metrics are computed once and kept while they take less than 256 megabytes; otherwise
+    they are computed again in every round.
+    """
+    n, d = X.shape
+    kept = None
+    if n * d * d <= _MOST_NUMBERS:
+        kept = np.empty((n, d, d))
+
+        def work(rows: slice) -> None:
+            kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
+
+        for_each_block(work, n, rows_at_a_time(models))
+    metric: Floats = np.eye(d)
+    n_rounds = 0
+    at_rest = False
+    while n_rounds < n_iter and not at_rest:
+        before = metric
+        values, vectors = np.linalg.eigh(metric)
+        weights = density((X @ vectors) * np.sqrt(np.maximum(values, 0)))
+        if kept is None:
+            metric = mean_local_metric(X, models, weights, interpolation)
+        else:
+            metric = (weights @ kept.reshape(n, d * d)).reshape(d, d)
+            metric = (metric + metric.T) / 2
+        at_rest = np.abs(metric - before).max() <= _TOL * np.abs(metric).max()
+        n_rounds += 1
+    return metric, weights, n_rounds
+
+
+class Generative(MetricMixin, BaseEstimator):
+    r"""A linear metric from Gaussian models of the classes, in closed form.
+
+    At every row there is a metric under which the nearest neighbours' vote is least biased, given
+    how the densities of the classes bend there. Their mean is learned. Nothing is optimised over
+    pairs of rows, so that it is fast.
+
+    Parameters
+    ----------
+    combine : {"uniform", "gmm", "kde", "local"}, default="uniform"
+        How the local metrics become one. ``"uniform"``: their mean, M^UNI of the paper. ``"gmm"``
+        and ``"kde"``: weighted by the density of the rows, by a mixture of Gaussians or by
+        kernels, under the learned metric itself. ``"local"``: not at all; ``predict`` and
+        ``kneighbors`` use the metric at each new row, GLM^INT of the paper, and ``transform`` the
+        mean.
+    covariance : {"shrunk", "full", "shared"}, default="shrunk"
+        Covariances of the classes: each as far towards that within all classes as makes rows that
+        were left out likeliest; each on its own; or one for all.
+    regularization : "auto" or float in [0, 1], default="auto"
+        Share of a multiple of the identity in each covariance; ``"auto"`` is
+        ``0.1 d / (0.1 d + n_c)`` for a class of :math:`n_c` rows.
+    interpolation : float in [0, 1] or None, default=None
+        Share of the identity in every local metric. None is 0, and 0.7 for ``"local"``.
+    n_iter : int, default=20
+        Most rounds of weighting and learning for ``"gmm"`` and ``"kde"``.
+    n_neighbors : int, default=5
+        Neighbours that vote in ``predict``, and in the rounds of ``"gmm"``.
+    n_components : int or None, default=None
+        Keep this many principal axes of the learned configuration at most.
+    random_state : int, RandomState or None, default=None
+        Draws rows for the density of ``"kde"``, and pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    metric_ : ndarray of shape (d, d)
+        Squared distances are ``(x − x') @ metric_ @ (x − x')``, if all components are kept.
+    components_ : ndarray of shape (n_components_, d)
+        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
+        configuration, by decreasing variance.
+    mean_ : ndarray of shape (d,)
+    classes_ : ndarray of shape (c,)
+        Labels of the classes; numbers from 0 where they are groups of linked rows.
+    models_ : ClassModels
+        Gaussians, in the order of ``classes_``.
+    weights_ : ndarray of shape (n,)
+        With ``"gmm"`` and ``"kde"``: share of each row in the metric, 0 where its class is not
+        known.
+    n_iter_ : int
+        Rounds done; 1 for ``"uniform"`` and ``"local"``.
+    n_components_ : int
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    Y. Shi, Y.-K. Noh, F. Sha, D. D. Lee. Learning discriminative metrics via generative models and
+    kernel learning. 2011.
+
+    Notes
+    -----
+    :mod:`nearkin.local_metrics` and :mod:`nearkin.class_models` state the mathematics. Rows whose
+    class is unknown are not used. Without labels of two classes, groups of rows tied by must-links
+    are the classes. Cannot-links serve ``threshold_`` only.
+
+    Differences from the paper. Covariances are regularised, from the data alone; the paper says
+    nothing about this. Eigenvalues of a local metric have a floor. Where no metric is free of bias
+    the least biased is taken. The mixture of ``"gmm"`` has its classes by a vote of each
+    row's neighbours among the other training rows, not of validation rows, and the bandwidth of
+    ``"kde"`` is chosen likewise; rounds end when the metric is at rest.
+
+    Theorem 1 says that local metrics learned anew in the learned space have a multiple of the
+    identity as their mean. Its proof transports the metrics, :math:`Q_i \propto L^{-\top} M_i
+    L^{-1}`; these are free of bias, as it shows, but eq. 8 finds others in the new space: it picks
+    one of the many solutions of one equation, and not the same one in all coordinates.
+
+    O(n d³ + n c d²) time for n rows of known class, on all cores, and O(c d²) memory beside blocks
+    and copies of these rows, one of which is kept for ``predict``. ``"kde"`` adds
+    O(n min(n, 5000)) time to each of its rounds, ``"gmm"`` the search for neighbours. ``predict``
+    of ``"local"`` takes O(n d²) time for each new row.
+
+    Examples
+    --------
+    >>> from nearkin import Generative
+    >>> from nearkin.datasets import make_three_normal
+    >>> X, y = make_three_normal(random_state=0)
+    >>> metric = Generative(random_state=0).fit(X, y)
+    >>> metric.score(X, y) > 0.75
+    True
+    >>> float((metric.predict(X) == y).mean()) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        combine: str = "uniform",
+        covariance: str = "shrunk",
+        regularization: str | float = "auto",
+        interpolation: float | None = None,
+        n_iter: int = 20,
+        n_neighbors: int = 5,
+        n_components: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.combine = combine
+        self.covariance = covariance
+        self.regularization = regularization
+        self.interpolation = interpolation
+        self.n_iter = n_iter
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "combine": [StrOptions({"uniform", "gmm", "kde", "local"})],
+        "covariance": [StrOptions({"shrunk", "full", "shared"})],
+        "regularization": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
+        "interpolation": [Interval(Real, 0, 1, closed="both"), None],
+        "n_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from labels, must-links or both.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(len(X), y, pairs)
+        rows, classes = known_classes(evidence)
+        known = X[rows].astype(np.float64)
+        models = self._fit_models(known, classes)
+        mean = X.mean(axis=0, dtype=np.float64)
+        interpolation = self._interpolation()
+        n_rounds = 1
+        weights = None
+        if self.combine in ("gmm", "kde"):
+            metric, weights, n_rounds = density_weighted_metric(
+                known - mean,
+                _moved(models, -mean),
+                self._density(known, classes, rng),
+                interpolation,
+                self.n_iter,
+            )
+        else:
+            metric = mean_local_metric(known - mean, _moved(models, -mean), None, interpolation)
+
+        self.metric_ = metric
+        covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(metric.shape)
+        self.components_ = leading_components(metric, covariance, self.n_components)
+        self.mean_ = mean
+        self.classes_ = _names(y, evidence, rows, classes)
+        self.models_ = models
+        self.n_iter_ = n_rounds
+        self.n_components_ = len(self.components_)
+        if weights is not None:
+            self.weights_ = np.zeros(len(X))
+            self.weights_[rows] = weights
+        self._rows = rows
+        self._known = X[rows]
+        self._classes = classes
+        self._metric_at_each_row = self.combine == "local"
+        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self._embed(X)
+
+    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
+        """Nearest training rows of known class.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        n_neighbors : int, optional
+            The learner's own by default; all rows if there are fewer.
+
+        Returns
+        -------
+        distances : ndarray of shape (n, k)
+            Under the metric at each row of X with ``combine="local"``.
+        rows : int ndarray of shape (n, k)
+            Row numbers of the training X, nearest first.
+        """
+        distances, positions = self._neighbors(X, n_neighbors)
+        return distances, self._rows[positions]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class by the vote of the nearest training rows of known class.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Of ``classes_``. Of equally frequent classes, that of the nearest row.
+        """
+        _, positions = self._neighbors(X, None)
+        return np.asarray(self.classes_[majority(self._classes[positions])])
+
+    def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        if wanted < 1:
+            raise ValueError(f"n_neighbors={wanted} must be at least 1.")
+        k = min(wanted, len(self._known))
+        if self._metric_at_each_row:
+            return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
+        search = NearestNeighbors(n_neighbors=k).fit(self._embed(self._known))
+        distances, positions = search.kneighbors(self._embed(X))
+        return distances.astype(X.dtype), positions
+
+    def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:
+        return fit_class_models(
+            X, classes, covariance=self.covariance, regularization=self.regularization
+        )
+
+    def _interpolation(self) -> float:
+        if self.interpolation is None:
+            return _LOCAL_INTERPOLATION if self.combine == "local" else 0.0
+        return float(self.interpolation)
+
+    def _density(
+        self, X: Floats, classes: Integers, rng: np.random.RandomState
+    ) -> Callable[[Floats], Floats]:
+        if self.combine == "kde":
+            rank = max(1, int(np.linalg.matrix_rank(X - X[0])))
+            seed = rng.randint(2**31)
+            # The same rows in every round, so that the metric can come to rest.
+            return lambda Z: kernel_density_weights(Z, rank, np.random.RandomState(seed))
+
+        def by_mixture(Z: Floats) -> Floats:
+            voted = left_out_classes(Z, classes, self.n_neighbors)
+            voted = np.unique(voted, return_inverse=True)[1]
+            return mixture_density_weights(X, self._fit_models(X, voted))
+
+        return by_mixture
+
+    def _embed(self, X: Floats) -> Floats:
+        embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
+        return embedded
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def local_neighbors(
+    X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
+) -> tuple[Floats, Integers]:
+    """Nearest training rows of each row of X under the metric at that row.
+
+    Returns
+    -------
+    distances : ndarray of shape (n, n_neighbors)
+    positions : int ndarray of shape (n, n_neighbors)
+
+    Notes
+    -----
+    O(p d²) time for each row of X and p training rows, on all cores; O(p d) memory for each core.
+    """
+    distances = np.empty((len(X), n_neighbors))
+    positions = np.empty((len(X), n_neighbors), dtype=np.int64)
+    training = training.astype(np.float64)
+
+    def work(rows: slice) -> None:
+        block = X[rows].astype(np.float64)
+        values, vectors = metric_eigenpairs(bias_matrices(block, models))
+        roots = vectors * np.sqrt((1 - interpolation) * values + interpolation)[:, None, :]
+        for i, (row, root) in enumerate(zip(block, roots, strict=True), start=rows.start):
+            squared = (((training - row) @ root) ** 2).sum(axis=1)
+            nearest = np.argpartition(squared, n_neighbors - 1)[:n_neighbors]
+            nearest = nearest[np.lexsort([nearest, squared[nearest]])]
+            distances[i] = np.sqrt(squared[nearest])
+            positions[i] = nearest
+
+    for_each_block(work, len(X), max(1, min(64, len(X) // 16)))
+    return distances.astype(X.dtype), positions
+
+
+def _moved(models: ClassModels, by: Floats) -> ClassModels:
+    """The same densities around other means."""
+    return replace(models, means=models.means + by)
+
+
+def _names(y: Any, evidence: Evidence, rows: Integers, classes: Integers) -> NDArray[Any]:
+    """Label of each class; its number where classes are groups of linked rows."""
+    n_classes = int(classes.max()) + 1
+    if evidence.classes is None or evidence.classes.max() < 1:
+        return np.arange(n_classes)
+    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    first = [int((evidence.classes == c).argmax()) for c in range(n_classes)]
+    return np.array([labels[row] for row in first])

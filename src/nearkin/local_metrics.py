@@ -1,0 +1,295 @@
+r"""The metric at a point under which nearest neighbours err least, and the mean over points.
+
+Neighbours are never quite at the point that they stand for. To first order in that, the error of
+a nearest-neighbour rule exceeds its limit by :math:`\operatorname{tr}(M^{-1} \Phi)` times a
+number, where M is the metric and
+
+.. math::
+
+    \Phi = \sum_c \nabla\nabla p_c \Big( \sum_{c' \ne c} p_{c'}^2
+        - p_c \sum_{c' \ne c} p_{c'} \Big)
+
+tells how the densities :math:`p_c` of the classes bend at the point (eq. 16 of Shi et al. 2011).
+The local metric solves
+
+.. math:: \min_M \; \big(\operatorname{tr} M^{-1} \Phi\big)^2
+    \quad\text{s.t.}\quad \det M = 1, \; M \succ 0 .
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.class_models import ClassModels
+
+Floats = NDArray[np.floating]
+
+# Added to the size of each eigenvalue of Φ, as a share of their root mean square: without it the
+# metric would ignore directions in which the densities happen not to bend.
+FLOOR = 1e-3
+# Coefficients of Φ below this are what is left of equal densities after rounding.
+_ROUNDING = 1e-13
+# Sums of metrics that are held at a time.
+_MOST_PARTS = 64
+_LEAST_ROWS = 16
+# Eigenvalues below this share of the norm are zeros after rounding.
+_NO_SIGN = 1e-9
+# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and when
+# they have.
+_SMALLEST_EIGENVALUE = {"float64": 1e-8, "float32": 1e-6}
+_ARRIVED = 1e-14
+_MOST_STRETCH = 1.6
+
+
+def bias_matrices(X: Floats, models: ClassModels) -> Floats:
+    r"""Φ at every row, up to a positive factor.
+
+    With :math:`u_c = \Sigma_c^{-1} (x - \mu_c)` the Hessian of a Gaussian density is
+    :math:`p_c (u_c u_c^\top - \Sigma_c^{-1})` (eq. 17).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        A block of rows: n d² numbers are returned.
+    models : ClassModels
+
+    Returns
+    -------
+    ndarray of shape (n, d, d)
+        Zero where all densities are equal, and where all of them are too small for a number's
+        logarithm.
+
+    Notes
+    -----
+    The factor is such that nothing underflows, however far a row is from every class. O(n c d²)
+    time and O(n d (c + d)) memory for c classes.
+    """
+    differences, gradients = models.gradients(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        log_densities = models.log_densities_of(differences, gradients)
+        lengths = np.einsum("cnd,cnd->nc", gradients, gradients)
+    coefficients = bias_coefficients(log_densities)
+    # Rows far from every class: squares of their gradients may exceed all numbers.
+    curvature = np.trace(models.precisions, axis1=1, axis2=2)
+    scale = np.maximum(lengths, curvature).max(axis=1)
+    lost = ~np.isfinite(scale)
+    scale[lost] = 1.0
+    coefficients[lost] = 0.0
+    gradients[:, lost] = 0.0
+    gradients /= np.sqrt(scale)[:, None]
+    rows = gradients.transpose(1, 0, 2)  # row, class, column
+    bent = np.matmul((rows * coefficients[:, :, None]).transpose(0, 2, 1), rows)
+    c, d = models.means.shape
+    flat = (coefficients / scale[:, None]) @ models.precisions.reshape(c, d * d)
+    bent -= flat.reshape(-1, d, d)
+    return np.asarray(bent)
+
+
+def bias_coefficients(log_densities: Floats) -> Floats:
+    r"""Weight of each class's Hessian, relative to its density, in Φ.
+
+    .. math:: a_c = \frac{p_c}{p_{(1)}^2 \, p_{(2)}}
+        \Big( \sum_{c' \ne c} p_{c'}^2 - p_c \sum_{c' \ne c} p_{c'} \Big),
+
+    with :math:`p_{(1)} \ge p_{(2)}` the two largest densities of the row. That factor makes the
+    largest coefficients of the order of one, so that no row is lost to 0/0.
+
+    Parameters
+    ----------
+    log_densities : ndarray of shape (n, c)
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+    """
+    rows = np.arange(len(log_densities))
+    top = log_densities.argmax(axis=1)
+    largest = log_densities[rows, top][:, None]
+    others = log_densities.copy()
+    others[rows, top] = -np.inf
+    with np.errstate(invalid="ignore"):
+        to_largest = np.exp(others - largest)
+        to_second = np.exp(others - others.max(axis=1, keepdims=True))
+    total = to_largest.sum(axis=1, keepdims=True)
+    squares = (to_largest**2).sum(axis=1, keepdims=True)
+    coefficients: Floats = to_second * ((1 - to_largest) + squares - to_largest * total)
+    coefficients[rows, top] = (to_second * (to_largest - 1)).sum(axis=1)
+    # Not a number: a row at which every density, or every one but the largest, is exp(−inf).
+    known = np.abs(coefficients).max(axis=1) > _ROUNDING
+    coefficients[~known] = 0.0
+    return coefficients
+
+
+def local_metrics(Phi: Floats, interpolation: float = 0.0) -> Floats:
+    r"""Local metrics by eigenvectors, eq. 8.
+
+    .. math::
+
+        M \propto U \begin{pmatrix} d^+ \Lambda^+ & \\ & -d^- \Lambda^- \end{pmatrix} U^\top
+        \quad\text{for}\quad \Phi + \varepsilon \operatorname{sign} \Phi = U \Lambda U^\top,
+        \qquad \det M = 1,
+
+    where :math:`d^+` eigenvalues are positive and :math:`d^-` negative; one of zero is given the
+    weight :math:`(d^+ + d^-) / 2`. ε is ``FLOOR`` times the
+    root mean square of the eigenvalues of Φ and 0 in the paper; it keeps the metric from being
+    singular. If Φ has eigenvalues of both signs, the trace of :math:`M^{-1}
+    (\Phi + \varepsilon \operatorname{sign} \Phi)` is zero. If all are of one sign, no metric
+    makes it zero, and :math:`M \propto |\Phi|` makes it least, by the inequality of the arithmetic
+    and the geometric mean. The metric is the identity where Φ = 0.
+
+    Parameters
+    ----------
+    Phi : ndarray of shape (n, d, d)
+        Symmetric.
+    interpolation : float, default=0.0
+        Share s of the identity in the result, ``(1 − s) M + s I``.
+
+    Returns
+    -------
+    ndarray of shape (n, d, d)
+    """
+    values, vectors = metric_eigenpairs(Phi)
+    values = (1 - interpolation) * values + interpolation
+    return np.asarray((vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1))
+
+
+def metric_eigenpairs(Phi: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues (n, d) and eigenvectors (n, d, d), in columns, of the local metrics."""
+    values, vectors = np.linalg.eigh(Phi)
+    norm = np.sqrt((values**2).sum(axis=1, keepdims=True))
+    signs = np.where(np.abs(values) > _NO_SIGN * norm, np.sign(values), 0.0)
+    # d⁺ for positive eigenvalues, d⁻ for negative ones, the mean of both for zeros.
+    rank = (signs**2).sum(axis=1, keepdims=True)
+    weights = (rank + signs * signs.sum(axis=1, keepdims=True)) / 2
+    sizes = weights * (np.abs(values) + FLOOR / Phi.shape[1] ** 0.5 * norm)
+    sizes[norm[:, 0] == 0] = 1.0
+    logs = np.log(sizes)
+    return np.exp(logs - logs.mean(axis=1, keepdims=True)), vectors
+
+
+def mean_local_metric(
+    X: Floats,
+    models: ClassModels,
+    weights: Floats | None = None,
+    interpolation: float = 0.0,
+) -> Floats:
+    r"""Mean of the local metrics at all rows, :math:`\sum_i w_i M_i / \sum_i w_i` (eq. 10).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    models : ClassModels
+    weights : ndarray of shape (n,), optional
+        Not negative, and not all zero. Equal by default, which is the paper's M^UNI (eq. 11).
+    interpolation : float, default=0.0
+        Share of the identity in every local metric.
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+        The same for any number of cores.
+
+    Notes
+    -----
+    O(n d³ + n c d²) time, nearly all of it in eigenvectors, on all cores; O(d²) memory beside
+    blocks of a few megabytes for each core.
+    """
+    n, d = X.shape
+    part_rows = max(_LEAST_ROWS, -(-n // _MOST_PARTS))
+    parts = np.zeros((-(-n // part_rows), d, d))
+    at_a_time = rows_at_a_time(models)
+
+    def work(rows: slice) -> None:
+        part = parts[rows.start // part_rows]
+        own = X[rows]
+        own_weights = None if weights is None else weights[rows]
+        for block in blocks(len(own), at_a_time):
+            block_weights = None if own_weights is None else own_weights[block]
+            part += _sum_of_metrics(own[block].astype(np.float64), models, block_weights)
+
+    for_each_block(work, n, part_rows)
+    total = parts.sum(axis=0) / (n if weights is None else weights.sum())
+    mean = (1 - interpolation) * total + interpolation * np.eye(d)
+    return np.asarray((mean + mean.T) / 2)
+
+
+def rows_at_a_time(models: ClassModels) -> int:
+    """How many local metrics to compute in one go."""
+    c, d = models.means.shape
+    return block_rows(8 * (5 * d * d + 4 * c * d))
+
+
+def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:
+    values, vectors = metric_eigenpairs(bias_matrices(X, models))
+    if weights is not None:
+        values = values * weights[:, None]
+    # All eigenvectors side by side: one product for the whole block instead of one per row.
+    vectors *= np.sqrt(values)[:, None, :]
+    side_by_side = vectors.transpose(1, 0, 2).reshape(X.shape[1], -1)
+    return np.asarray(side_by_side @ side_by_side.T)
+
+
+def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
+    r"""Local metrics by products of matrices only, for accelerators.
+
+    With :math:`S = \operatorname{sign} \Phi`, found by the iteration of Newton and Schulz, the size
+    of Φ is :math:`|\Phi| = \Phi S`, the numbers of eigenvalues are
+    :math:`d^\pm = (\operatorname{tr} S^2 \pm \operatorname{tr} S) / 2`, and
+
+    .. math:: M \propto (|\Phi| + \varepsilon I) \,
+        \big( (\operatorname{tr} S^2) I + (\operatorname{tr} S) S \big) .
+
+    Parameters
+    ----------
+    Phi : array of shape (n, d, d)
+        Symmetric, of any array type.
+    xp : module, default=numpy
+        The namespace of that type after the array API standard, with its linear algebra.
+
+    Returns
+    -------
+    array of shape (n, d, d)
+        As by :func:`local_metrics`. Eigenvalues of Φ below 1e-8 of its norm (in float32 1e-6) may
+        have been given a weight between those of both signs, which changes an eigenvalue of M of
+        the size of the floor.
+
+    Notes
+    -----
+    O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
+    """
+    d = Phi.shape[-1]
+    identity = xp.eye(d, dtype=Phi.dtype, device=getattr(Phi, "device", None))
+    norm = xp.sqrt(xp.sum(Phi * Phi, axis=(-2, -1), keepdims=True))
+    flat = norm == 0
+    scaled = Phi / xp.where(flat, xp.ones_like(norm), norm)
+    sign = scaled
+    for stretch in sign_iteration_scales(_SMALLEST_EIGENVALUE[str(Phi.dtype).split(".")[-1]]):
+        square = sign @ sign
+        sign = (0.5 * stretch) * (3.0 * sign - stretch**2 * (sign @ square))
+    sizes = scaled @ sign + FLOOR / d**0.5 * identity
+    balance = xp.sum(sign * identity, axis=(-2, -1), keepdims=True)  # d⁺ − d⁻
+    rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
+    metrics = sizes @ (rank * identity + balance * sign)
+    metrics = 0.5 * (metrics + xp.matrix_transpose(metrics))
+    metrics = xp.where(flat, identity, metrics)
+    log_determinant = xp.linalg.slogdet(metrics)[1]
+    return metrics / xp.exp(log_determinant / d)[..., None, None]
+
+
+def sign_iteration_scales(smallest: float) -> list[float]:
+    r"""Factors ρ of the steps :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`.
+
+    They bring eigenvalues between ``smallest`` and 1 to 1 in the fewest steps, short of factors
+    that would bring the largest back to zero, where rounding decides on the sign.
+    """
+    scales = []
+    lower = smallest
+    while 1 - lower > _ARRIVED:
+        scale = min(_MOST_STRETCH, (3 / (1 + lower + lower**2)) ** 0.5)
+        scales.append(scale)
+        lower = scale * lower * (3 - (scale * lower) ** 2) / 2
+    return scales

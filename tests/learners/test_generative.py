@@ -1,0 +1,376 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from nearkin import Generative, Pairs
+from nearkin.class_models import fit_class_models
+from nearkin.datasets import make_three_normal
+from nearkin.evidence import gather_evidence
+from nearkin.learners import generative
+from nearkin.learners.generative import (
+    kernel_density_weights,
+    known_classes,
+    left_out_classes,
+    local_neighbors,
+    majority,
+    mixture_density_weights,
+)
+from nearkin.local_metrics import bias_matrices, local_metrics, mean_local_metric
+
+COMBINE = ["uniform", "gmm", "kde", "local"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Two long classes side by side, and a column of noise larger than what tells them apart."""
+    rng = np.random.RandomState(0)
+    y = np.arange(120) % 2
+    X = rng.standard_normal((120, 3)) * [0.3, 3.0, 2.0]
+    X[:, 0] += 1.2 * y
+    return X + np.array([100, 0, -7]), y
+
+
+# Whose class is known
+
+
+def groups(evidence):
+    rows, classes = known_classes(evidence)
+    return {frozenset(rows[classes == c].tolist()) for c in np.unique(classes)}
+
+
+def test_must_links_alone_make_classes_of_their_groups():
+    pairs = Pairs([(0, 1), (1, 2), (5, 6)], cannot_link=[(8, 9)])
+    assert groups(gather_evidence(10, pairs=pairs)) == {frozenset({0, 1, 2}), frozenset({5, 6})}
+
+
+def test_must_links_spread_labels():
+    y = np.array([0, 1, 1, -1, -1, -1, -1, -1])
+    pairs = Pairs([(0, 3), (3, 4), (6, 7)])
+    rows, classes = known_classes(gather_evidence(8, y, pairs))
+    assert_array_equal(rows, [0, 1, 2, 3, 4])  # rows 6 and 7 may be of either class
+    assert_array_equal(classes, [0, 1, 1, 0, 0])
+
+
+def test_labels_win_against_must_links():
+    y = np.array([0, 1, 1, 0, -1])
+    with pytest.warns(UserWarning, match="pairs contradict the labels"):
+        evidence = gather_evidence(5, y, Pairs([(0, 1), (1, 4)]))
+    rows, classes = known_classes(evidence)
+    assert_array_equal(rows, [0, 1, 2, 3])
+    assert_array_equal(classes, [0, 1, 1, 0])
+
+
+def test_one_labelled_class_beside_a_group_makes_two():
+    y = np.array([3, 3, -1, -1, -1])
+    evidence = gather_evidence(5, y, Pairs([(3, 4)]))
+    assert groups(evidence) == {frozenset({0, 1}), frozenset({3, 4})}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "found"),
+    [
+        ({"y": [1] * 120}, "labels of one class"),
+        ({"pairs": Pairs([(0, 1), (1, 2)])}, "one group of linked rows"),
+        ({"pairs": Pairs(cannot_link=[(0, 1)])}, "none"),
+    ],
+)
+def test_one_class_is_too_few(evidence, found, data):
+    with pytest.raises(ValueError, match=f"at least two classes, but {found} was given: give lab"):
+        Generative().fit(data[0], **evidence)
+
+
+# The metric
+
+
+def test_metric_is_the_mean_of_local_metrics(data):
+    X, y = data
+    metric = Generative().fit(X, y)
+    models = fit_class_models(X, y)
+    expected = local_metrics(bias_matrices(X, models)).mean(axis=0)
+    assert_allclose(metric.metric_, expected, rtol=1e-6, atol=1e-9)
+    assert_allclose(metric.components_.T @ metric.components_, metric.metric_, atol=1e-9)
+    difference = X[:5] - X[5:10]
+    squared = np.einsum("nd,de,ne->n", difference, metric.metric_, difference)
+    assert_allclose(metric.pair_distance(X[:5], X[5:10]) ** 2, squared)
+    assert_allclose(metric.mean_, X.mean(axis=0))
+    assert_allclose(metric.models_.means, models.means)
+    assert metric.n_iter_ == 1
+    assert not hasattr(metric, "weights_")
+
+
+def test_rows_of_unknown_class_are_not_used(data):
+    X, y = data
+    partial = np.where(np.arange(120) < 70, y, -1)
+    metric = Generative().fit(X, partial)
+    alone = Generative().fit(X[:70], y[:70])
+    assert_allclose(metric.metric_, alone.metric_, rtol=1e-8, atol=1e-10)
+    assert metric.kneighbors(X[70:])[1].max() < 70
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+def test_learned_metric_beats_the_euclidean_one(combine, data):
+    X, y = data
+    euclidean = cross_val_score(KNeighborsClassifier(5), X, y, cv=5).mean()
+    learner = make_pipeline(Generative(combine=combine, random_state=0), KNeighborsClassifier(5))
+    assert cross_val_score(learner, X, y, cv=5).mean() > euclidean + 0.05
+    assert (Generative(combine=combine, random_state=0).fit(X, y).predict(X) == y).mean() > 0.9
+
+
+def test_components_follow_the_variance_of_the_embedding(data):
+    X, y = data
+    full, two = Generative().fit(X, y), Generative(n_components=2).fit(X, y)
+    Z = full.transform(X)
+    assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    covariance = np.cov(Z.T)
+    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9)
+    assert (np.diff(np.diag(covariance)) < 0).all()
+    assert_allclose(two.transform(X), Z[:, :2], atol=1e-10)
+    assert_allclose(two.metric_, full.metric_)
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+@pytest.mark.parametrize("covariance", ["shrunk", "full", "shared"])
+def test_rotated_rows_are_equally_far_apart(combine, covariance, data):
+    X, y = data
+    rotation = np.linalg.qr(np.random.RandomState(1).standard_normal((3, 3)))[0]
+    learner = Generative(combine=combine, covariance=covariance, random_state=0)
+    expected = learner.fit(X, y).distance(X)
+    rotated = X @ rotation
+    found = learner.fit(rotated, y).distance(rotated)
+    # Rounds of weighting end when the metric changes by less than 1e-6.
+    assert_allclose(found, expected, atol=1e-5 * expected.max())
+
+
+def test_interpolation_mixes_the_identity_in(data):
+    X, y = data
+    plain, mixed = Generative().fit(X, y), Generative(interpolation=0.3).fit(X, y)
+    assert_allclose(mixed.metric_, 0.7 * plain.metric_ + 0.3 * np.eye(3), atol=1e-12)
+    assert_allclose(Generative(interpolation=1).fit(X, y).metric_, np.eye(3), atol=1e-12)
+
+
+# Weights by density
+
+
+@pytest.mark.parametrize("combine", ["gmm", "kde"])
+def test_metric_is_the_weighted_mean(combine, data, monkeypatch):
+    X, y = data
+    partial = np.where(np.arange(120) < 100, y, -1)
+    metric = Generative(combine=combine, random_state=0).fit(X, partial)
+    assert_array_equal(metric.weights_[100:], 0)
+    assert_allclose(metric.weights_.sum(), 1)
+    expected = mean_local_metric(X, metric.models_, metric.weights_)
+    assert_allclose(metric.metric_, expected, rtol=1e-6, atol=1e-9)
+    assert 1 <= metric.n_iter_ <= 20
+    # Local metrics that are too many to be kept are computed in every round.
+    monkeypatch.setattr(generative, "_MOST_NUMBERS", 0)
+    again = Generative(combine=combine, random_state=0).fit(X, partial)
+    assert again.n_iter_ == metric.n_iter_
+    assert_allclose(again.metric_, metric.metric_, rtol=1e-6, atol=1e-9)
+
+
+def test_rounds_end_when_the_metric_is_at_rest(data):
+    X, y = data
+    rested = Generative(combine="kde", n_iter=200, random_state=0).fit(X, y)
+    assert rested.n_iter_ < 200
+    one = Generative(combine="kde", n_iter=1, random_state=0).fit(X, y)
+    assert one.n_iter_ == 1
+    assert np.abs(one.metric_ - rested.metric_).max() > 1e-6
+
+
+def test_kernel_weights_are_densities_of_the_likeliest_bandwidth():
+    rng = np.random.RandomState(0)
+    Z = rng.standard_normal((60, 2))
+    weights = kernel_density_weights(Z, 2, rng)
+
+    def left_out(width):
+        # Scikit-learn's kernel is exp(−d² / 2h²), ours exp(−d² / σ²).
+        model = KernelDensity(bandwidth=np.sqrt(width / 2))
+        return sum(model.fit(np.delete(Z, i, 0)).score(Z[i : i + 1]) for i in range(60))
+
+    squared = cdist(Z, Z) ** 2
+    nearest = np.median(np.sort(squared, axis=1)[:, 1])
+    width = max(np.geomspace(nearest / 4, squared.max(), 12), key=left_out)
+    densities = np.exp(KernelDensity(bandwidth=np.sqrt(width / 2)).fit(Z).score_samples(Z))
+    assert_allclose(weights, densities / densities.sum(), rtol=1e-8)
+
+
+def test_kernel_weights_of_many_rows_come_from_some(monkeypatch):
+    Z = np.random.RandomState(0).standard_normal((400, 1))
+    exact = kernel_density_weights(Z, 1, np.random.RandomState(0))
+    monkeypatch.setattr(generative, "_REFERENCES", 150)
+    monkeypatch.setattr(generative, "_JUDGES", 50)
+    some = kernel_density_weights(Z, 1, np.random.RandomState(0))
+    assert_allclose(some.sum(), 1)
+    assert np.corrcoef(exact, some)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("Z", [np.zeros((5, 2)), np.array([[1.0], [2.0]])])
+def test_kernel_weights_where_no_row_is_denser(Z):
+    weights = kernel_density_weights(Z, 1, np.random.RandomState(0))
+    assert_allclose(weights, 1 / len(Z))
+
+
+def test_mixture_weights_are_densities(data):
+    X, y = data
+    models = fit_class_models(X, y)
+    densities = np.exp(models.log_densities(X)).mean(axis=1)  # classes of equal size
+    assert_allclose(mixture_density_weights(X, models), densities / densities.sum())
+
+
+def test_left_out_classes_are_by_the_other_rows():
+    Z = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [0.15]])
+    classes = np.array([0, 0, 0, 1, 1, 1])
+    assert_array_equal(left_out_classes(Z, classes, 1)[[3, 4]], 1)
+    assert_array_equal(left_out_classes(Z, classes, 2)[5], 0)
+
+
+def test_majority_prefers_the_nearest_of_equals():
+    votes = np.array([[2, 0, 0, 2, 1], [1, 2, 2, 2, 1], [3, 1, 0, 2, 4]])
+    assert_array_equal(majority(votes), [2, 2, 3])
+
+
+# Neighbours and classes of new rows
+
+
+@pytest.mark.parametrize("combine", ["uniform", "gmm", "kde"])
+def test_neighbors_are_those_of_the_learned_space(combine, data):
+    X, y = data
+    metric = Generative(combine=combine, random_state=0).fit(X[:90], y[:90])
+    distances, rows = metric.kneighbors(X[90:], 7)
+    D = metric.distance(X[90:], X[:90])
+    assert_array_equal(rows, np.argsort(D, axis=1)[:, :7])
+    assert_allclose(distances, np.sort(D, axis=1)[:, :7], rtol=1e-6)
+    assert_array_equal(metric.predict(X[90:]), majority(y[rows[:, :5]]))
+
+
+def test_local_neighbors_are_those_under_the_metric_at_each_row(data):
+    X, y = data
+    metric = Generative(combine="local", interpolation=0.4).fit(X[:90], y[:90])
+    distances, rows = metric.kneighbors(X[90:], 3)
+    M = local_metrics(bias_matrices(X[90:], metric.models_), 0.4)
+    for x, matrix, near, found in zip(X[90:], M, distances, rows, strict=True):
+        squared = np.array([(x - row) @ matrix @ (x - row) for row in X[:90]])
+        assert_array_equal(found, np.argsort(squared)[:3])
+        assert_allclose(near**2, np.sort(squared)[:3], rtol=1e-8)
+    assert_allclose(metric.metric_, mean_local_metric(X[:90], metric.models_, None, 0.4), rtol=1e-6)
+
+
+def test_local_neighbors_by_blocks_equal_one_by_one(data):
+    X, y = data
+    models = fit_class_models(X, y)
+    together = local_neighbors(X, X, models, 0.1, 4)
+    one_by_one = [local_neighbors(x[None], X, models, 0.1, 4) for x in X]
+    assert_array_equal(together[1], np.concatenate([rows for _, rows in one_by_one]))
+    assert_array_equal(together[1][:, 0], np.arange(120))
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+def test_labels_come_back_as_they_were_given(combine, data):
+    X, y = data
+    names = np.array(["zebra", "ant"])
+    for labels in (names[y], names[y].astype(object), names[y].tolist()):
+        metric = Generative(combine=combine, random_state=0).fit(X, labels)
+        assert set(metric.classes_) == {"ant", "zebra"}
+        assert (metric.predict(X) == names[y]).mean() > 0.9
+    mixed = Generative(combine=combine, random_state=0).fit(X, [None, *(7 - 4 * y[1:]).tolist()])
+    assert_array_equal(mixed.classes_, [3, 7])
+    assert set(mixed.predict(X)) == {3, 7}
+
+
+def test_groups_of_linked_rows_are_predicted_by_number(data):
+    X, y = data
+    links = [(i, i + 2) for i in range(40)]
+    metric = Generative().fit(X, pairs=Pairs(links))
+    assert_array_equal(metric.classes_, [0, 1])
+    assert (metric.predict(X[:40]) == y[:40]).mean() > 0.9
+
+
+def test_more_neighbors_than_rows_are_all_rows():
+    X = np.array([[0.0, 0], [1, 0], [5, 5], [6, 5]])
+    metric = Generative(n_neighbors=50).fit(X, [0, 0, 1, 1])
+    assert metric.kneighbors(X)[1].shape == (4, 4)
+    with pytest.raises(ValueError, match="n_neighbors=0 must be at least 1"):
+        metric.kneighbors(X, 0)
+
+
+# Little or odd data
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+@pytest.mark.parametrize("covariance", ["shrunk", "full", "shared"])
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[0.0, 1.0], [1.0, 3.0]]),
+        np.zeros((6, 2)),
+        np.column_stack([np.arange(6.0), np.full(6, 0.1)]),
+        np.random.RandomState(0).standard_normal((6, 12)),
+        np.random.RandomState(0).standard_normal((6, 3)) * [1e-8, 1, 1e8],
+        np.repeat([[1.0, 2.0], [3.0, 5.0]], [3, 3], axis=0),
+    ],
+    ids=["two rows", "zeros", "constant", "wide", "scales", "copies"],
+)
+def test_little_or_odd_data_gives_a_finite_metric(combine, covariance, X):
+    y = np.arange(len(X)) // (len(X) // 2)
+    metric = Generative(combine=combine, covariance=covariance, random_state=0).fit(X, y)
+    assert np.isfinite(metric.metric_).all()
+    assert (np.linalg.eigvalsh(metric.metric_) > 0).all()
+    assert np.isfinite(metric.transform(X)).all()
+    assert set(metric.predict(X)) <= {0, 1}
+    assert np.isfinite(metric.threshold_)
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+def test_every_row_a_class_of_its_own(combine, data):
+    X, _ = data
+    metric = Generative(combine=combine, n_neighbors=1, random_state=0).fit(X, np.arange(120))
+    assert np.isfinite(metric.metric_).all()
+    assert_array_equal(metric.predict(X), np.arange(120))
+
+
+def test_far_rows_have_a_class(data):
+    X, y = data
+    metric = Generative(combine="local").fit(X, y)
+    far = np.array([[1e6, 0, 0], [-1e100, 3, 0]])
+    assert np.isfinite(metric.kneighbors(far)[0]).all()
+    assert set(metric.predict(far)) <= {0, 1}
+
+
+def test_single_precision_is_computed_in_double(data):
+    X, y = data
+    X = X.astype(np.float32)
+    metric = Generative(combine="kde", random_state=0).fit(X, y)
+    double = Generative(combine="kde", random_state=0).fit(X.astype(np.float64), y)
+    assert_allclose(metric.metric_, double.metric_, rtol=1e-6)
+    assert metric.transform(X).dtype == metric.kneighbors(X)[0].dtype == np.float32
+
+
+def test_three_normal_is_learned_well():
+    X, y = make_three_normal(600, n_features=10, random_state=0)
+    X_new, y_new = make_three_normal(600, n_features=10, random_state=1)
+    euclidean = KNeighborsClassifier(5).fit(X, y).score(X_new, y_new)
+    learned = (Generative(random_state=0).fit(X, y).predict(X_new) == y_new).mean()
+    assert learned > euclidean + 0.02
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("combine", "mean"),
+        ("covariance", "tied"),
+        ("regularization", 1.5),
+        ("regularization", "none"),
+        ("interpolation", -0.1),
+        ("n_iter", 0),
+        ("n_neighbors", 0),
+        ("n_components", 0),
+        ("random_state", "seed"),
+    ],
+)
+def test_wrong_parameter(name, value, data):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of Generative must be .* Got"):
+        Generative(**{name: value}).fit(*data)

@@ -1,0 +1,339 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import check_grad
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import KNeighborsClassifier
+
+from nearkin import LMNN, Pairs
+from nearkin.datasets import make_three_normal
+from nearkin.evidence import gather_evidence
+from nearkin.learners import lmnn
+from nearkin.learners.lmnn import Problem, descend, known_classes, nearest_alike
+
+
+def random_problem(seed=0, n=40, d=4, k=3, n_classes=3, push=0.4, margin=0.7):
+    rng = np.random.RandomState(seed)
+    X, y = rng.standard_normal((n, d)), rng.randint(n_classes, size=n)
+    classes = known_classes(n, gather_evidence(n, y))
+    return Problem(X, nearest_alike(X, classes.number, k), classes, margin, push), y
+
+
+def plain_objective(L, X, targets, unlike, margin, push):
+    """Sums over targets and triples, one by one."""
+
+    def squared(i, j):
+        return sum((L @ (X[i] - X[j])) ** 2)
+
+    total = 0.0
+    for i in range(len(X)):
+        for j in targets[i][targets[i] >= 0]:
+            total += (1 - push) * squared(i, j)
+            for l in range(len(X)):  # noqa: E741
+                if unlike(i, l):
+                    total += push * max(0.0, margin + squared(i, j) - squared(i, l))
+    return total
+
+
+@pytest.mark.parametrize("q", [1, 4])
+def test_objective_is_the_plain_sum(q):
+    problem, y = random_problem()
+    L = np.random.RandomState(1).standard_normal((q, 4))
+    value, _ = problem.objective(L, problem.rivals(L))
+    expected = plain_objective(
+        L, problem.X, problem.targets, lambda i, j: y[i] != y[j], problem.margin, problem.push
+    )
+    assert_allclose(value, expected)
+    # Watching more pairs than needed changes nothing.
+    assert_allclose(problem.objective(L, problem.rivals(L, ahead=2.0))[0], expected)
+
+
+@pytest.mark.parametrize("q", [2, 4])
+def test_gradient_by_finite_differences(q):
+    problem, _ = random_problem()
+    L = np.random.RandomState(2).standard_normal((q, 4))
+    rivals = problem.rivals(L, ahead=0.1)
+    error = check_grad(
+        lambda flat: problem.objective(flat.reshape(L.shape), rivals)[0],
+        lambda flat: problem.objective(flat.reshape(L.shape), rivals)[1].ravel(),
+        L.ravel(),
+    )
+    assert error < 1e-5 * np.linalg.norm(problem.objective(L, rivals)[1])
+
+
+def test_objective_in_parts_is_the_same(monkeypatch):
+    problem, _ = random_problem(n=120)
+    L = np.eye(4)
+    rivals = problem.rivals(L)
+    whole = problem.objective(L, rivals)
+    monkeypatch.setattr(lmnn, "_FEW_TERMS", 10)
+    parts = problem.objective(L, rivals)
+    assert_allclose(parts[0], whole[0])
+    assert_allclose(parts[1], whole[1])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])  # far from zero, single precision does not do
+def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
+    monkeypatch.setattr(lmnn, "_TILE", (7, 13))
+    problem, y = random_problem(n=100)
+    problem = Problem(problem.X + offset, *list(vars(problem).values())[1:])
+    L = np.random.RandomState(3).standard_normal((2, 4))
+    Z = problem.X @ L.T
+    squared = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    reach = problem.margin + np.take_along_axis(squared, problem.targets, axis=1).max(axis=1)
+    near = (squared < np.maximum(reach[:, None], reach)) & (y[:, None] != y)
+    expected = set(zip(*np.nonzero(np.triu(near)), strict=True))
+    left, right = problem.rivals(L)
+    assert (left < right).all()
+    found = list(zip(left, right, strict=True))
+    assert len(set(found)) == len(found)
+    assert expected <= set(found)
+    # Rounding may let a few in that are just beyond.
+    for i, j in set(found) - expected:
+        assert y[i] != y[j]
+        assert squared[i, j] < max(reach[i], reach[j]) * (1 + 1e-3)
+
+
+def test_too_many_rivals_are_refused(monkeypatch):
+    monkeypatch.setattr(lmnn, "_MOST_RIVALS", 50)
+    problem, _ = random_problem()
+    with pytest.raises(ValueError, match=r"more than 50 pairs of unlike rows.*Lower"):
+        problem.rivals(np.eye(4))
+
+
+def test_targets_are_the_nearest_of_the_class(monkeypatch):
+    rng = np.random.RandomState(0)
+    X, y = rng.standard_normal((60, 3)), np.r_[np.zeros(30), np.ones(27), 2, 2, 3].astype(int)
+    targets = nearest_alike(X, y, 4)
+    for i in range(60):
+        others = np.flatnonzero((y == y[i]) & (np.arange(60) != i))
+        order = others[np.argsort(((X[others] - X[i]) ** 2).sum(axis=1))][:4]
+        assert_array_equal(targets[i, : len(order)], order)
+        assert (targets[i, len(order) :] == -1).all()
+    monkeypatch.setattr(lmnn, "_FEW_ROWS", 5)
+    assert_array_equal(nearest_alike(X, y, 4), targets)
+
+
+def test_rivals_that_come_near_meanwhile_do_not_raise_the_objective(monkeypatch):
+    # Long rounds and nothing watched ahead: most impostors of the end are unknown at the start.
+    monkeypatch.setattr(lmnn, "_AHEAD", 0.0)
+    monkeypatch.setattr(lmnn, "_FIRST_ROUND", 100)
+    problem, _ = random_problem(n=60, margin=1e-3)
+    problem = Problem(problem.X, problem.targets, problem.classes, 1e-3, 0.5)
+    start = np.diag([1.0, 0.5, 2.0, 1.0])
+    solution = descend(problem, start, max_iter=2000, tol=1e-6)
+    assert (np.diff(solution.objective) <= 0).all()
+    exact, _ = problem.objective(solution.L, problem.rivals(solution.L))
+    assert_allclose(solution.objective[-1], exact)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.mark.parametrize("n_components", [None, 2])
+def test_objective_never_rises(n_components, wine):
+    metric = LMNN(n_components=n_components, n_passes=3).fit(*wine)
+    assert (np.diff(metric.objective_) <= 0).all()
+    assert metric.objective_[-1] < 0.9 * metric.objective_[0]
+    assert metric.components_.shape == (n_components or 13, 13)
+    assert metric.n_components_ == (n_components or 13)
+
+
+def test_one_pass_reaches_the_minimum_from_anywhere(wine):
+    X, y = wine
+    start = 2 * np.random.RandomState(0).standard_normal((13, 13))
+    one = LMNN(n_passes=1, tol=1e-9, max_iter=20_000).fit(X, y)
+    two = LMNN(n_passes=1, tol=1e-9, max_iter=20_000, init=start).fit(X, y)
+    assert_allclose(one.objective_[-1], two.objective_[-1], rtol=1e-3)
+
+
+def test_objective_is_that_of_the_metric(wine):
+    X, y = wine
+    metric = LMNN(n_passes=1).fit(X, y)
+    targets = nearest_alike(X, y, 3)
+    squared = ((X[:, None] - X[targets]) ** 2).sum(axis=2)
+    assert_allclose(metric.margin_, squared.mean())
+    expected = plain_objective(
+        metric.components_, X, targets, lambda i, j: y[i] != y[j], metric.margin_, 0.5
+    )
+    assert_allclose(metric.objective_[-1], expected / metric.margin_)
+
+
+def test_neighbours_vote_better_in_fewer_dimensions_too():
+    rng = np.random.RandomState(0)
+    y = np.arange(400) % 2
+    X = rng.standard_normal((400, 8)) * [1, 1, 9, 9, 9, 9, 9, 9]
+    X[:, 0] += 4 * y
+    for n_components in (None, 2):
+        metric = LMNN(n_components=n_components).fit(X[:300], y[:300])
+        Z = metric.transform(X)
+        votes = KNeighborsClassifier(3).fit(Z[:300], y[:300]).score(Z[300:], y[300:])
+        plain = KNeighborsClassifier(3).fit(X[:300], y[:300]).score(X[300:], y[300:])
+        assert votes > 0.9 > 0.8 > plain
+
+
+def test_earlier_result_is_a_start_from_which_little_is_left(wine):
+    X, y = wine
+    first = LMNN(n_passes=1, tol=1e-6, max_iter=5000).fit(X, y)
+    again = LMNN(n_passes=1, init=first.components_).fit(X, y)
+    assert_allclose(again.objective_[0], first.objective_[-1])
+    assert again.n_iter_ <= 10
+
+
+def test_components_are_principal_axes(wine):
+    X, y = wine
+    metric = LMNN(n_components=4).fit(X, y)
+    Z = metric.transform(X)
+    covariance = Z.T @ Z
+    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9 * covariance.max())
+    assert (np.diff(np.diag(covariance)) <= 0).all()
+
+
+def test_scale_of_the_data_does_not_matter(wine):
+    X, y = wine
+    D = LMNN().fit(X, y).distance(X)
+    for scale in (2.0**-30, 2.0**30):
+        found = LMNN().fit(scale * X, y).distance(scale * X)
+        assert_allclose(found / scale, D, rtol=1e-6, atol=1e-6 * D.max())
+
+
+def test_classes_from_pairs_and_labels():
+    pairs = Pairs([(0, 1), (1, 2), (3, 4), (6, 7), (9, 10), (10, 11)], [(0, 3), (5, 6), (1, 2)])
+    #             0   1   2   3   4   5   6   7  8   9  10  11
+    y = np.array([-1, -1, -1, -1, -1, -1, 5, -1, 9, 5, -1, 9])
+    with pytest.warns(UserWarning, match="contradict"):
+        evidence = gather_evidence(12, y, pairs)
+    classes = known_classes(12, evidence)
+    # Row 10 is tied to two labels: it could be either.
+    assert_array_equal(classes.rows, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11])
+    number = dict(zip(classes.rows.tolist(), classes.number.tolist(), strict=True))
+    assert number[0] == number[1] == number[2]
+    assert number[3] == number[4]
+    assert number[6] == number[7] == number[9] == 0
+    assert number[8] == number[11] == 1
+    assert len({number[0], number[3], number[5], 0, 1}) == 5
+    known = {tuple(divmod(int(key), classes.n_classes)) for key in classes.unlike}
+    expected = {(number[0], number[3]), (number[5], 0)}
+    assert known == expected | {(b, a) for a, b in expected}
+
+
+def test_only_components_with_a_cannot_link_are_pushed_apart():
+    X = np.array([[0.0], [0.5], [2.0], [2.5], [1.0], [1.5]])
+    pairs = Pairs([(0, 1), (2, 3), (4, 5)], [(1, 2)])
+    classes = known_classes(6, gather_evidence(6, None, pairs))
+    problem = Problem(X, nearest_alike(X, classes.number, 3), classes, 100.0, 0.5)
+    found = {frozenset(pair) for pair in zip(*problem.rivals(np.eye(1)), strict=True)}
+    assert found == {frozenset(pair) for pair in [(0, 2), (0, 3), (1, 2), (1, 3)]}
+
+
+def test_all_pairs_that_labels_imply_are_as_good_as_labels(wine):
+    X, y = wine[0][::4], wine[1][::4]
+    links = np.column_stack(np.triu_indices(len(X), 1))
+    alike = y[links[:, 0]] == y[links[:, 1]]
+    by_pairs = LMNN().fit(X, pairs=Pairs(links[alike], links[~alike]))
+    assert_allclose(by_pairs.distance(X), LMNN().fit(X, y).distance(X), rtol=1e-6, atol=1e-9)
+
+
+def test_one_class_is_refused():
+    X, _ = make_three_normal(30, random_state=0)
+    message = "rows that differ, but no two do: give labels of at least two classes, or cannot"
+    with pytest.raises(ValueError, match=message):
+        LMNN().fit(X, np.zeros(30, dtype=int))
+    with pytest.raises(ValueError, match=message):
+        LMNN().fit(X, pairs=Pairs([(0, 1), (2, 3)]))
+
+
+def test_no_two_alike_are_refused():
+    X, _ = make_three_normal(10, random_state=0)
+    message = "rows that are alike, but no two are: give must-links, or labels with two rows"
+    with pytest.raises(ValueError, match=message):
+        LMNN().fit(X, np.arange(10))
+    with pytest.raises(ValueError, match=message):
+        LMNN().fit(X, pairs=Pairs(cannot_link=[(0, 1), (2, 3)]))
+    with pytest.raises(ValueError, match=message):
+        LMNN().fit(X[:2], [0, 1])
+
+
+def test_small_classes_use_what_there_is():
+    X, y = make_three_normal(30, random_state=0)
+    y = y.copy()
+    y[:1], y[1:3] = 7, 8  # one row, and two
+    metric = LMNN(n_neighbors=50).fit(X, y)
+    assert np.isfinite(metric.components_).all()
+    three = LMNN(n_neighbors=3).fit(X[:4], [0, 0, 1, 1])
+    one = LMNN(n_neighbors=1).fit(X[:4], [0, 0, 1, 1])
+    assert_array_equal(three.components_, one.components_)
+
+
+def test_copies_and_constant_columns():
+    X, y = make_three_normal(40, random_state=0)
+    X = np.column_stack([np.repeat(X, 5, axis=0), np.full(200, 3.0)])
+    metric = LMNN().fit(X, np.repeat(y, 5))  # all targets coincide with their row
+    assert metric.margin_ > 0
+    assert np.isfinite(metric.components_).all()
+    assert metric.distance(X).max() > 0
+
+
+def test_identical_rows_are_told_of():
+    with pytest.warns(UserWarning, match="all rows of X coincide") as record:
+        metric = LMNN().fit(np.full((6, 2), 0.1), [0, 0, 0, 1, 1, 1])
+    assert record[0].filename == __file__
+    assert_array_equal(metric.components_.T @ metric.components_, np.eye(2))
+    assert metric.n_iter_ == 0
+
+
+def test_too_few_iterations_are_told_of(wine):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 3 iterations") as record:
+        metric = LMNN(max_iter=3).fit(*wine)
+    assert record[0].filename == __file__
+    assert metric.n_iter_ == 3
+    assert (np.diff(metric.objective_) <= 0).all()
+
+
+def test_sparse_rows_are_refused_with_the_remedy(wine):
+    with pytest.raises(TypeError, match="toarray"):
+        LMNN().fit(sp.csr_array(wine[0]), wine[1])
+
+
+@pytest.mark.parametrize(
+    ("init", "n_components", "message"),
+    [
+        (np.eye(5), None, r"init has shape \(5, 5\), but X has 13 columns.*\(n, 13\) is expected"),
+        (np.eye(3, 13), 2, r"init has shape \(3, 13\).*\(2, 13\) is expected"),
+        (np.zeros((2, 13)), 2, "init is zero everywhere"),
+        ("random", None, "'init' parameter of LMNN must be"),
+    ],
+)
+def test_wrong_start(init, n_components, message, wine):
+    with pytest.raises(ValueError, match=message):
+        LMNN(init=init, n_components=n_components).fit(*wine)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_neighbors", 0),
+        ("push", 0.0),
+        ("push", 1.0),
+        ("n_passes", 0),
+        ("n_components", 0),
+        ("max_iter", 0),
+        ("tol", -1.0),
+        ("random_state", "seed"),
+    ],
+)
+def test_wrong_parameter(name, value, wine):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of LMNN must be .* Got"):
+        LMNN(**{name: value}).fit(*wine)
+
+
+def test_more_components_than_columns_are_all_columns(wine):
+    X, y = wine
+    assert LMNN(n_components=99).fit(X, y).components_.shape == (13, 13)
+    identity = LMNN(n_components=3, init="identity").fit(X, y)
+    assert identity.components_.shape == (3, 13)

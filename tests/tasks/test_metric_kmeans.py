@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearkin import MetricKMeans
+
+
+@parametrize_with_checks([MetricKMeans(3, max_iter=200, random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def stretched():
+    """Two clusters side by side that are much longer than they are apart."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    X = rng.standard_normal((300, 2)) * [0.7, 1.4]
+    X[:, 0] += 3 * y
+    return X, y
+
+
+def test_metric_sees_what_is_long_but_not_apart(stretched):
+    X, y = stretched
+    model = MetricKMeans(2, interpolation=0.1, random_state=0).fit(X)
+    plain = KMeans(2, n_init=10, random_state=0).fit_predict(X)
+    assert rand_score(y, model.labels_) >= rand_score(y, plain)
+    M = model.components_.T @ model.components_
+    assert M[0, 0] > 2 * M[1, 1]
+
+
+def test_labels_are_a_fixed_point(stretched):
+    X, _ = stretched
+    model = MetricKMeans(2, random_state=0).fit(X)
+    assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_full_interpolation_is_plain_k_means():
+    X, _ = load_iris(return_X_y=True)
+    model = MetricKMeans(3, interpolation=1.0, random_state=0).fit(X)
+    plain = KMeans(3, n_init=10, random_state=np.random.RandomState(0)).fit(X)
+    assert rand_score(plain.labels_, model.labels_) == 1
+    assert_allclose(model.components_, np.eye(4), atol=1e-12)
+
+
+def test_score_lets_known_classes_choose():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(
+        MetricKMeans(3, max_iter=200, random_state=0), {"interpolation": [0.2, 0.5, 1.0]}, cv=3
+    ).fit(X, y)
+    assert search.best_score_ > 0.7
+
+
+def test_clusters_that_still_change_are_told_of():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 5))
+    model = MetricKMeans(6, max_iter=1, interpolation=0.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="still changed") as record:
+        model.fit(X)
+    assert record[0].filename == __file__
+
+
+# Bad input
+
+
+def test_more_clusters_than_rows():
+    with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
+        MetricKMeans(3).fit(np.zeros((2, 1)))
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_identical_rows_and_constant_columns():
+    X = np.ones((8, 2))
+    assert np.isfinite(MetricKMeans(2, random_state=0).fit(X).components_).all()
+    X[:4, 0] = 5
+    model = MetricKMeans(2, random_state=0).fit(X)
+    assert rand_score(X[:, 0], model.labels_) == 1
+
+
+def test_one_cluster():
+    X = np.random.default_rng(0).standard_normal((10, 2))
+    assert_array_equal(MetricKMeans(1, random_state=0).fit(X).labels_, 0)
+
+
+def test_same_seed_same_result(stretched):
+    X, _ = stretched
+    once, again = (MetricKMeans(3, random_state=4).fit(X) for _ in range(2))
+    assert_array_equal(once.labels_, again.labels_)

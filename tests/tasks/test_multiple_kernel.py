@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearkin import MultipleKernelClassifier
+from nearkin.tasks.multiple_kernel import binary_problems, rbf_kernels, regional_kernels
+
+SHORT = (0.25, 1.0, 4.0)
+
+
+@parametrize_with_checks([MultipleKernelClassifier(bandwidths=SHORT, random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    X = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
+    return train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("kernels", ["regional", "rbf"])
+def test_wine(wine, kernels, multi_class):
+    X, X_new, y, y_new = wine
+    model = MultipleKernelClassifier(kernels=kernels, multi_class=multi_class, random_state=0)
+    assert model.fit(X, y).score(X_new, y_new) > 0.93
+    assert model.gap_ <= model.tol
+    assert (np.diff(model.objective_) <= 1e-4 * model.objective_[:-1]).all()
+    assert model.weights_.sum() == pytest.approx(1)
+    assert model.decision_function(X_new).shape == (len(X_new), 3)
+
+
+def test_one_kernel_is_the_plain_machine(wine):
+    X, X_new, y, _ = wine
+    model = MultipleKernelClassifier(kernels=[linear_kernel], multi_class="ovo", C=2.0).fit(X, y)
+    plain = SVC(kernel="linear", C=2.0).fit(X, y)
+    assert_array_equal(model.predict(X_new), plain.predict(X_new))
+
+
+def test_any_functions_can_be_kernels(wine):
+    X, X_new, y, y_new = wine
+
+    def nonsense(A, B):
+        return np.ones((len(A), len(B)))
+
+    model = MultipleKernelClassifier(kernels=[nonsense, rbf_kernel]).fit(X, y)
+    assert model.weights_[1] > 0.9
+    assert model.score(X_new, y_new) > 0.9
+
+
+def test_strings_are_classes():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = MultipleKernelClassifier(bandwidths=SHORT, random_state=0).fit(X, names)
+    assert set(model.predict(X)) == set(names)
+    assert model.score(X, names) > 0.95
+
+
+def test_problems_of_each_kind():
+    classes = np.array([0, 1, 2, 1])
+    ovr = binary_problems(classes, "ovr")
+    assert [labels.tolist() for _, labels in ovr] == [
+        [1, -1, -1, -1],
+        [-1, 1, -1, 1],
+        [-1, -1, 1, -1],
+    ]
+    ovo = binary_problems(classes, "ovo")
+    assert [rows.tolist() for rows, _ in ovo] == [[0, 1, 3], [0, 2], [1, 2, 3]]
+    assert len(binary_problems(np.array([0, 1]), "ovr")) == 1
+
+
+def test_regions_have_metrics_of_their_own(wine):
+    X, _, y, _ = wine
+    kernels = regional_kernels(X, y, SHORT, 3, random_state=0)
+    assert len(kernels) == 9
+    for kernel in kernels:
+        K = kernel(X[:20], X[:20])
+        assert_allclose(np.diag(K), 1)
+        assert np.linalg.eigvalsh(K).min() > -1e-10
+    assert np.abs(kernels[0](X[:5], X[5:9]) - kernels[3](X[:5], X[5:9])).max() > 1e-3
+
+
+def test_bandwidths_are_in_units_of_the_mean_squared_distance(wine):
+    X, *_ = wine
+    kernel = rbf_kernels(X, [0.5])[0]
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)
+    mean = squared.mean()
+    assert_allclose(kernel(X, X), np.exp(-0.5 * squared / mean))
+
+
+def test_matrices_that_do_not_fit_are_computed_anew(wine, monkeypatch):
+    X, X_new, y, _ = wine
+    model = MultipleKernelClassifier(bandwidths=SHORT, random_state=0)
+    kept = clone(model).fit(X, y)
+    monkeypatch.setattr("nearkin.tasks.multiple_kernel._KEPT_BYTES", 0)
+    anew = clone(model).fit(X, y)
+    assert_allclose(anew.weights_, kept.weights_)
+    assert_array_equal(anew.predict(X_new), kept.predict(X_new))
+
+
+# Bad input
+
+
+def test_too_few_steps_are_told_of(wine):
+    X, _, y, _ = wine
+    model = MultipleKernelClassifier(max_iter=1, tol=1e-9, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="duality gap") as record:
+        model.fit(X, y)
+    assert record[0].filename == __file__
+
+
+def test_one_class_is_not_enough(wine):
+    X, *_ = wine
+    with pytest.raises(ValueError, match="two classes at least"):
+        MultipleKernelClassifier().fit(X, np.zeros(len(X)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernels": []}, "at least one"),
+        ({"kernels": ["rbf"]}, "list of functions"),
+        ({"bandwidths": (1.0, -1.0)}, "positive numbers"),
+        ({"bandwidths": ()}, "positive numbers"),
+        ({"kernels": [lambda A, B: A @ A.T[:, :1]]}, r"kernels\[0\] must give"),
+        ({"kernels": [lambda A, B: np.full((len(A), len(B)), np.nan)]}, r"kernels\[0\] must give"),
+    ],
+)
+def test_wrong_parameters(wine, parameters, message):
+    X, _, y, _ = wine
+    with pytest.raises(ValueError, match=message):
+        MultipleKernelClassifier(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("n_regions", [1, 4, 99])
+def test_identical_rows_and_constant_columns(n_regions):
+    X = np.column_stack([np.repeat([0.0, 1, 2], 4), np.ones(12)])
+    y = np.repeat([0, 1, 2], 4)
+    model = MultipleKernelClassifier(n_regions=n_regions, bandwidths=SHORT, random_state=0)
+    assert model.fit(X, y).score(X, y) == 1
+
+
+def test_all_rows_identical():
+    X, y = np.ones((6, 2)), np.array([0, 1] * 3)
+    model = MultipleKernelClassifier(bandwidths=SHORT, random_state=0).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_same_seed_same_result(wine):
+    X, X_new, y, _ = wine
+    model = MultipleKernelClassifier(n_regions=3, bandwidths=SHORT, random_state=5)
+    once, again = clone(model).fit(X, y), clone(model).fit(X, y)
+    assert_array_equal(once.decision_function(X_new), again.decision_function(X_new))
