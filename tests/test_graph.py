@@ -138,7 +138,7 @@ def test_duplicates_are_joined_with_weight_one_and_never_with_themselves(weight)
 
 def test_joined_rows_stay_joined_however_far_or_unlike():
     far = neighbor_graph([[0.0], [1e-3], [1e-3], [2e-3], [1e6]], 1, weight="heat")
-    assert far[4].nnz == 1
+    assert far[[4]].nnz == 1
     unlike = neighbor_graph([[1.0, 0.0], [-1.0, 0.1]], 1, weight="cosine")
     assert_array_equal(unlike.toarray(), [[0, 1e-10], [1e-10, 0]])
 

@@ -281,8 +281,9 @@ def _groups(weights: Any) -> NDArray[np.integer]:
     n = weights.shape[0]
     n_groups = max(1, min(n // 100, _MOST_GROUPS))
     chosen = np.sort(np.random.default_rng(0).choice(n, n_groups, replace=False))
-    ways = weights.copy()
-    ways.data = 1 / ways.data
+    # SciPy's older versions take 32-bit numbers only, and the same kind for both.
+    places = weights.indices.astype(np.int32), weights.indptr.astype(np.int32)
+    ways = sp.csr_array((1 / weights.data, *places), shape=weights.shape)
     *_, nearest = dijkstra(ways, indices=chosen, min_only=True, return_predecessors=True)
     group = np.where(nearest >= 0, np.searchsorted(chosen, nearest), n_groups)
     return np.asarray(np.unique(group, return_inverse=True)[1].ravel())
