@@ -17,6 +17,7 @@ BENCHMARKS = {
     "kernel_a": "benchmarks.speed.kernel_a",
     "itml": "benchmarks.speed.itml",
     "lmnn": "benchmarks.speed.lmnn",
+    "generative": "benchmarks.speed.generative",
     "eigenvectors": "benchmarks.speed.eigenvectors",
     "geometry_aware": "benchmarks.speed.geometry_aware",
 }
