@@ -130,7 +130,7 @@ def test_iteration_agrees_with_a_full_decomposition(name, normalized, monkeypatc
 
 
 def test_many_small_components_at_once():
-    triangles = sp.block_diag([1 - np.eye(3)] * 1000, format="csr")
+    triangles = sp.block_diag([sp.csr_array(1 - np.eye(3))] * 1000, format="csr")
     values, V = smoothest(triangles, 1010, random_state=0)
     assert_allclose(values, [0] * 1000 + [3] * 10)
     assert_allclose(V.T @ V, np.eye(1010), atol=1e-10)
@@ -138,7 +138,8 @@ def test_many_small_components_at_once():
 
 @pytest.mark.parametrize("normalized", [False, True])
 def test_null_vectors_are_indicators_from_the_largest_component_down(normalized):
-    W = sp.block_diag([np.ones((2, 2)) - np.eye(2), path(5), np.zeros((1, 1)), cycle(3)])
+    parts = [np.ones((2, 2)) - np.eye(2), path(5), np.zeros((1, 1)), cycle(3)]
+    W = sp.block_diag([sp.csr_array(part) for part in parts])
     _, V = smoothest(W, 4, normalized=normalized)
     supports = [np.flatnonzero(v).tolist() for v in V.T]
     assert supports == [[2, 3, 4, 5, 6], [8, 9, 10], [0, 1], [7]]
@@ -158,7 +159,7 @@ def test_points_without_edges_are_components_of_their_own():
 
 def test_isolated_points_take_no_part_in_other_vectors():
     W = neighbor_graph(curved_rows(2000), 8)
-    padded = sp.block_diag([np.zeros((3, 3)), W], format="csr")
+    padded = sp.block_diag([sp.csr_array((3, 3)), sp.csr_array(W)], format="csr")
     values, V = smoothest(padded, 8, random_state=0)
     alone, U = smoothest(W, 5, random_state=0)
     assert_array_equal(V[:3, 4:], 0)
@@ -202,7 +203,7 @@ def test_weights_of_any_size_and_index_type_do():
 
 def test_parts_joined_by_next_to_nothing():
     parts = [neighbor_graph(curved_rows(1000, seed), 8) for seed in range(3)]
-    W = sp.block_diag(parts, format="lil")
+    W = sp.block_diag([sp.csr_array(part) for part in parts], format="lil")
     for i, j in [(0, 1000), (1000, 2000)]:
         W[i, j] = W[j, i] = 1e-10
     values, V = smoothest(W, 5, random_state=0)
