@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs, evidence
-from nearkin.evidence import Evidence, example_pairs, gather_evidence, measure_spread
+from nearkin.evidence import (
+    Evidence,
+    example_pairs,
+    gather_evidence,
+    measure_spread,
+    spread_labels,
+)
 from tests import oracles
 
 
@@ -170,3 +176,13 @@ def test_pairs_against_the_labels_are_used_with_a_warning_that_names_them():
 
 def test_pairs_in_line_with_the_labels_pass_without_warning():
     gather_evidence(4, [0, 1, 1, -1], Pairs([(1, 2), (0, 3)], [(0, 1), (2, 3)]))
+
+
+def test_labels_spread_along_must_links():
+    y = [0, -1, -1, 1, -1, -1, 1, -1]
+    pairs = Pairs([(0, 1), (1, 2), (3, 4), (4, 0), (6, 7)], [(2, 5)])
+    known = Evidence(pairs, np.array(y))
+    # 0 and 3 have labels of their own; what lies between both stays unknown.
+    assert spread_labels(8, known).tolist() == [0, -1, -1, 1, -1, -1, 1, 1]
+    alone = Evidence(Pairs([(0, 1)]), None)
+    assert spread_labels(3, alone).tolist() == [-1, -1, -1]

@@ -135,6 +135,27 @@ def _warn(problem: str, cases: list[str], remedy: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=6)
 
 
+def spread_labels(n_rows: int, evidence: Evidence) -> NDArray[np.int64]:
+    """Class number of each row, −1 where unknown, with labels spread along must-links.
+
+    Labels outweigh must-links that join different ones; rows without a label between several stay
+    unknown.
+    """
+    classes = np.full(n_rows, -1, dtype=np.int64)
+    if evidence.classes is None:
+        return classes
+    classes[:] = evidence.classes
+    points, component = evidence.pairs.points, evidence.pairs.components()
+    labelled = classes[points] >= 0
+    n_components = int(component.max(initial=-1)) + 1
+    least, most = np.full(n_components, np.iinfo(np.int64).max), np.full(n_components, -1)
+    np.minimum.at(least, component[labelled], classes[points[labelled]])
+    np.maximum.at(most, component[labelled], classes[points[labelled]])
+    shared = np.where(least == most, most, -1)
+    classes[points] = np.where(labelled, classes[points], shared[component])
+    return classes
+
+
 def measure_spread(
     evidence: Evidence, coordinates: Callable[[NDArray[np.integer]], Floats]
 ) -> tuple[Spread, Spread]:

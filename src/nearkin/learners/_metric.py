@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import _safe_indexing
+from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin.evidence import Evidence, example_pairs
 from nearkin.pairs import Pairs, check_roles
@@ -151,6 +152,34 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         distances = linked_distances(Z, positions.reshape(links.shape))
         n_must = len(pairs.must_link)
         return best_threshold(distances[:n_must], distances[n_must:])
+
+
+class LinearMetricMixin(MetricMixin):
+    """What every linear metric can do, given ``mean_`` and ``components_``."""
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self._embed(X)
+
+    def _embed(self, X: Floats) -> Floats:
+        embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
+        return embedded
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def _n_rows(X: Any) -> int:

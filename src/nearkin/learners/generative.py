@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
 from nearkin.class_models import ClassModels, fit_class_models
-from nearkin.evidence import Evidence, gather_evidence
-from nearkin.learners._metric import MetricMixin
+from nearkin.evidence import Evidence, gather_evidence, spread_labels
+from nearkin.learners._metric import LinearMetricMixin
 from nearkin.learners.rca import chunklets
 from nearkin.local_metrics import (
     bias_matrices,
@@ -65,17 +65,9 @@ def known_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     ValueError
         If there is only one class, or none.
     """
-    rows, group = chunklets(Evidence(evidence.pairs, None))
     labels = evidence.classes
     if labels is not None and labels.max(initial=-1) >= 1:
-        classes = labels.copy()
-        n_groups = int(group.max(initial=-1)) + 1
-        least, most = np.full(n_groups, np.iinfo(np.int64).max), np.full(n_groups, -1)
-        labelled = classes[rows] >= 0
-        np.minimum.at(least, group[labelled], classes[rows[labelled]])
-        np.maximum.at(most, group[labelled], classes[rows[labelled]])
-        of_group = np.where(least == most, most, -1)[group]
-        classes[rows] = np.where(labelled, classes[rows], of_group)
+        classes = spread_labels(len(labels), evidence)
         known = np.flatnonzero(classes >= 0)
         return known, classes[known]
     rows, group = chunklets(evidence)
@@ -241,7 +233,7 @@ def density_weighted_metric(
     return metric, weights, n_rounds
 
 
-class Generative(MetricMixin, BaseEstimator):
+class Generative(LinearMetricMixin, BaseEstimator):
     r"""A linear metric from Gaussian models of the classes, in closed form.
 
     At every row there is a metric under which the nearest neighbours' vote is least biased, given
@@ -423,21 +415,6 @@ class Generative(MetricMixin, BaseEstimator):
         self.threshold_ = self._choose_threshold(X, evidence, rng)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._embed(X)
-
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
         """Nearest training rows of known class.
 
@@ -510,15 +487,6 @@ class Generative(MetricMixin, BaseEstimator):
             return mixture_density_weights(X, self._fit_models(X, voted))
 
         return by_mixture
-
-    def _embed(self, X: Floats) -> Floats:
-        embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
-        return embedded
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def local_neighbors(

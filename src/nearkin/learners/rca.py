@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from nearkin.evidence import Evidence, gather_evidence
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import LinearMetricMixin
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
 
@@ -66,7 +66,7 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
     return components
 
 
-class RCA(MetricMixin, BaseEstimator):
+class RCA(LinearMetricMixin, BaseEstimator):
     """Relevant component analysis, a linear metric from must-links.
 
     Rows joined by must-links form chunklets. The metric is the inverse of the covariance within
@@ -176,25 +176,6 @@ class RCA(MetricMixin, BaseEstimator):
         self.n_components_ = len(components)
         self.threshold_ = self._choose_threshold(X, evidence, rng)
         return self
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._embed(X)
-
-    def _embed(self, X: Floats) -> Floats:
-        embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
-        return embedded
 
 
 def chunklets(evidence: Evidence) -> tuple[NDArray[np.integer], NDArray[np.integer]]:

@@ -31,7 +31,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin.blocks import for_each_block
-from nearkin.learners.lmnn import nearest_alike
+from nearkin.large_margin import nearest_alike
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
