@@ -37,7 +37,7 @@ Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 
 # Multiples of the typical gap between classes that are tried as margins, in order of preference.
-FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 0.0)
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
 # Training rows, at most, by which the margin is chosen.
 _MOST_JUDGED = 5000
 # Working memory of a block of points.

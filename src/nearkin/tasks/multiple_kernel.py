@@ -124,7 +124,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
     multi_class : {"ovr", "ovo"}, default="ovr"
         One machine for each class against the rest, or for each couple of classes. All share one
         combination of kernels.
-    max_iter : int, default=100
+    max_iter : int, default=500
         Most steps of the weights.
     tol : float, default=0.01
         Stop when the objective is known to be within this share of its minimum (duality gap).
@@ -180,7 +180,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         bandwidths: tuple[float, ...] = BANDWIDTHS,
         C: float = 10.0,
         multi_class: str = "ovr",
-        max_iter: int = 100,
+        max_iter: int = 500,
         tol: float = 0.01,
         random_state: Any = None,
     ) -> None:
