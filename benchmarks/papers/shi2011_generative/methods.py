@@ -1,0 +1,148 @@
+"""The paper's classifiers: each learns from one part and is chosen on another."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.papers.shi2011_generative.splits import (
+    NEIGHBORS,
+    Rows,
+    Split,
+    embedded,
+    errors_by_neighbors,
+    middle_best,
+    percent_wrong,
+    vote,
+)
+from nearkin import LMNN, Generative
+from nearkin.tasks.energy_classifier import class_distances, energies, gather_members
+
+TARGETS = (1, 3, 5)
+INTERPOLATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+PUSH = 0.5
+
+
+class EnergyGrid(NamedTuple):
+    """Candidates: neighbours of each class, and margins as multiples of the typical gap."""
+
+    neighbors: tuple[int, ...] = (1, 2, 3, 5, 9)
+    margins: tuple[float, ...] = (0.0, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
+
+
+ENERGIES = EnergyGrid()
+
+Result = dict[str, Any]
+
+
+def euclidean(part: Split) -> list[Result]:
+    found, _ = vote(part, (part.X, part.X_valid, part.X_test))
+    return [{"method": "Euclidean", **found}]
+
+
+def large_margin(
+    part: Split, targets: tuple[int, ...] = TARGETS, grid: EnergyGrid = ENERGIES
+) -> list[Result]:
+    """LMNN, and energies under the same metric. The time is the median of the candidates'."""
+    metrics, seconds = [], []
+    for n_neighbors in targets:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            metric, took = timed(LMNN(n_neighbors=n_neighbors, random_state=0), part)
+        metrics.append(embedded(metric, part))
+        seconds.append(took)
+    voted, which = vote(part, *metrics)
+    chosen = {"targets": targets[which], "seconds": float(np.median(seconds))}
+    return [
+        {"method": "LMNN", **voted, **chosen},
+        {"method": "LMNN, energy", **energy(part, *metrics[which], grid)},
+    ]
+
+
+def uniform(part: Split, grid: EnergyGrid = ENERGIES) -> list[Result]:
+    """M^UNI, and energies under it."""
+    metric, seconds = timed(Generative(random_state=0), part)
+    Z = embedded(metric, part)
+    return [
+        {"method": "M^UNI", **vote(part, Z)[0], "seconds": seconds},
+        {"method": "M^UNI, energy", **energy(part, *Z, grid)},
+    ]
+
+
+def by_density(part: Split) -> list[Result]:
+    """M^GMM and M^KDE."""
+    results = []
+    for combine in ("gmm", "kde"):
+        metric, seconds = timed(Generative(combine=combine, random_state=0), part)
+        found, _ = vote(part, embedded(metric, part))
+        results.append({"method": f"M^{combine.upper()}", **found, "seconds": seconds})
+    return results
+
+
+def local(part: Split, n_valid: int | None = None, n_test: int | None = None) -> list[Result]:
+    """GLM^INT, with the metric at each new row; on the first rows only, if there are many."""
+    X_valid, y_valid = part.X_valid[:n_valid], part.y_valid[:n_valid]
+    tried = []
+    for share in INTERPOLATIONS:
+        metric = _local_metric(part, share)
+        tried.append(errors_by_neighbors(_classes_around(metric, part, X_valid), y_valid))
+    which, place = divmod(middle_best(np.ravel(tried)), len(NEIGHBORS))
+    metric = _local_metric(part, INTERPOLATIONS[which])
+    errors = errors_by_neighbors(
+        _classes_around(metric, part, part.X_test[:n_test]), part.y_test[:n_test]
+    )
+    chosen = {"k": NEIGHBORS[place], "interpolation": INTERPOLATIONS[which]}
+    return [{"method": "GLM^INT", "error": errors[place], **chosen}]
+
+
+def _local_metric(part: Split, share: float) -> Generative:
+    return Generative(combine="local", interpolation=share, random_state=0).fit(part.X, part.y)
+
+
+def _classes_around(metric: Generative, part: Split, X: Rows) -> Rows:
+    return part.y[metric.kneighbors(X, NEIGHBORS[-1])[1]]
+
+
+def energy(part: Split, Z: Rows, Z_valid: Rows, Z_test: Rows, grid: EnergyGrid) -> Result:
+    """Test error of the least energy; neighbours and margin chosen on the validation rows.
+
+    Margins are multiples of the median, over training rows, of how much farther the nearest row
+    of another class is than the nearest of the same.
+    """
+    center = Z.mean(axis=0)
+    Z, Z_valid, Z_test = Z - center, Z_valid - center, Z_test - center
+    tried, candidates = [], []
+    for k in grid.neighbors:
+        members, _ = gather_members(Z, part.y, k)
+        margins = np.array(grid.margins) * typical_gap(members)
+        found = energies(Z_valid, members, margins, PUSH).argmin(axis=2)
+        tried += [percent_wrong(labels, part.y_valid) for labels in found]
+        candidates += [
+            (members, k, factor, m) for factor, m in zip(grid.margins, margins, strict=True)
+        ]
+    members, k, factor, margin = candidates[middle_best(tried)]
+    found = energies(Z_test, members, np.array([margin]), PUSH)[0].argmin(axis=1)
+    return {"error": percent_wrong(found, part.y_test), "k": k, "factor": factor}
+
+
+def typical_gap(members: Any) -> float:
+    """The paper's γ₀; of its size, where classes are so mixed that it is negative."""
+    n = len(members.Z)
+    rows = np.sort(np.random.RandomState(0).permutation(n)[:5000])
+    nearest = class_distances(members.Z[rows], members, rows)[:, :, 0]
+    own = members.number[rows]
+    same = nearest[np.arange(len(rows)), own].copy()
+    nearest[np.arange(len(rows)), own] = np.inf
+    gaps = nearest.min(axis=1) - same
+    gap = float(np.median(gaps))
+    return gap if gap > 0 else float(np.median(np.abs(gaps)))
+
+
+def timed(metric: Any, part: Split) -> tuple[Any, float]:
+    start = perf_counter()
+    metric.fit(part.X, part.y)
+    return metric, round(perf_counter() - start, 5)

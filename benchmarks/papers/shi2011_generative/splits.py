@@ -1,0 +1,94 @@
+"""Data as the paper prepares them, random splits, and the choice of settings on one part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from benchmarks.data import load
+from nearkin.datasets import make_three_normal
+from nearkin.learners.generative import majority
+
+Rows = np.ndarray
+NEIGHBORS = (1, 3, 5, 7, 9, 15, 25)
+
+
+class Split(NamedTuple):
+    """Rows and classes to learn from, to choose settings by, and to judge."""
+
+    X: Rows
+    y: Rows
+    X_valid: Rows
+    y_valid: Rows
+    X_test: Rows
+    y_test: Rows
+
+
+def small_set(name: str) -> tuple[Rows, Rows]:
+    """A small set with columns in [−1, 1]: by the extremes of all rows, before any split."""
+    if name == "three_normal":
+        X, y = make_three_normal(n_features=10, noise=0.8, random_state=0)
+    else:
+        X, y = load(name)
+    return scaled(X), y
+
+
+def scaled(X: Rows) -> Rows:
+    """Columns from −1 to 1; constant ones are 0."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return np.where(high > low, 2 * (X - low) / np.where(high > low, high - low, 1) - 1, 0.0)
+
+
+def random_split(X: Rows, y: Rows, seed: int, sizes: tuple[float, float] = (0.6, 0.2)) -> Split:
+    """Training and validation rows, as shares or numbers; what is left is for the test."""
+    order = np.random.RandomState(seed).permutation(len(y))
+    first, second = (round(s * len(y)) if s < 1 else int(s) for s in sizes)
+    parts = np.split(order, [first, first + second])
+    return Split(*(values[rows] for rows in parts for values in (X, y)))
+
+
+def percent_wrong(found: Rows, y: Rows) -> float:
+    return round(100 * float(np.mean(found != y)), 4)
+
+
+def middle_best(errors: Iterable[float]) -> int:
+    """Place of the least error; of equals, the one in the middle."""
+    errors = np.fromiter(errors, dtype=float)
+    best = np.flatnonzero(errors == errors.min())
+    return int(best[len(best) // 2])
+
+
+def neighbor_classes(Z: Rows, y: Rows, Z_new: Rows) -> Rows:
+    """Classes of as many neighbours as may be asked for, nearest first."""
+    most = min(NEIGHBORS[-1], len(Z))
+    rows = NearestNeighbors(n_neighbors=most).fit(Z).kneighbors(Z_new, return_distance=False)
+    return y[rows]
+
+
+def errors_by_neighbors(classes: Rows, y: Rows) -> list[float]:
+    """Error of the vote of each number of neighbours; of equal votes the nearest decides."""
+    return [percent_wrong(majority(classes[:, :k]), y) for k in NEIGHBORS]
+
+
+def vote(part: Split, *embeddings: tuple[Rows, Rows, Rows]) -> tuple[dict[str, Any], int]:
+    """Test error of nearest neighbours, and which embedding was chosen.
+
+    Each embedding has the rows of all three parts under a candidate metric; that and the number
+    of neighbours are chosen on the validation rows.
+    """
+    tried = [
+        errors_by_neighbors(neighbor_classes(Z, part.y, Z_valid), part.y_valid)
+        for Z, Z_valid, _ in embeddings
+    ]
+    which, place = divmod(middle_best(np.ravel(tried)), len(NEIGHBORS))
+    Z, _, Z_test = embeddings[which]
+    errors = errors_by_neighbors(neighbor_classes(Z, part.y, Z_test), part.y_test)
+    return {"error": errors[place], "k": NEIGHBORS[place]}, which
+
+
+def embedded(metric: Any, part: Split) -> tuple[Rows, Rows, Rows]:
+    """Rows of the three parts under a learned metric."""
+    return tuple(map(metric.transform, (part.X, part.X_valid, part.X_test)))
