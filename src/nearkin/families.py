@@ -34,6 +34,10 @@ Floats = NDArray[np.floating]
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
 _LEAST_WEIGHT = 1e-12
+# Roughness up to this share of all is rounding. With penalties up to this many times the kernel's
+# own precision, what rounding leaves below zero cannot show.
+_ROUNDING = 1e-10
+_MOST_PENALTY = 1e4
 # Added to the diagonal of an rbf kernel matrix: duplicated points make it singular.
 _RIDGE = 1e-6
 # Widths that are tried first, and how far one may move in a step, as factors of gamma.
@@ -142,8 +146,10 @@ class DataDependentFamily:
         along = coordinates.T @ eigenvectors
         left = coordinates.T @ coordinates
         roughness = np.empty((len(eigenvalues), *left.shape))
+        all_of_it = np.trace(left)
         for j, direction in enumerate(along.T):
-            roughness[j] = left
+            # What is left in the end, where there are fewer directions than functions, is rounding.
+            roughness[j] = left if np.trace(left) > _ROUNDING * all_of_it else 0.0
             left = left - np.outer(direction, direction)
         increments = np.diff(eigenvalues, prepend=0.0)
         size = np.trace(np.tensordot(increments, roughness, 1)) / len(left)
@@ -182,9 +188,8 @@ class DataDependentFamily:
             return float(increments @ of_B) - log_det, slope * units
 
         start = self.increments / units
-        found = minimize(
-            value_and_slope, start, jac=True, bounds=[(0, None)] * len(start), method="L-BFGS-B"
-        )
+        bounds = [(0, _MOST_PENALTY)] * len(start)
+        found = minimize(value_and_slope, start, jac=True, bounds=bounds, method="L-BFGS-B")
         better = found.fun <= value_and_slope(start)[0]
         return np.asarray(found.x * units if better else self.increments)
 
