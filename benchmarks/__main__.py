@@ -12,6 +12,8 @@ BENCHMARKS = {
     "lu2009_geometry_aware": "benchmarks.papers.lu2009_geometry_aware.run",
     "shi2011_generative": "benchmarks.papers.shi2011_generative.run",
     "few_pairs": "benchmarks.few_pairs.run",
+    "must_links": "benchmarks.few_pairs.must_links",
+    "active": "benchmarks.active.run",
     "speed": "benchmarks.speed.run",
     "pairs": "benchmarks.speed.pairs",
     "kernel_a": "benchmarks.speed.kernel_a",

@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+from scipy.linalg import fractional_matrix_power, sqrtm
 
 EPSILON = 1e-3  # conditioning of the local weights
 
@@ -305,6 +306,31 @@ def itml_as_printed(Z, sign, B0, upper, lower, *, slack, n_sweeps):
             duals[c] -= alpha
             A = A + beta * A @ np.outer(z, z) @ A
     return A
+
+
+def gmml(X, pairs, *, t, prior_pairs):
+    """S⁻¹ #ₜ D, both beside imagined pairs whose spread is that of random ones."""
+    n, d = X.shape
+    C = sum(np.outer(x, x) for x in X - X.mean(axis=0)) / n
+    C = (n * C + d * np.trace(C) / d * np.eye(d)) / (n + d)
+    spreads = []
+    for links, weight in (
+        (pairs.must_link, pairs.must_weight),
+        (pairs.cannot_link, pairs.cannot_weight),
+    ):
+        total = prior_pairs * 2 * C
+        for (i, j), w in zip(links, weight, strict=True):
+            total = total + w * np.outer(X[i] - X[j], X[i] - X[j])
+        spreads.append(total / (prior_pairs + sum(weight)) / (2 * np.trace(C) / d))
+    S, D = spreads
+    return weighted_geometric_mean(np.linalg.inv(S), D, t)
+
+
+def weighted_geometric_mean(A, B, t):
+    """A #ₜ B = A^½ (A^−½ B A^−½)^t A^½."""
+    root = sqrtm(A)
+    inverse = np.linalg.inv(root)
+    return root @ fractional_matrix_power(inverse @ B @ inverse, t) @ root
 
 
 def cyclic_projections_to_order(diagonal, n_rounds=20000):

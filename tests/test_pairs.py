@@ -902,3 +902,28 @@ def test_check_rows():
         Pairs([(0, 1), (3, 200)]).check_rows(150)
     with pytest.raises(ValueError, match=r"cannot-link \(3, 4\) names row 4, but X has 4 rows"):
         Pairs([(0, 1)], [(4, 3)]).check_rows(4)
+
+
+def test_subset_keeps_pairs_with_their_weights():
+    pairs = Pairs([(3, 1), (0, 2)], [(4, 5)], must_weight=[2, 3], cannot_weight=[0.5], n_rows=9)
+    kept = pairs.subset([False, True, True])
+    assert kept == Pairs([(1, 3)], [(4, 5)], must_weight=[2], cannot_weight=[0.5], n_rows=9)
+    assert pairs.subset(np.ones(3, dtype=bool)) == pairs
+    assert len(pairs.subset(np.zeros(3, dtype=bool))) == 0
+
+
+@pytest.mark.parametrize("chosen", [[True], [0, 1, 1], np.ones((3, 1), dtype=bool)])
+def test_subset_takes_a_boolean_for_each_pair(chosen):
+    with pytest.raises(ValueError, match="a boolean for each of the 3 pairs"):
+        Pairs([(3, 1), (0, 2)], [(4, 5)]).subset(chosen)
+
+
+def test_without_withdraws_pairs_of_either_kind():
+    pairs = Pairs([(3, 1), (0, 2)], [(4, 5), (1, 3)], must_weight=[2, 3], n_rows=9)
+    assert pairs.without([(1, 3), (7, 8)]) == Pairs([(0, 2)], [(4, 5)], must_weight=[3], n_rows=9)
+    assert pairs.without([(5, 4)]) == Pairs(
+        [(3, 1), (0, 2)], [(1, 3)], must_weight=[2, 3], n_rows=9
+    )
+    assert pairs.without([]) == pairs
+    with pytest.raises(ValueError, match="pair"):
+        pairs.without([(1, 2, 3)])

@@ -477,6 +477,61 @@ class Pairs:
             test += links[in_test], weights[in_test]
         return self._of_normalised(*train, n_rows), self._of_normalised(*test, n_rows)
 
+    def subset(self, chosen: ArrayLike) -> Pairs:
+        """Keep some of the pairs.
+
+        Parameters
+        ----------
+        chosen : array-like of bool, shape (len(pairs),)
+            Which to keep: must-links first, then cannot-links, in their order.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).subset([True, False, True])
+        Pairs(1 must-link, 1 cannot-link)
+        """
+        mask = np.asarray(chosen)
+        if mask.shape != (len(self),) or mask.dtype.kind != "b":
+            raise ValueError(
+                f"subset takes a boolean for each of the {len(self)} pairs, got {mask.dtype} of "
+                f"shape {mask.shape}"
+            )
+        must, cannot = np.split(mask, [len(self.must_link)])
+        return self._of_normalised(
+            self.must_link[must],
+            self.must_weight[must],
+            self.cannot_link[cannot],
+            self.cannot_weight[cannot],
+            self.n_rows,
+        )
+
+    def without(self, links: ArrayLike) -> Pairs:
+        """Withdraw pairs, whether they are must-links or cannot-links.
+
+        Parameters
+        ----------
+        links : array-like of int, shape (k, 2)
+            Pairs of row numbers, in any order; those that are not there change nothing.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).without([(5, 2)])
+        Pairs(1 must-link, 1 cannot-link)
+        """
+        gone = set(map(tuple, np.sort(checked_pairs(links, "pair", None), axis=1).tolist()))
+        given = np.concatenate([self.must_link, self.cannot_link]).tolist()
+        return self.subset(np.array([tuple(link) not in gone for link in given], dtype=bool))
+
     def restrict(self, rows: ArrayLike) -> Pairs:
         """Keep the pairs among some rows of X, renumbered to fit ``X[rows]``.
 

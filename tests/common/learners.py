@@ -5,7 +5,21 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import ITML, LLMA, LMNN, RCA, Generative, GeometryAware, KernelA, KernelBeta, Pairs
+from nearkin import (
+    GMML,
+    ITML,
+    LLMA,
+    LMNN,
+    RCA,
+    Blend,
+    Chain,
+    Euclidean,
+    Generative,
+    GeometryAware,
+    KernelA,
+    KernelBeta,
+    Pairs,
+)
 from nearkin.datasets import make_xor
 from nearkin.kernels import Kernel
 
@@ -27,6 +41,8 @@ LEARNERS = {
     "LLMA": LLMA(random_state=0),
     "ITML": ITML(random_state=0),
     "ITML kernel": ITML(kernel="rbf", random_state=0),
+    "GMML": GMML(random_state=0),
+    "GMML kernel": GMML(kernel="rbf", random_state=0),
     "GeometryAware": GeometryAware(random_state=0),
     "GeometryAware data-dependent": GeometryAware(family="data_dependent", random_state=0),
     "GeometryAware rbf": GeometryAware(family="rbf", random_state=0),
@@ -34,6 +50,9 @@ LEARNERS = {
     "Generative kde": Generative(combine="kde", random_state=0),
     "LMNN": LMNN(random_state=0),
     "RCA": RCA(random_state=0),
+    "Euclidean": Euclidean(random_state=0),
+    "Chain": Chain([ITML(random_state=0), KernelBeta(random_state=0)]),
+    "Blend": Blend([ITML(random_state=0), KernelBeta(random_state=0)], random_state=0),
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }
 

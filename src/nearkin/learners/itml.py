@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array
 
-from nearkin.blocks import blocks
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
-    leading_components,
     random_bounds,
     random_ends,
     warn_unless_converged,
 )
-from nearkin.evidence import example_pairs, gather_evidence
-from nearkin.extension import Extension
-from nearkin.feature_space import (
-    PARAMETER_CONSTRAINTS,
-    feature_space_of,
-    validated_rows,
-    with_kernel_tags,
-)
+from nearkin.evidence import Evidence, example_pairs
 from nearkin.kernels import KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._linear_in_space import (
+    SPACE_CONSTRAINTS,
+    LinearInSpaceMixin,
+    Space,
+    shrunk_covariance,
+)
 from nearkin.logdet import project
-from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
-
-# Must-links between rows that nearly coincide are not to set the scale.
-_LEAST_RATIO = 0.01
-# Directions of a kernel's feature space that are looked at.
-_MOST_DIRECTIONS = 60
-_RANK_TOL = 1e-3
-_BLOCK = 65536
 
 
 def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Floats:
     """The metric to stay near to, as a matrix.
 
-    ``"covariance"`` is the inverse of the covariance, shrunk towards a multiple of the identity
-    by d / (d + n): it exists for constant columns, and for fewer rows than columns.
+    ``"covariance"`` is the inverse of :func:`shrunk_covariance`.
 
     Parameters
     ----------
@@ -68,12 +52,9 @@ def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Flo
     d = len(covariance)
     if not isinstance(prior, str):
         return _checked_prior(prior, d)
-    mean_variance = np.trace(covariance) / d
-    if prior == "identity" or mean_variance == 0:
+    if prior == "identity" or np.trace(covariance) == 0:
         return np.eye(d)
-    shrinkage = d / (d + n_rows)
-    shrunk = (1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d)
-    inverse = np.linalg.inv(shrunk)
+    inverse = np.linalg.inv(shrunk_covariance(covariance, n_rows))
     return np.asarray((inverse + inverse.T) / 2)
 
 
@@ -94,7 +75,7 @@ def _checked_prior(prior: ArrayLike, d: int) -> Floats:
     return (matrix + matrix.T) / 2
 
 
-class ITML(MetricMixin, BaseEstimator):
+class ITML(LinearInSpaceMixin, BaseEstimator):
     """Information-theoretic metric learning: bounds on pairs, as near as can be to a prior.
 
     Must-linked rows are to lie at most one distance apart and cannot-linked ones at least
@@ -226,52 +207,20 @@ class ITML(MetricMixin, BaseEstimator):
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PARAMETER_CONSTRAINTS,
+        **SPACE_CONSTRAINTS,
         **BOUNDS_CONSTRAINTS,
         "prior": [StrOptions({"identity", "covariance"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both.
+    _without_differences = "prior"
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            With a kernel, a sparse matrix or a kernel matrix too.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(X, reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
-        space: _Columns | _Directions
-        if self.kernel is None:
-            mean = X.mean(axis=0, dtype=np.float64)
-            space = _Columns(mean, _covariance(X, mean))
-            if (X[:1] == X).all():
-                warnings.warn(
-                    "all rows of X coincide: the pairs say nothing, and the prior metric is kept.",
-                    UserWarning,
-                    stacklevel=3,  # past fit's decorator
-                )
-        else:
+    def _learn(
+        self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
+    ) -> Floats:
+        if self.kernel is not None:
             self._refuse_array_prior()
-            rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
-            found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-            space = _Directions(
-                found.extension(self.extension, self.n_neighbors),
-                found.weighted_directions[:, :_MOST_DIRECTIONS],
-            )
         prior = prior_metric(self.prior, space.covariance, X.shape[0])
         bounds = checked_bounds(self.bounds)
         if bounds is None:
@@ -286,49 +235,11 @@ class ITML(MetricMixin, BaseEstimator):
             tol=self.tol,
         )
         remedy = "Raise max_iter or tol, or lower slack"
-        warn_unless_converged(solution, "ITML", 3, remedy)  # past fit's decorator
-
-        self.components_ = leading_components(solution.B, space.covariance, self.n_components)
-        if self.kernel is None:
-            self.mean_ = mean
-        else:
-            self.landmarks_ = found.rows
-            self.eigenvalues_ = found.eigenvalues[:_MOST_DIRECTIONS]
-            self.gamma_ = found.kernel.gamma
+        warn_unless_converged(solution, "ITML", 4, remedy)  # past fit and its decorator
         self.bounds_ = bounds
         self.objective_ = solution.objective
         self.n_iter_ = solution.n_sweeps
-        self.n_components_ = len(self.components_)
-        self._space = space
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
-        return self
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            With a kernel, a sparse matrix too; with a precomputed one, kernel values against all
-            training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        return self._embed(self._validated(X, reset=False))
-
-    def _embed(self, X: Rows) -> Floats:
-        embedded: Floats = (self._space.coordinates(X) @ self.components_.T).astype(X.dtype)
-        return embedded
-
-    def _validated(self, X: Any, *, reset: bool) -> Rows:
-        if self.kernel is not None:
-            return validated_rows(self, X, reset=reset)
-        least = 2 if reset else 1
-        dtypes = [np.float64, np.float32]
-        return validate_data(self, X, dtype=dtypes, reset=reset, ensure_min_samples=least)
+        return solution.B
 
     def _refuse_array_prior(self) -> None:
         if not isinstance(self.prior, str):
@@ -336,44 +247,3 @@ class ITML(MetricMixin, BaseEstimator):
                 "prior is an array, which has no meaning in the feature space of a kernel: use "
                 "prior='identity' or prior='covariance', or kernel=None."
             )
-
-    def __sklearn_tags__(self) -> Tags:
-        if self.kernel is not None:
-            return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Rows as they are, centred."""
-
-    mean: Floats
-    covariance: Floats
-
-    def coordinates(self, X: Floats) -> Floats:
-        return np.asarray(X - self.mean)
-
-
-@dataclass(frozen=True)
-class _Directions:
-    """Rows along directions of a kernel's feature space."""
-
-    extension: Extension
-    landmarks: Floats
-
-    @property
-    def covariance(self) -> Floats:
-        return np.asarray(self.landmarks.T @ self.landmarks / len(self.landmarks))
-
-    def coordinates(self, X: Rows) -> Floats:
-        return self.extension.embed(X, self.landmarks).astype(np.float64)
-
-
-def _covariance(X: Floats, mean: Floats) -> Floats:
-    total = np.zeros((len(mean), len(mean)))
-    for block in blocks(len(X), _BLOCK):
-        centered = X[block] - mean
-        total += centered.T @ centered
-    return total / len(X)

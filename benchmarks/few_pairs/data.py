@@ -1,0 +1,104 @@
+"""Twenty-two real data sets as the benchmark takes them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import normalize
+
+from benchmarks.data import load, standardized
+from nearkin import Pairs
+
+# Columns with units of their own, which are standardised.
+MEASURED = (
+    "iris",
+    "wine",
+    "soybean_small",
+    "protein",
+    "ionosphere",
+    "boston_housing",
+    "breast_cancer_wdbc",
+    "breast_cancer",
+    "balance_scale",
+    "heart",
+    "vehicle",
+    "image_segmentation",
+    "german",
+    "letters",
+    "isolet",
+)
+# Pixels, all in one unit.
+IMAGES = ("digits", "usps", "mnist", "coil20", "yaleb")
+# Word counts, as unit vectors of TF-IDF.
+TEXTS = ("news_baseball_hockey_counts", "news_pc_mac_counts")
+DATA = (*MEASURED, *IMAGES, *TEXTS)
+# Rows of a draw at most, and the share of them that no pair names.
+MOST_ROWS = 1000
+TEST_SHARE = 0.4
+MOST_COLUMNS = 100
+
+
+class Draw(NamedTuple):
+    """Rows to learn from, with pairs of them, and rows to judge by."""
+
+    X: np.ndarray
+    y: np.ndarray
+    pairs: Pairs
+    wrong: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def draw(name: str, n_pairs: int, share_wrong: float, seed: int) -> Draw:
+    """A random part of a data set, and pairs of which some are wrong.
+
+    Rows of more than 100 columns are reduced to the 100 principal axes of those learned from.
+    """
+    X, y = _rows(name)
+    rng = np.random.RandomState(seed)
+    some = rng.permutation(len(y))[:MOST_ROWS]
+    train, test = train_test_split(
+        some, test_size=TEST_SHARE, random_state=seed, stratify=y[some] if len(y) < 100 else None
+    )
+    X_train, X_test = X[train], X[test]
+    if X.shape[1] > MOST_COLUMNS:
+        axes = PCA(MOST_COLUMNS, random_state=seed).fit(X_train)
+        X_train, X_test = axes.transform(X_train), axes.transform(X_test)
+    pairs, wrong = pairs_with_mistakes(y[train], n_pairs, share_wrong, seed)
+    return Draw(X_train, y[train], pairs, wrong, X_test, y[test])
+
+
+def pairs_with_mistakes(
+    y: np.ndarray, n_pairs: int, share_wrong: float, seed: int
+) -> tuple[Pairs, np.ndarray]:
+    """Half must-links, half cannot-links, some with the wrong answer; and which these are."""
+    most = len(y) * (len(y) - 1) // 2
+    right = Pairs.from_labels(y, min(n_pairs, most), random_state=seed)
+    links = np.concatenate([right.must_link, right.cannot_link])
+    flipped = np.zeros(len(links), dtype=bool)
+    rng = np.random.RandomState(1000 + seed)
+    flipped[rng.permutation(len(links))[: round(share_wrong * len(links))]] = True
+    same = (np.arange(len(links)) < len(right.must_link)) ^ flipped
+    pairs = Pairs(links[same], links[~same], n_rows=len(y))
+    wrong_links = set(map(tuple, links[flipped].tolist()))
+    given = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
+    return pairs, np.array([tuple(link) in wrong_links for link in given], dtype=bool)
+
+
+@cache
+def _rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name == "digits":
+        X, y = load_digits(return_X_y=True)
+        return X / 16, y
+    X, y = load(name)
+    if name in TEXTS:
+        weighted = normalize(TfidfTransformer(sublinear_tf=True).fit_transform(X))
+        # The leading axes of sparse rows, of which draws take theirs.
+        return TruncatedSVD(300, random_state=0).fit_transform(weighted), y
+    return (standardized(X) if name in MEASURED else X / np.abs(X).max()), y

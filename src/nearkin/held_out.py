@@ -1,0 +1,176 @@
+r"""How well distances agree with pairs that were held out, and whether one metric beats another.
+
+Distances of different metrics, or of one metric learned from different parts of the pairs, have
+different scales. Their *ranks* do not: the share of random pairs of rows that are nearer. A good
+metric ranks must-links low and cannot-links high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+from scipy.stats import norm
+
+Floats = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+
+# What learning usually gains in pair AUC over the distance at hand: mean and deviation.
+USUAL_GAIN = (0.1, 0.06)
+# Differences of a pair's placements are imagined to have this variance, with the weight of one.
+_IMAGINED_VARIANCE = 0.03
+# The share of wrong answers is thought to be Beta(a, b) before any is seen.
+_IMAGINED_ANSWERS = (2.0, 10.0)
+
+
+def ranks(distances: Floats, among: Floats) -> Floats:
+    """Share of the distances in ``among`` that are smaller, ties by half."""
+    ordered = np.sort(among)
+    below = np.searchsorted(ordered, distances)
+    not_above = np.searchsorted(ordered, distances, side="right")
+    return np.asarray((below + not_above) / (2 * len(ordered)))
+
+
+def placements(rank: Floats, same: Mask) -> tuple[Floats, Floats]:
+    """For each must-link the share of cannot-links that rank above it, and the reverse.
+
+    The mean of either is the area under the ROC curve.
+    """
+    must, cannot = rank[same], rank[~same]
+    return 1 - ranks(must, cannot), ranks(cannot, must)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Pair AUC of one metric beside that of another, on the same held-out pairs.
+
+    Attributes
+    ----------
+    auc, other_auc : float
+    error : float
+        Standard error of the difference.
+    """
+
+    auc: float
+    other_auc: float
+    error: float
+
+    @property
+    def gain(self) -> float:
+        """By how much the first is better."""
+        return self.auc - self.other_auc
+
+    @property
+    def t(self) -> float:
+        """The gain in standard errors."""
+        return self.gain / self.error
+
+    def chance_of_gain(self, before: float) -> float:
+        """Probability that there is a gain, given what is believed before and what was seen.
+
+        Of two hypotheses: a gain of the usual size, or none, which may be a loss of any size.
+        """
+        mean, deviation = USUAL_GAIN
+        usual = before * norm.pdf(self.gain, mean, np.hypot(self.error, deviation))
+        none = (1 - before) * norm.pdf(max(self.gain, 0), 0, self.error)
+        if usual + none == 0:  # a gain beyond everything that is usual
+            return 1.0
+        return float(usual / (usual + none))
+
+
+def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
+    """Pair AUC of two metrics, and the standard error of the difference by DeLong's method.
+
+    Parameters
+    ----------
+    rank, other : ndarray of shape (k,)
+        Ranks of the same held-out pairs under the two metrics; NaN where a pair was not held out.
+    same : bool ndarray of shape (k,)
+        Which are must-links. Both kinds must have been held out.
+
+    Notes
+    -----
+    With few pairs the variance itself is uncertain; it is shrunk towards a common one.
+    """
+    judged = ~np.isnan(rank)
+    one = placements(rank[judged], same[judged])
+    two = placements(other[judged], same[judged])
+    variance = 0.0
+    for a, b in zip(one, two, strict=True):
+        k = len(a)
+        variance += float(k * np.var(a - b) + _IMAGINED_VARIANCE) / (k + 1) / k
+    return Comparison(float(one[0].mean()), float(two[0].mean()), float(np.sqrt(variance)))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How what was said of pairs depends on their ranks.
+
+    Attributes
+    ----------
+    level, slope : float
+        Two rows are the same with probability 1 / (1 + exp(−level − slope (rank − ½))).
+    wrong : float
+        Share of pairs of which the opposite was said.
+    """
+
+    level: float
+    slope: float
+    wrong: float
+
+    def chance_same(self, rank: Floats) -> Floats:
+        """Probability that two rows of this rank are the same."""
+        return np.asarray(expit(self.level + self.slope * (rank - 0.5)))
+
+    def chance_wrong(self, rank: Floats, same: Mask) -> Floats:
+        """Probability that what was said is wrong, by Bayes' rule."""
+        p = self.chance_same(rank)
+        wrong = self.wrong * np.where(same, 1 - p, p)
+        right = (1 - self.wrong) * np.where(same, p, 1 - p)
+        return np.asarray(wrong / (wrong + right))
+
+
+def model_answers(rank: Floats, same: Mask) -> Answers | None:
+    r"""The most likely curve and share of wrong answers.
+
+    .. math::
+
+        \max \sum_k w_k \log \bigl((1 - \pi) s_k + \pi (1 - s_k)\bigr)
+        + \log \pi^{a - 1} (1 - \pi)^{b - 1} - 0.02\, \text{slope}^2
+
+    with :math:`s_k` the curve's probability of what was said of pair k, π the share of wrong
+    answers, and weights w by which both kinds count the same. Where answers contradict ranks
+    however extreme these are, π is large; where they do so only in between, the curve is flat.
+
+    Parameters
+    ----------
+    rank : ndarray of shape (k,)
+        NaN for pairs that do not count.
+    same : bool ndarray of shape (k,)
+
+    Returns
+    -------
+    Answers or None
+        None if there is one kind only.
+    """
+    judged = ~np.isnan(rank)
+    x, y = rank[judged] - 0.5, same[judged]
+    if y.all() or not y.any():
+        return None
+    sign = np.where(y, 1.0, -1.0)
+    weight = np.where(y, 0.5 / y.mean(), 0.5 / (1 - y.mean()))
+    a, b = _IMAGINED_ANSWERS
+
+    def loss(parameters: Floats) -> float:
+        level, slope, logit = parameters
+        wrong = 0.5 * expit(logit)
+        right = expit(sign * (level + slope * x))
+        likely = np.log((1 - wrong) * right + wrong * (1 - right))
+        prior = (a - 1) * np.log(wrong) + (b - 1) * np.log(1 - wrong)
+        return float(-weight @ likely - prior + 0.02 * slope**2)
+
+    level, slope, logit = minimize(loss, np.array([0.0, -2.0, -1.0]), method="BFGS").x
+    return Answers(float(level), float(slope), float(0.5 * expit(logit)))

@@ -1,0 +1,210 @@
+"""What linear metrics share that live on the columns of X or in a kernel's feature space."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.blocks import blocks
+from nearkin.bounds import leading_components
+from nearkin.evidence import Evidence, gather_evidence
+from nearkin.extension import Extension
+from nearkin.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    FeatureSpace,
+    feature_space_of,
+    validated_rows,
+    with_kernel_tags,
+)
+from nearkin.kernels import Rows
+from nearkin.learners._metric import MetricMixin
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+
+# Directions of a kernel's feature space that are looked at.
+_MOST_DIRECTIONS = 60
+_RANK_TOL = 1e-3
+_BLOCK = 65536
+
+# What scikit-learn checks of the parameters that these learners share.
+SPACE_CONSTRAINTS: dict[str, list[Any]] = {
+    **PARAMETER_CONSTRAINTS,
+    "kernel": [*PARAMETER_CONSTRAINTS["kernel"], None],
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows as they are, centred."""
+
+    mean: Floats
+    covariance: Floats
+
+    def coordinates(self, X: Floats) -> Floats:
+        """Of rows, in float64."""
+        return np.asarray(X - self.mean)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What a fitted learner shows of this space."""
+        return {"mean_": self.mean}
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Rows along the leading directions of a kernel's feature space."""
+
+    found: FeatureSpace
+    extension: Extension
+    landmarks: Floats
+
+    @property
+    def covariance(self) -> Floats:
+        """Of the landmarks."""
+        return np.asarray(self.landmarks.T @ self.landmarks / len(self.landmarks))
+
+    def coordinates(self, X: Rows) -> Floats:
+        """Of rows, in float64."""
+        return self.extension.embed(X, self.landmarks).astype(np.float64)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What a fitted learner shows of this space."""
+        return {
+            "landmarks_": self.found.rows,
+            "eigenvalues_": self.found.eigenvalues[:_MOST_DIRECTIONS],
+            "gamma_": self.found.kernel.gamma,
+        }
+
+
+Space = Columns | Directions
+
+
+def columns_of(X: Floats) -> Columns:
+    """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    total = np.zeros((len(mean), len(mean)))
+    for block in blocks(len(X), _BLOCK):
+        centered = X[block] - mean
+        total += centered.T @ centered
+    return Columns(mean, total / len(X))
+
+
+def shrunk_covariance(covariance: Floats, n_rows: int) -> Floats:
+    """Covariance shrunk towards a multiple of the identity by d / (d + n).
+
+    It can be inverted for constant columns, and for fewer rows than columns, unless it is zero.
+    """
+    d = len(covariance)
+    shrinkage = d / (d + n_rows)
+    mean_variance = np.trace(covariance) / d
+    return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
+
+
+class LinearInSpaceMixin(MetricMixin):
+    """``fit`` and ``transform`` of a linear metric on columns or in feature space.
+
+    The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
+    ``random_state`` and those of :func:`nearkin.feature_space.feature_space_of`, and
+
+    - ``_learn(X, space, evidence, rng)``, which gives the metric as a matrix of shape (r, r) for
+      the r columns or directions of the space, and keeps attributes of its own;
+    - ``_without_differences``, the metric's name where all rows of X are equal.
+    """
+
+    _without_differences: str
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            With a kernel, a sparse matrix or a kernel matrix too.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X, reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(X.shape[0], y, pairs)
+        space: Space
+        if self.kernel is None:
+            space = columns_of(X)
+            if (X[:1] == X).all():
+                space = replace(space, covariance=np.zeros_like(space.covariance))
+                warnings.warn(
+                    "all rows of X coincide: the pairs say nothing, and the "
+                    f"{self._without_differences} metric is kept.",
+                    UserWarning,
+                    stacklevel=3,  # past fit's decorator
+                )
+        else:
+            rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
+            found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
+            space = Directions(
+                found,
+                found.extension(self.extension, self.n_neighbors),
+                found.weighted_directions[:, :_MOST_DIRECTIONS],
+            )
+        metric = self._learn(X, space, evidence, rng)
+        self.components_ = leading_components(metric, space.covariance, self.n_components)
+        self.n_components_ = len(self.components_)
+        for name, value in space.attributes.items():
+            setattr(self, name, value)
+        self._space = space
+        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        return self
+
+    def _learn(
+        self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
+    ) -> Floats:
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            With a kernel, a sparse matrix too; with a precomputed one, kernel values against all
+            training rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        check_is_fitted(self)
+        return self._embed(self._validated(X, reset=False))
+
+    def _embed(self, X: Rows) -> Floats:
+        embedded: Floats = (self._space.coordinates(X) @ self.components_.T).astype(X.dtype)
+        return embedded
+
+    def _validated(self, X: Any, *, reset: bool) -> Rows:
+        if self.kernel is not None:
+            return validated_rows(self, X, reset=reset)
+        least = 2 if reset else 1
+        dtypes = [np.float64, np.float32]
+        return validate_data(self, X, dtype=dtypes, reset=reset, ensure_min_samples=least)
+
+    def __sklearn_tags__(self) -> Tags:
+        if self.kernel is not None:
+            return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,99 @@
+"""The distance that is there before anything is learned."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.evidence import gather_evidence
+from nearkin.learners._metric import MetricMixin
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.floating]
+
+
+class Euclidean(MetricMixin, BaseEstimator):
+    """The Euclidean distance, with a threshold from pairs.
+
+    Nothing of the distance is learned; only ``threshold_``, up to which two rows are called the
+    same, comes from pairs or labels. It is what learned metrics are compared with, and what
+    :class:`MetricLearner` falls back to.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default=None
+        Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
+        differ.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Distance up to which ``same`` says yes.
+    n_components_ : int
+        Number of columns.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    Examples
+    --------
+    >>> from nearkin import Euclidean, Pairs
+    >>> metric = Euclidean().fit([[0.0], [1.0], [5.0]], pairs=Pairs([(0, 1)], [(1, 2)]))
+    >>> metric.threshold_
+    2.5
+    """
+
+    def __init__(self, *, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Find the threshold.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        evidence = gather_evidence(len(X), y, pairs)
+        self.n_components_ = X.shape[1]
+        self.threshold_ = self._choose_threshold(X, evidence, check_random_state(self.random_state))
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Give the rows as they are.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+        """
+        check_is_fitted(self)
+        dtypes = [np.float64, np.float32]
+        return self._embed(validate_data(self, X, dtype=dtypes, reset=False, copy=True))
+
+    def _embed(self, X: Floats) -> Floats:
+        return X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,307 @@
+"""GMML: the metric halfway between what must-links and what cannot-links ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigvalsh
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+
+from nearkin.evidence import Evidence
+from nearkin.kernels import KernelFunction, Rows
+from nearkin.learners._linear_in_space import (
+    SPACE_CONSTRAINTS,
+    LinearInSpaceMixin,
+    Space,
+    shrunk_covariance,
+)
+
+Floats = NDArray[np.floating]
+
+
+def objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:
+    r"""How far a metric is from the two that must-links and cannot-links alone ask for.
+
+    .. math::
+
+        \min_{A \succ 0} \; (1 - t) \, \delta^2(A, S^{-1}) + t \, \delta^2(A, D), \qquad
+        \delta(P, Q) = \lVert \log P^{-1/2} Q P^{-1/2} \rVert_F
+
+    with S and D the mean outer products of the differences of must-linked and of cannot-linked
+    rows (Zadeh et al. 2016). At t = ½ the minimum is also that of
+    :math:`\operatorname{tr} A S + \operatorname{tr} A^{-1} D`: must-linked rows near each other
+    under the metric, cannot-linked rows under its inverse.
+
+    Parameters
+    ----------
+    A, S, D : ndarray of shape (r, r)
+        Positive definite.
+    balance : float
+        t.
+    """
+
+    def squared_distance(P: Floats, Q: Floats) -> float:
+        return float((np.log(eigvalsh(Q, P)) ** 2).sum())
+
+    to_must = squared_distance(A, np.linalg.inv(S))
+    return (1 - balance) * to_must + balance * squared_distance(A, D)
+
+
+def best_metric(S: Floats, D: Floats, balance: float = 0.5) -> Floats:
+    r"""The minimum of :func:`objective`, on the geodesic from :math:`S^{-1}` to D.
+
+    .. math:: A = S^{-1} \sharp_t D = S^{-1/2} (S^{1/2} D S^{1/2})^t S^{-1/2}
+
+    At t = ½ it is the geometric mean, which solves :math:`A S A = D`.
+
+    Parameters
+    ----------
+    S, D : ndarray of shape (r, r)
+        Positive definite. Eigenvalues that are zero up to rounding are raised to its size.
+    balance : float
+        t, between 0 and 1.
+
+    Returns
+    -------
+    ndarray of shape (r, r)
+
+    Notes
+    -----
+    Singular values of roots of S and D, not eigenvalues of a product of the two, whose condition
+    would be the square. O(r³) time.
+    """
+    values_of_S, vectors_of_S = _positive_eigenpairs(S)
+    values_of_D, vectors_of_D = _positive_eigenpairs(D)
+    root_of_S, root_of_D = np.sqrt(values_of_S), np.sqrt(values_of_D)
+    axes, stretch, _ = np.linalg.svd((vectors_of_S * root_of_S).T @ (vectors_of_D * root_of_D))
+    half = (vectors_of_S / root_of_S) @ axes * stretch**balance
+    return np.asarray(half @ half.T)
+
+
+def _positive_eigenpairs(matrix: Floats) -> tuple[Floats, Floats]:
+    values, vectors = np.linalg.eigh(matrix)
+    floor = len(matrix) * np.finfo(np.float64).eps * values[-1]
+    return np.maximum(values, floor), vectors
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Outer products of the differences of one kind of pair.
+
+    Attributes
+    ----------
+    total : ndarray of shape (r, r)
+        Their weighted sum.
+    weight : float
+        How many pairs it stands for.
+    """
+
+    total: Floats
+    weight: float
+
+    def __add__(self, other: Scatter) -> Scatter:
+        return Scatter(self.total + other.total, self.weight + other.weight)
+
+    def mean_beside(self, random_scatter: Floats, prior_pairs: float) -> Floats:
+        """Mean over these pairs and some imagined ones, which are as random pairs are."""
+        total = self.total + prior_pairs * random_scatter
+        return np.asarray(total / (self.weight + prior_pairs))
+
+
+def pair_scatter(F: Floats, links: NDArray[np.integer], weight: Floats) -> Scatter:
+    """Scatter of listed pairs.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, r)
+        Coordinates.
+    links : int ndarray of shape (k, 2)
+        Rows of F.
+    weight : ndarray of shape (k,)
+    """
+    Z = F[links[:, 0]] - F[links[:, 1]]
+    return Scatter((weight * Z.T) @ Z, float(weight.sum()))
+
+
+def label_scatter(F: Floats, classes: NDArray[np.integer]) -> tuple[Scatter, Scatter]:
+    """Scatter of all pairs that labels imply, of one class and of different classes.
+
+    Both weigh as much as there are labels, or nothing where there is no such pair. The formulas
+    are those of :mod:`nearkin.evidence`, for outer products instead of squares: O(n r²) time.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, r)
+        Coordinates of the labelled rows.
+    classes : int ndarray of shape (n,)
+    """
+    n = len(classes)
+    _, number, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), F.shape[1]))
+    np.add.at(sums, number, F)
+    means = sums / counts[:, None]
+    within, between = F - means[number], means - F.mean(axis=0)
+
+    def weighing_as_labels(total: Floats, n_pairs: float) -> Scatter:
+        return Scatter(total * n / n_pairs, n) if n_pairs else Scatter(np.zeros_like(total), 0)
+
+    same = (counts[number] * within.T) @ within
+    different = ((n - counts[number]) * within.T) @ within + n * (counts * between.T) @ between
+    n_same = float((counts * (counts - 1.0)).sum() / 2)
+    return (
+        weighing_as_labels(same, n_same),
+        weighing_as_labels(different, n * (n - 1) / 2 - n_same),
+    )
+
+
+class GMML(LinearInSpaceMixin, BaseEstimator):
+    """Geometric mean metric learning, a linear metric in closed form.
+
+    Must-linked rows ask for the inverse of their spread as a metric, cannot-linked rows for their
+    spread. The metric is the geometric mean of the two. The same is done in the feature space of
+    a kernel if there is one.
+
+    Parameters
+    ----------
+    balance : float in [0, 1], default=0.5
+        t: where on the way from what must-links ask for (0) to what cannot-links ask for (1).
+    prior_pairs : float, default=1
+        How many imagined pairs of either kind, which are as random pairs are, the given ones are
+        weighed against. With many more of them than pairs the metric is Euclidean at a balance
+        of 0.5.
+    kernel : str, callable or None, default=None
+        None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
+        leading directions take the place of columns.
+    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension
+        The feature space, as in :class:`KernelBeta`. Not used without a kernel.
+    rank_tol : float or None, default=None
+        Directions of feature space with an eigenvalue below this share of the largest are
+        dropped; None is 0.001. Not used without a kernel.
+    n_components : int or None, default=None
+        Keep this many principal axes of the learned configuration at most.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, and random pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, d)
+        ``transform`` multiplies centred rows with its transpose; with a kernel, the rows'
+        coordinates in feature space. Principal axes of the learned configuration, by decreasing
+        variance.
+    mean_ : ndarray of shape (d,)
+        Without a kernel.
+    landmarks_ : int ndarray of shape (m,)
+        With a kernel: row numbers of the landmarks.
+    eigenvalues_ : ndarray
+        With a kernel: of the landmarks' centred kernel matrix, decreasing.
+    gamma_ : float
+        With a kernel: inverse bandwidth in use.
+    n_components_ : int
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    P. H. Zadeh, R. Hosseini, S. Sra. Geometric mean metric learning. ICML 2016.
+
+    Notes
+    -----
+    :func:`best_metric` is the method. Differences from the paper: pairs have weights, and few
+    pairs are enough. Where the paper adds a multiple of a prior to both spreads, imagined pairs
+    are added here whose spread is that of random pairs, twice the (slightly shrunk) covariance.
+    What pairs show is thus compared with chance, and the geometric mean of two equal spreads, one
+    of them inverted, is the identity. A kind of pair that is not given is random. Spreads are
+    measured in units of the mean variance, so that distances grow with the data for any balance.
+
+    Labels stand for all pairs that they imply, by their exact sums; of either kind these weigh
+    together as much as there are labelled rows.
+
+    O((n + k) d² + d³) time for n rows and k pairs, and O((n + k) d) memory.
+
+    Examples
+    --------
+    >>> from nearkin import GMML, Pairs
+    >>> from nearkin.datasets import make_three_normal
+    >>> X, y = make_three_normal(random_state=0)
+    >>> pairs = Pairs.from_labels(y, 30, random_state=0)
+    >>> metric = GMML(random_state=0).fit(X, pairs=pairs)
+    >>> metric.score(X, y) > 0.7  # 0.62 by the Euclidean distance
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        balance: float = 0.5,
+        prior_pairs: float = 1,
+        kernel: str | KernelFunction | None = None,
+        n_landmarks: int | None = None,
+        landmarks: str | ArrayLike = "random",
+        gamma: str | float = "mean",
+        degree: float = 3,
+        coef0: float = 1,
+        rank_tol: float | None = None,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        extension: str = "local",
+        random_state: Any = None,
+    ) -> None:
+        self.balance = balance
+        self.prior_pairs = prior_pairs
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.rank_tol = rank_tol
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.extension = extension
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SPACE_CONSTRAINTS,
+        "balance": [Interval(Real, 0, 1, closed="both")],
+        "prior_pairs": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    _without_differences = "Euclidean"
+
+    def _learn(
+        self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
+    ) -> Floats:
+        random_scatter = 2 * shrunk_covariance(space.covariance, X.shape[0])
+        unit = np.trace(random_scatter) / len(random_scatter)
+        if unit == 0:
+            return np.eye(len(random_scatter))
+        S, D = (
+            scatter.mean_beside(random_scatter, float(self.prior_pairs)) / unit
+            for scatter in _measured(X, space, evidence)
+        )
+        return best_metric(S, D, float(self.balance))
+
+
+def _measured(X: Rows, space: Space, evidence: Evidence) -> tuple[Scatter, Scatter]:
+    """Scatter of must-links and of cannot-links, labels included."""
+    r = len(space.covariance)
+    must = cannot = Scatter(np.zeros((r, r)), 0.0)
+    pairs = evidence.pairs
+    if len(pairs):
+        F, known = space.coordinates(X[pairs.points]), pairs.restrict(pairs.points)
+        must = pair_scatter(F, known.must_link, known.must_weight)
+        cannot = pair_scatter(F, known.cannot_link, known.cannot_weight)
+    if evidence.classes is not None and (evidence.classes >= 0).any():
+        labelled = np.flatnonzero(evidence.classes >= 0)
+        F = space.coordinates(X[labelled])
+        same, different = label_scatter(F, evidence.classes[labelled])
+        must, cannot = must + same, cannot + different
+    return must, cannot

@@ -1,0 +1,301 @@
+"""MetricLearner: the learner that chooses among the others."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.decomposition import PCA
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.learners._metric import MetricMixin
+from nearkin.learners.compositions import Blend, Chain
+from nearkin.learners.portfolio import USUAL, ingredients, recipes
+from nearkin.pairs import Pairs
+from nearkin.progress import progress
+from nearkin.selection import (
+    EUCLIDEAN,
+    LEAST_PAIRS,
+    N_FOLDS,
+    HeldOut,
+    Recipe,
+    SelectionReport,
+    choose,
+    hold_out,
+    unseen_choice,
+)
+from nearkin.suspicion import suspects, trusted
+
+Floats = NDArray[np.floating]
+
+# Rows and pairs that candidates are compared on, at most.
+_MOST_ROWS = 1000
+_MOST_PAIRS = 1000
+# Principal axes that rows are reduced to before anything is learned from them, at most.
+_MOST_AXES = 100
+# Landmarks of kernels while candidates are compared.
+_FEW_LANDMARKS = 300
+
+
+class MetricLearner(MetricMixin, BaseEstimator):
+    """The learner for those who do not want to choose one.
+
+    Candidates made of this library's learners are compared on held-out pairs. The best is learned
+    from all pairs, blended with the Euclidean distance where it is not certain to be better, and
+    given up for it where nothing is gained. Pairs that look wrong count less and are listed.
+
+    Parameters
+    ----------
+    time_budget : float, default=10.0
+        About how many seconds the comparison may take. Costly candidates take part if there is
+        room for them, by a prediction from the size of the data: the choice does not depend on how
+        fast the machine is. 0 compares nothing.
+    robust : bool, default=True
+        Whether pairs count less that a metric learned from other pairs disagrees with.
+    n_landmarks : int, default=500
+        Rows that stand for all others in kernels, where there are more.
+    verbose : bool, default=False
+        Show a bar while candidates are compared, and how it went.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    metric_ : learner
+        The chosen one, fitted.
+    report_ : SelectionReport
+        Candidates with their pair AUC on held-out pairs, and the reason for the choice: print it.
+        :func:`nearkin.plot.selection` draws it.
+    suspects_ : list of Suspect
+        Pairs that look wrong, the worst first; a right one may be among them. To withdraw them:
+        ``pairs.without([suspect.pair for suspect in metric.suspects_])``.
+    n_components_ : int
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    Warns
+    -----
+    UserWarning
+        If there are too few pairs to choose by, or if nothing is gained over the Euclidean
+        distance.
+
+    Notes
+    -----
+    Held-out pairs share no point with those learned from, so that none follows from these. At most
+    1000 pairs and their points, or 1000 rows, take part in the comparison, whatever n is. Labels
+    act through pairs drawn from them in the comparison; the metric itself is learned from the
+    labels.
+
+    Few pairs say little about many columns. All learners but the Euclidean distance see
+    10 + 2 √k principal axes for k pairs, 100 at most, where there are more columns. This decides
+    more than the choice of learner for text embeddings, of which few axes matter.
+
+    Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows.
+
+    Examples
+    --------
+    >>> from nearkin import MetricLearner, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(200, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 60, random_state=0)
+    >>> metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    >>> X_new, y_new = make_xor(40, random_state=1)
+    >>> metric.score(X_new, y_new) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        time_budget: float = 10.0,
+        robust: bool = True,
+        n_landmarks: int = 500,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.time_budget = time_budget
+        self.robust = robust
+        self.n_landmarks = n_landmarks
+        self.verbose = verbose
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "time_budget": [Interval(Real, 0, None, closed="left")],
+        "robust": ["boolean"],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "verbose": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Compare candidates on held-out pairs, and learn the best from all of them.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(len(X), y, pairs)
+        trial = _Trial(X, example_pairs(evidence, rng), rng)
+        report = self._report(trial)
+        if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
+            warnings.warn(report.reason, UserWarning, stacklevel=3)  # past fit's decorator
+        given = evidence.pairs
+        rank = trial.ranks(report.recipe, given)
+        metric = self._metric(report.recipe, trial)
+        with warnings.catch_warnings():  # of contradictions there was a warning already
+            warnings.filterwarnings("ignore", message="pairs contradict")
+            told = trusted(given, rank) if self.robust else given
+            metric.fit(X, y, pairs=told if len(told) else None)
+        self.metric_ = metric
+        self.report_ = report
+        self.suspects_ = suspects(given, rank)
+        self.n_components_ = metric.n_components_
+        self.threshold_ = metric.threshold_
+        if self.verbose:
+            sys.stderr.write(f"{report}\n")
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return np.asarray(self.metric_.transform(X))
+
+    def _report(self, trial: _Trial) -> SelectionReport:
+        names = trial.affordable(float(self.time_budget))
+        if len(trial.pairs) < LEAST_PAIRS:
+            why = f"{len(trial.pairs)} pairs are too few to choose a metric by"
+        elif not names:
+            why = "There is no time to compare metrics"
+        else:
+            shown = progress(names, "comparing metrics", shown=self.verbose)
+            report = trial.choice(shown)
+            if report is not None:
+                return report
+            why = "All pairs hang together, so none can be held out to choose a metric by"
+        return unseen_choice(recipes(list(trial.learners))[USUAL], why)
+
+    def _metric(self, recipe: Recipe, trial: _Trial) -> Any:
+        """The learner for all rows."""
+        learners = ingredients(self.n_landmarks, trial.n_rows, trial.seed)
+        parts = [
+            learners[name].learner
+            if name == EUCLIDEAN or trial.axes is None
+            else Chain([trial.axes, learners[name].learner])
+            for name in recipe
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Blend(parts, weights=list(recipe.values()), random_state=trial.seed)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _Trial:
+    """Some of the rows and pairs, on which candidates are compared."""
+
+    def __init__(self, X: Floats, pairs: Pairs, rng: np.random.RandomState) -> None:
+        strength = float(pairs.must_weight.sum() + pairs.cannot_weight.sum())
+        if len(pairs) > _MOST_PAIRS:
+            kept = np.zeros(len(pairs), dtype=bool)
+            kept[rng.choice(len(pairs), _MOST_PAIRS, replace=False)] = True
+            pairs = pairs.subset(kept)
+        rows = pairs.points
+        if len(rows) < min(_MOST_ROWS, len(X)):
+            others = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
+            more = rng.choice(others, min(_MOST_ROWS, len(X)) - len(rows), replace=False)
+            rows = np.sort(np.concatenate([rows, more]))
+        self.seed = int(rng.randint(2**31 - 1))
+        self.n_rows = len(X)
+        self.held_out: HeldOut | None = None
+        self.sampled = pairs
+        self.rows = rows
+        self.X = X[rows]
+        self.pairs = pairs.restrict(rows)
+        self.axes = _axes(self.X, strength, self.seed)
+        self.columns = self.X if self.axes is None else self.axes.fit_transform(self.X)
+        self.learners = ingredients(_FEW_LANDMARKS, len(rows), self.seed)
+
+    def affordable(self, budget: float) -> list[str]:
+        """Learners that can be compared within some seconds, by a prediction."""
+        names, spent = [], 0.0
+        for name, ingredient in self.learners.items():
+            size = len(self.rows) / 1000 * (1 + len(self.pairs) / 1000)
+            width = (self.columns.shape[1] / 50) ** 2 if name == "LMNN" else 1.0
+            spent += N_FOLDS * ingredient.seconds * size * width
+            if spent <= budget:
+                names.append(name)
+        return names if len(names) > 1 else []
+
+    def choice(self, names: Iterator[str]) -> SelectionReport | None:
+        """The best of some candidates, or None if no pair can be held out."""
+        held_out = self._hold_out(names, self.pairs)
+        if not held_out.judged:
+            return None
+        self.held_out = held_out
+        return choose(held_out, recipes(list(held_out.distances)), USUAL)
+
+    def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
+        """Of given pairs, in two rounds: in the second, those that look wrong count less.
+
+        NaN for pairs that took no part in the comparison.
+        """
+        if self.held_out is None:
+            return np.full(len(given), np.nan)
+        first = self.held_out.ranks(recipe)
+        second = self._hold_out(iter(recipe), trusted(self.pairs, first), every_pair=True)
+        rank = second.ranks(recipe)
+        of_sampled = dict(zip(_statements(self.sampled), rank, strict=True))
+        # Others were drawn from labels, or are too many.
+        return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])
+
+    def _hold_out(self, names: Iterator[str], pairs: Pairs, *, every_pair: bool = False) -> HeldOut:
+        chosen = ((name, self.learners[name].learner) for name in names)
+        rng = np.random.RandomState(self.seed)  # the same folds each time
+        return hold_out(chosen, self.X, self.columns, pairs, rng, every_pair=every_pair)
+
+
+def _axes(X: Floats, strength: float, seed: int) -> PCA | None:
+    """So many principal axes as pairs of this weight can tell apart; None if all columns can be."""
+    n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES, len(X)))
+    return PCA(n_axes, random_state=seed) if n_axes < X.shape[1] else None
+
+
+def _statements(pairs: Pairs) -> list[tuple[int, int, bool]]:
+    """Pairs and what was said of them, in their order."""
+    must, cannot = pairs.must_link.tolist(), pairs.cannot_link.tolist()
+    return [(i, j, True) for i, j in must] + [(i, j, False) for i, j in cannot]

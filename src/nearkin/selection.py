@@ -1,0 +1,279 @@
+"""Choose among metrics by pairs that they were not learned from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from nearkin.held_out import Comparison, compare, ranks
+from nearkin.pair_folds import pair_folds
+from nearkin.pairs import Pairs
+from nearkin.scores import linked_distances
+
+Floats = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+# Shares of learners by name: a blend of their squared distances, each of mean 1.
+Recipe = dict[str, float]
+
+EUCLIDEAN = "Euclidean"
+# Below this many pairs there is nothing to choose by.
+LEAST_PAIRS = 10
+N_FOLDS = 5
+# Random pairs of rows that distances are ranked among.
+_RANDOM_PAIRS = 1000
+# Ranks of random pairs, which stand for a kind of pair that is missing.
+_ANY_PAIRS = (np.arange(100) + 0.5) / 100
+# A candidate takes the place of the usual one if it is better by so many standard errors.
+_CLEARLY_BETTER = 2.0
+# Probability of a gain before any pair is seen; and that where distances are seen to tell nothing:
+# not to separate at least so many held-out pairs by so many standard errors.
+_LEARNING_HELPS, _NOTHING_TO_LEARN = 0.95, 0.5
+_ENOUGH_TO_TELL, _NOTHING_TOLD = 100, 1.5
+# Probability of a gain over the Euclidean distance above which that is not blended in, and below
+# which it is kept as it is; and its share in between.
+_SURE, _DOUBTFUL = 0.95, 0.5
+_SHARE_IN_DOUBT = 0.25
+# Its share when there is nothing to choose by.
+_SHARE_UNSEEN = 0.5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A line of the report.
+
+    Attributes
+    ----------
+    name : str
+    auc : float
+        Pair AUC on held-out pairs.
+    gain, error : float
+        Over the Euclidean distance, and its standard error.
+    chosen : bool
+    """
+
+    name: str
+    auc: float
+    gain: float
+    error: float
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class SelectionReport:
+    """How a metric was chosen. Print it.
+
+    Attributes
+    ----------
+    reason : str
+        Why this one, in a sentence.
+    candidates : list of Candidate
+        Best first; empty if there was nothing to choose by.
+    n_judged : int
+        Held-out pairs that candidates were judged by.
+    chance_of_gain : float or None
+        Probability that the choice is better than the Euclidean distance.
+    recipe : dict
+        Shares of the learners that the metric is a blend of.
+    """
+
+    reason: str
+    candidates: list[Candidate] = field(default_factory=list)
+    n_judged: int = 0
+    chance_of_gain: float | None = None
+    recipe: Recipe = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if not self.candidates:
+            return self.reason
+        width = max(len(line.name) for line in self.candidates)
+        lines = [f"  {'candidate':{width}}  pair AUC  gain over Euclidean"]
+        for line in self.candidates:
+            mark = "→" if line.chosen else " "
+            gain = "" if line.name == EUCLIDEAN else f"{line.gain:+.3f} ± {line.error:.3f}"
+            lines.append(f"{mark} {line.name:{width}}  {line.auc:8.3f}  {gain}".rstrip())
+        return "\n".join([*lines, self.reason])
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th></th><th>candidate</th><th>pair AUC</th><th>gain over Euclidean</th></tr>"
+        body = "".join(
+            f"<tr><td>{'→' if line.chosen else ''}</td><td>{line.name}</td>"
+            f"<td>{line.auc:.3f}</td><td>{line.gain:+.3f} ± {line.error:.3f}</td></tr>"
+            for line in self.candidates
+        )
+        table = f"<table>{head}{body}</table>" if body else ""
+        return f"{table}<p>{self.reason}</p>"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Squared distances under learners that did not see the pairs they are of.
+
+    Attributes
+    ----------
+    judged : list of bool ndarray of shape (k,)
+        Which of the k pairs each fold judges.
+    distances, random : dict of list of ndarray
+        For each learner and fold, those of the judged pairs and of random pairs of rows, whose
+        mean is 1.
+    same : bool ndarray of shape (k,)
+        Which pairs are must-links.
+    """
+
+    judged: list[Mask]
+    distances: dict[str, list[Floats]]
+    random: dict[str, list[Floats]]
+    same: Mask
+
+    def ranks(self, recipe: Recipe) -> Floats:
+        """Rank of each pair among random ones under a blend of learners; NaN if not judged."""
+        out = np.full(len(self.same), np.nan)
+        for fold, judged in enumerate(self.judged):
+            blended, among = (
+                np.sum([share * part[name][fold] for name, share in recipe.items()], axis=0)
+                for part in (self.distances, self.random)
+            )
+            out[judged] = ranks(blended, among)
+        return out
+
+    def compare(self, rank: Floats, other: Floats) -> Comparison:
+        """Two metrics by the ranks they give; random pairs stand for a kind that is missing."""
+        judged = ~np.isnan(rank)
+        rank, other, same = rank[judged], other[judged], self.same[judged]
+        if same.all() or not same.any():
+            rank, other = np.append(rank, _ANY_PAIRS), np.append(other, _ANY_PAIRS)
+            same = np.append(same, np.full(len(_ANY_PAIRS), not same.all()))
+        return compare(rank, other, same)
+
+
+def hold_out(
+    learners: Iterable[tuple[str, Any]],
+    X: Floats,
+    columns: Floats,
+    pairs: Pairs,
+    rng: np.random.RandomState,
+    *,
+    every_pair: bool = False,
+) -> HeldOut:
+    """Fit every learner to parts of the pairs, and measure those that are left out.
+
+    Parameters
+    ----------
+    learners : iterable of (str, estimator)
+    X, columns : ndarray of shape (n, d), (n, c)
+        Rows, of which the Euclidean distances are taken, and what all others learn from.
+    pairs : Pairs
+    rng : RandomState
+        Draws folds and random pairs of rows.
+    every_pair : bool, default=False
+        Measure pairs that no fold can judge too, under what is learned from all of them.
+
+    Notes
+    -----
+    A learner that refuses a part of the pairs, such as RCA without must-links, is left out.
+    """
+    folds = pair_folds(pairs, N_FOLDS, rng)
+    if every_pair:
+        rest = (
+            ~np.any([judge for _, judge in folds], axis=0) if folds else np.ones(len(pairs), bool)
+        )
+        folds = [*folds, (np.ones(len(pairs), dtype=bool), rest)]
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    random_links = rng.randint(len(X), size=(_RANDOM_PAIRS, 2))
+    random_links = random_links[random_links[:, 0] != random_links[:, 1]]
+    distances: dict[str, list[Floats]] = {}
+    random: dict[str, list[Floats]] = {}
+    for name, learner in learners:
+        rows = X if name == EUCLIDEAN else columns
+        try:
+            with threadpool_limits(1, user_api="blas"):  # many small matrices
+                embeddings = [_embedded(learner, rows, pairs.subset(learn)) for learn, _ in folds]
+        except ValueError:
+            continue
+        squared = [linked_distances(Z, random_links) ** 2 for Z in embeddings]
+        scales = [float(one.mean()) or 1.0 for one in squared]
+        random[name] = [one / scale for one, scale in zip(squared, scales, strict=True)]
+        distances[name] = [
+            linked_distances(Z, links[judge]) ** 2 / scale
+            for Z, scale, (_, judge) in zip(embeddings, scales, folds, strict=True)
+        ]
+    same = np.arange(len(pairs)) < len(pairs.must_link)
+    return HeldOut([judge for _, judge in folds], distances, random, same)
+
+
+def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
+    with warnings.catch_warnings():  # what is worth a warning shows in the final fit
+        warnings.simplefilter("ignore")
+        return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
+
+
+def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> SelectionReport:
+    """The usual recipe unless another is clearly better, with as much Euclidean as is prudent.
+
+    With few held-out pairs differences between candidates are mostly chance; what is best on other
+    data is the better guess then. The usual recipe is left for one that is better by two standard
+    errors (and, where the usual one gains nothing, as much better than the Euclidean distance).
+    The outcome is compared with the Euclidean distance by
+    :meth:`nearkin.held_out.Comparison.chance_of_gain`: kept, blended with it, or given up for it.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+    recipes : dict of Recipe
+        By name, with one named "Euclidean"; of learners that ``held_out`` has.
+    usual : str
+        Name of the recipe to take unless another is better.
+    """
+    rank = {name: held_out.ranks(recipe) for name, recipe in recipes.items()}
+    beside = {name: held_out.compare(rank[name], rank[EUCLIDEAN]) for name in recipes}
+    better = {name: held_out.compare(rank[name], rank[usual]).t for name in recipes}
+    n_judged = int((~np.isnan(rank[usual])).sum())
+    before = _LEARNING_HELPS
+    if n_judged >= _ENOUGH_TO_TELL:
+        tells = [held_out.compare(rank[one], 0 * rank[one]).t for one in (usual, EUCLIDEAN)]
+        before = _LEARNING_HELPS if max(tells) > _NOTHING_TOLD else _NOTHING_TO_LEARN
+    best = max((name for name in recipes if name != EUCLIDEAN), key=lambda name: better[name])
+    # Where the usual recipe gains nothing, another must show that it does.
+    doubted = beside[usual].chance_of_gain(before) < _DOUBTFUL
+    if better[best] < _CLEARLY_BETTER or (doubted and beside[best].t < _CLEARLY_BETTER):
+        best = usual
+    comparison = beside[best]
+    chance = comparison.chance_of_gain(before)
+    seen = f"{comparison.gain:+.3f} ± {comparison.error:.3f} pair AUC on {n_judged} held-out pairs"
+    recipe = recipes[best]
+    if chance < _DOUBTFUL:
+        reason = f"Nothing is gained over the Euclidean distance ({best}: {seen}), which is kept."
+        if before == _NOTHING_TO_LEARN:
+            reason += " Held-out pairs show no relation to the columns of X at all."
+        best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
+    elif chance < _SURE:
+        recipe = with_euclidean(recipe, _SHARE_IN_DOUBT)
+        reason = (
+            f"{best}, likely but not certainly better than the Euclidean distance ({seen}): a "
+            f"share of {_SHARE_IN_DOUBT:.0%} of that is blended in."
+        )
+    else:
+        reason = f"{best}, better than the Euclidean distance ({seen})."
+    lines = [
+        Candidate(name, found.auc, found.gain, found.error, chosen=name == best)
+        for name, found in beside.items()
+    ]
+    lines.sort(key=lambda line: -line.auc)
+    return SelectionReport(reason, lines, n_judged, chance, recipe)
+
+
+def unseen_choice(recipe: Recipe, why: str) -> SelectionReport:
+    """The usual recipe, blended with the Euclidean distance, where nothing can be compared."""
+    reason = f"{why}: the usual metric is blended half and half with the Euclidean distance."
+    return SelectionReport(reason, recipe=with_euclidean(recipe, _SHARE_UNSEEN))
+
+
+def with_euclidean(recipe: Recipe, share: float) -> Recipe:
+    """A recipe with some of the Euclidean distance in it."""
+    return {EUCLIDEAN: share, **{name: (1 - share) * w for name, w in recipe.items()}}

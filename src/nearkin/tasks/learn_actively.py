@@ -1,0 +1,291 @@
+"""Learn a metric by asking: suggest pairs, have them answered, learn, and again."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_array, check_random_state
+
+from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.pair_checks import checked_count
+from nearkin.pairs import Pairs
+from nearkin.scores import linked_distances
+from nearkin.tasks.question_strategies import questions, strategy_named
+from nearkin.tasks.scene import Scene, follows, scene_of
+from nearkin.tasks.suggest import candidate_rows, checked_knowledge, rows_of
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.int64]
+
+_LANDMARKS = 500
+# Pairs of each kind that a fit is told, of all that follow from the answers.
+_MOST_TOLD = 10_000
+# Columns that wide sparse rows are projected to while there is no metric.
+_PROJECTED = 200
+
+
+class Oracle(Protocol):
+    """Whoever answers: called with two row numbers of X.
+
+    True means same, False different, and None unsure: such a pair is not asked about again, tells
+    the learner nothing, and counts toward the budget.
+    """
+
+    def __call__(self, i: int, j: int, /) -> bool | None:
+        """Whether rows i and j are the same kind of thing."""
+
+
+@dataclass(frozen=True)
+class ActiveResult:
+    """What came of asking.
+
+    Attributes
+    ----------
+    metric : fitted learner or None
+        Learned from all answers and what follows from them. None if there was no answer to learn
+        from, or if ``error`` came from the learner.
+    pairs : Pairs
+        Those given and those answered.
+    unsure : int ndarray of shape (k, 2)
+        Pairs that were answered with None.
+    n_asked : int
+    history : tuple of (i, j, answer)
+        All questions in their order.
+    error : exception or None
+        What ended the questions before the budget was spent.
+    """
+
+    metric: Any
+    pairs: Pairs
+    unsure: Ints
+    n_asked: int
+    history: tuple[tuple[int, int, bool | None], ...]
+    error: BaseException | None = None
+
+
+def learn_actively(
+    X: Any,
+    oracle: Oracle,
+    budget: int,
+    *,
+    learner: Any = None,
+    pairs: Pairs | None = None,
+    strategy: str = "neighborhoods",
+    batch: int = 5,
+    random_state: Any = None,
+    verbose: bool = False,
+) -> ActiveResult:
+    """Learn a metric from answers to the questions that teach most.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n, d)
+    oracle : callable ``(i, j) -> bool or None``
+        Says whether rows i and j are the same; None if unsure. See :class:`Oracle`.
+    budget : int
+        How many questions to ask at most. 0 learns from ``pairs`` alone.
+    learner : learner, optional
+        Not changed: a copy is fitted. ``KernelBeta`` with 500 landmarks by default.
+    pairs : Pairs, optional
+        What is known beforehand.
+    strategy : str, default="neighborhoods"
+        See :func:`nearkin.suggest_pairs`.
+    batch : int, default=5
+        Questions between two fits at the start. Later it is a quarter of the questions asked so
+        far, so that the number of fits grows with the logarithm of the budget.
+    random_state : int, RandomState or None, default=None
+    verbose : bool, default=False
+        Keep a line on standard error up to date.
+
+    Returns
+    -------
+    ActiveResult
+        With ``metric`` and ``pairs``. If the oracle raises or is interrupted, what was answered so
+        far is learned from and returned all the same, with a warning and the exception as
+        ``error``.
+
+    Notes
+    -----
+    The learner is told what follows from the answers too (:meth:`nearkin.Pairs.closure`), at most
+    10 000 pairs of each kind, drawn at random where there are more. Until both a must-link and
+    a cannot-link are known, questions go by the Euclidean distance of X.
+
+    Examples
+    --------
+    >>> from nearkin import learn_actively
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> result = learn_actively(X, lambda i, j: y[i] == y[j], budget=30, random_state=0)
+    >>> result.n_asked, len(result.pairs)
+    (30, 30)
+    >>> X_new, y_new = make_xor(200, random_state=1)
+    >>> result.metric.score(X_new, y_new) > 0.95
+    True
+    """
+    budget = checked_count(budget, "budget", least=0)
+    batch = checked_count(batch, "batch", least=1)
+    strategy_named(strategy)
+    if not callable(oracle):
+        raise TypeError(
+            "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
+            f"{oracle!r:.60}"
+        )
+    n_rows, known, _ = checked_knowledge(X, pairs)
+    if budget == 0 and not len(known):
+        raise ValueError(
+            "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
+            "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
+        )
+    rng = check_random_state(random_state)
+    if learner is None:
+        seed = rng.randint(np.iinfo(np.int32).max)
+        learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
+
+    interview = _Interview(oracle, known, budget, verbose)
+    error: BaseException | None = None
+    try:
+        while interview.left:
+            size = min(max(batch, len(interview.history) // 4), interview.left)
+            scene, rows = _scene(learner, X, interview, size, rng)
+            found = rows[questions(scene, strategy_named(strategy), size, rng)]
+            if not len(found):
+                break
+            interview.ask(found)
+    except (Exception, KeyboardInterrupt) as caught:
+        if not interview.begun:  # nothing to lose yet
+            raise
+        error = caught
+        _warn(f"the questions ended after {len(interview.history)} answers: {caught!r}")
+    interview.end()
+
+    metric = None
+    if len(interview.pairs):
+        try:
+            metric = _fitted(learner, X, interview.pairs, rng)
+        except ValueError as refused:
+            if not interview.history:
+                raise
+            error = error or refused
+            _warn(f"the learner refused the answers, which are kept: {refused}")
+    elif error is None:
+        _warn(f"none of {len(interview.history)} questions got an answer: nothing was learned")
+    return ActiveResult(
+        metric,
+        interview.pairs,
+        interview.unsure,
+        len(interview.history),
+        tuple(interview.history),
+        error,
+    )
+
+
+class _Interview:
+    """Questions and answers so far."""
+
+    def __init__(self, oracle: Oracle, pairs: Pairs, budget: int, verbose: bool) -> None:
+        self.oracle, self.pairs, self.budget, self.verbose = oracle, pairs, budget, verbose
+        self.history: list[tuple[int, int, bool | None]] = []
+        self.begun = False
+
+    @property
+    def left(self) -> int:
+        return self.budget - len(self.history)
+
+    @property
+    def unsure(self) -> Ints:
+        pairs = [(i, j) for i, j, answer in self.history if answer is None]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+    def ask(self, questions: Ints) -> None:
+        """Ask in turn, but not what answers in between have settled."""
+        self.begun = True
+        for i, j in questions.tolist():
+            if follows(self.pairs, i, j):
+                continue
+            answer = _checked_answer(self.oracle(i, j), i, j)
+            self.history.append((i, j, answer))
+            if answer is not None:
+                link = [(i, j)]
+                self.pairs += Pairs(link if answer else (), () if answer else link)
+            self.show()
+
+    def show(self) -> None:
+        if self.verbose:
+            answers = [answer for *_, answer in self.history]
+            same, different, unsure = (answers.count(kind) for kind in (True, False, None))
+            line = f"{len(answers)} of {self.budget} asked: {same} same, {different} different"
+            sys.stderr.write(f"\r{line}, {unsure} unsure")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.verbose and self.history:
+            sys.stderr.write("\n")
+
+
+def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
+    if answer is None or isinstance(answer, (bool, np.bool_)):
+        return None if answer is None else bool(answer)
+    raise TypeError(
+        f"the oracle said {answer!r:.60} of rows {i} and {j}: it must return True for same, False "
+        "for different, or None if unsure"
+    )
+
+
+def _scene(
+    learner: Any, X: Any, interview: _Interview, n: int, rng: np.random.RandomState
+) -> tuple[Scene, Ints]:
+    """Candidates in the metric learned so far, or in the Euclidean one."""
+    pairs = interview.pairs
+    rows = candidate_rows(pairs, int(pairs.n_rows or 0), n, rng)
+    if len(pairs.must_link) and len(pairs.cannot_link):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the last fit warns
+            metric = _fitted(learner, X, pairs, rng)
+        Z, threshold = np.asarray(metric.transform(rows_of(X, rows))), metric.threshold_
+    else:
+        Z = _euclidean(rows_of(X, rows), rng)
+        threshold = float(np.median(linked_distances(Z, rng.randint(len(Z), size=(1000, 2)))))
+    return scene_of(Z, threshold, rows, pairs, interview.unsure), rows
+
+
+def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
+    """Rows as they are; distances of wide sparse rows about kept by a random projection."""
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    if isinstance(X, np.ndarray):
+        return X
+    if X.shape[1] <= _PROJECTED:
+        return np.asarray(X.toarray())
+    projection = rng.standard_normal((X.shape[1], _PROJECTED)) / np.sqrt(_PROJECTED)
+    return np.asarray(X @ projection)
+
+
+def _fitted(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Any:
+    return clone(learner).fit(X, pairs=with_inferred(pairs, rng))
+
+
+def with_inferred(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
+    """The closure, or random pairs of it; the pairs alone where it is too large to be listed."""
+    try:
+        closure = pairs.closure()
+    except ValueError:
+        return pairs
+    if max(len(closure.must_link), len(closure.cannot_link)) <= _MOST_TOLD:
+        return closure
+    must = rng.permutation(len(closure.must_link))[:_MOST_TOLD]
+    cannot = rng.permutation(len(closure.cannot_link))[:_MOST_TOLD]
+    return pairs + Pairs(
+        closure.must_link[must],
+        closure.cannot_link[cannot],
+        must_weight=closure.must_weight[must],
+        cannot_weight=closure.cannot_weight[cannot],
+    )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(f"{message}.", UserWarning, stacklevel=3)

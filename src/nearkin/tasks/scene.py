@@ -1,0 +1,118 @@
+"""What is known of the rows that questions may be about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.pair_numbers import draw_numbers, pairs_within
+from nearkin.pairs import Pairs
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Pairs that are drawn at a time, or eight times as many as are asked for where that is more.
+_POOL = 20_000
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Candidate rows as a metric sees them, and what is known of them.
+
+    Attributes
+    ----------
+    Z : ndarray of shape (m, q)
+        Embedding of the candidates.
+    threshold : float
+        Distance at which same and different are equally likely.
+    group : int ndarray of shape (m,)
+        Candidates that must-links tie together share a number.
+    n_known : int
+        Groups below this number are of rows that some pair names.
+    differing : int ndarray
+        Keys of groups that are known to differ, see :func:`keys_of`.
+    must, cannot : int ndarray of shape (k, 2)
+        Known pairs of candidates, as positions in ``Z``.
+    closed : int ndarray
+        Keys of pairs of positions that are not to be asked about.
+    """
+
+    Z: Floats
+    threshold: float
+    group: Ints
+    n_known: int
+    differing: Ints
+    must: Ints
+    cannot: Ints
+    closed: Ints
+
+    def is_open(self, pairs: Ints) -> NDArray[np.bool_]:
+        """Whether the answer for each pair of positions is neither known nor follows."""
+        groups = self.group[pairs]
+        told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
+        return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
+
+    def open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
+        """Draw open pairs, in random order: all of them where there are few."""
+        m = len(self.Z)
+        total = m * (m - 1) // 2
+        for size in (min(max(_POOL, 8 * n), total), total):
+            numbers = draw_numbers(total, size, rng)
+            pairs, _ = pairs_within(numbers, np.zeros(1, np.int64), np.array([m]))
+            pairs = pairs[self.is_open(pairs)]
+            if len(pairs) >= n:
+                break
+        return np.asarray(rng.permutation(pairs))
+
+
+def keys_of(pairs: NDArray[np.integer]) -> Ints:
+    """One number for each unordered pair of numbers below 2³¹."""
+    return np.asarray(np.sort(pairs, axis=1) @ np.array([1 << 31, 1]), dtype=np.int64)
+
+
+def ends_of(keys: Ints) -> Ints:
+    """The pairs that :func:`keys_of` made keys of."""
+    return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])
+
+
+def scene_of(
+    Z: Floats, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
+) -> Scene:
+    """What is known of the rows that ``Z`` embeds; components reach through all other rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (m, q)
+    threshold : float
+    rows : int ndarray of shape (m,)
+        Their row numbers in X, increasing.
+    pairs : Pairs
+        Of rows of X.
+    closed : int ndarray of shape (k, 2), optional
+        Pairs of rows of X that are not to be asked about.
+    """
+    points, component = pairs.points, pairs.components()
+    n_components = int(component.max(initial=-1)) + 1
+    group = n_components + np.arange(len(rows))
+    _, at_rows, at_points = np.intersect1d(rows, points, assume_unique=True, return_indices=True)
+    group[at_rows] = component[at_points]
+    inside = pairs.restrict(rows)
+    left_out = Pairs(() if closed is None else closed, n_rows=pairs.n_rows).restrict(rows)
+    return Scene(
+        np.asarray(Z, dtype=np.float64),
+        float(threshold),
+        group,
+        n_components,
+        np.unique(keys_of(component[np.searchsorted(points, pairs.cannot_link)])),
+        inside.must_link,
+        inside.cannot_link,
+        keys_of(left_out.must_link),
+    )
+
+
+def follows(pairs: Pairs, i: int, j: int) -> bool:
+    """Whether it is known, or follows, that rows i and j are alike or that they differ."""
+    scene = scene_of(np.zeros((2, 1)), 0.0, np.sort([i, j]), pairs)
+    return not scene.is_open(np.array([[0, 1]]))[0]

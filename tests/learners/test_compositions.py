@@ -1,0 +1,104 @@
+"""Metrics one after the other and side by side."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA, TruncatedSVD
+
+from nearkin import ITML, RCA, Blend, Chain, Euclidean, KernelBeta, Pairs
+from nearkin.datasets import make_three_normal
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_three_normal(120, random_state=0)
+    return X, y, Pairs.from_labels(y, 30, random_state=0)
+
+
+def test_a_chain_is_its_steps_one_after_the_other(data):
+    X, _, pairs = data
+    chain = Chain([ITML(random_state=0), KernelBeta(random_state=1)]).fit(X, pairs=pairs)
+    first = ITML(random_state=0).fit(X, pairs=pairs)
+    second = KernelBeta(random_state=1).fit(first.transform(X), pairs=pairs)
+    assert_array_equal(chain.transform(X[:7]), second.transform(first.transform(X[:7])))
+    assert chain.threshold_ == second.threshold_
+
+
+def test_a_chain_of_one_is_the_learner(data):
+    X, _, pairs = data
+    alone = RCA(random_state=0).fit(X, pairs=pairs)
+    assert_array_equal(
+        Chain([RCA(random_state=0)]).fit(X, pairs=pairs).transform(X), alone.transform(X)
+    )
+
+
+def test_other_transformers_take_part_in_a_chain(data):
+    X, y, _ = data
+    chain = Chain([PCA(2, random_state=0), RCA(random_state=0)]).fit(X, y)
+    plane = PCA(2, random_state=0).fit_transform(X)
+    assert_allclose(chain.transform(X), RCA(random_state=0).fit(plane, y).transform(plane))
+    sparse = sp.csr_array(np.abs(X))
+    reduced = Chain([TruncatedSVD(2, random_state=0), KernelBeta(random_state=0)]).fit(sparse, y)
+    assert reduced.transform(sparse[:5]).shape == (5, reduced.n_components_)
+
+
+@pytest.mark.parametrize("steps", [[], [KernelBeta(), PCA()]])
+def test_a_chain_ends_with_a_learner(steps, data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="last of steps must be a learner"):
+        Chain(steps).fit(X, y)
+
+
+def test_a_blend_has_the_mean_of_scaled_squared_distances(data):
+    X, _, pairs = data
+    learners = [RCA(random_state=0), KernelBeta(random_state=0), Euclidean()]
+    weights = np.array([3.0, 1.0, 0.5])
+    blend = Blend(learners, weights=weights).fit(X, pairs=pairs)
+    expected = np.zeros((6, 6))
+    for learner, weight in zip(learners, weights / weights.sum(), strict=True):
+        metric = learner.fit(X, pairs=pairs)
+        mean_squared = (metric.distance(X) ** 2).mean()
+        expected += weight * metric.distance(X[:6]) ** 2 / mean_squared
+    assert_allclose(blend.distance(X[:6]) ** 2, expected, atol=1e-12)
+    assert_allclose((blend.distance(X) ** 2).mean(), 1)
+
+
+def test_a_learner_without_weight_is_not_fitted(data):
+    X, _, pairs = data
+    cannot_fit = KernelBeta(kernel="precomputed")
+    blend = Blend([RCA(random_state=0), cannot_fit], weights=[2, 0]).fit(X, pairs=pairs)
+    alone = RCA(random_state=0).fit(X, pairs=pairs)
+    ratio = blend.distance(X[:9], X[9:20]) / alone.distance(X[:9], X[9:20])
+    assert_allclose(ratio, ratio[0, 0])
+
+
+def test_a_learner_that_sees_no_difference_adds_nothing(data):
+    X, _, pairs = data
+    flat = X.copy()
+    flat[:] = 1.0
+    with pytest.warns(UserWarning, match="coincide"):
+        blend = Blend([KernelBeta(random_state=0)]).fit(flat, pairs=pairs)
+    assert_array_equal(blend.transform(flat), 0)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1], "one number for each"),
+        ([1, -1], "not negative"),
+        ([0, 0], "one above 0"),
+        ([1, np.nan], "finite"),
+    ],
+)
+def test_weights_are_checked(weights, message, data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match=message):
+        Blend([RCA(), Euclidean()], weights=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("learners", [[], [RCA(), PCA()]])
+def test_a_blend_is_of_learners(learners, data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="one or more learners"):
+        Blend(learners).fit(X, y)

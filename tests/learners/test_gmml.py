@@ -1,0 +1,397 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import expm
+from scipy.spatial.distance import cdist
+
+from nearkin import GMML, RCA, Pairs
+from nearkin.datasets import make_three_normal, make_xor
+from nearkin.evidence import gather_evidence
+from nearkin.learners._linear_in_space import columns_of
+from nearkin.learners.gmml import _measured, best_metric, label_scatter, objective
+from tests import oracles
+
+BALANCES = [0.0, 0.2, 0.5, 0.9, 1.0]
+
+
+@pytest.fixture
+def data():
+    X, y = make_three_normal(90, n_features=4, random_state=0)
+    return X + np.array([100, 0, -7, 1]), y, Pairs.from_labels(y, 40, random_state=0)
+
+
+def metric_of(learner):
+    return learner.components_.T @ learner.components_
+
+
+def with_spectrum(values, seed=0):
+    """A symmetric matrix with these eigenvalues."""
+    n = len(values)
+    Q = np.linalg.qr(np.random.RandomState(seed).standard_normal((n, n)))[0]
+    A = (Q * values) @ Q.T
+    return (A + A.T) / 2
+
+
+def spreads():
+    return with_spectrum(np.array([0.1, 1, 2, 5])), with_spectrum(np.array([0.3, 1, 4, 9]), 1)
+
+
+def weighed(pairs, factor):
+    """The same pairs, each as many times."""
+    return Pairs(
+        pairs.must_link,
+        pairs.cannot_link,
+        must_weight=factor * pairs.must_weight,
+        cannot_weight=factor * pairs.cannot_weight,
+    )
+
+
+# The point between the inverse of one spread and another
+
+
+@pytest.mark.parametrize("t", BALANCES)
+def test_best_metric_is_the_weighted_geometric_mean(t):
+    S, D = spreads()
+    expected = oracles.weighted_geometric_mean(np.linalg.inv(S), D, t)
+    assert_allclose(best_metric(S, D, t), expected, atol=1e-10)
+
+
+def test_ends_are_the_inverse_of_one_and_the_other():
+    S, D = spreads()
+    assert_allclose(best_metric(S, D, 0.0), np.linalg.inv(S), atol=1e-12)
+    assert_allclose(best_metric(S, D, 1.0), D, atol=1e-12)
+
+
+def test_the_middle_solves_the_riccati_equation():
+    S, D = spreads()
+    A = best_metric(S, D)
+    assert_allclose(A @ S @ A, D, atol=1e-12)
+
+
+@pytest.mark.parametrize("t", BALANCES)
+def test_spreads_that_commute_are_weighed_number_by_number(t):
+    s, d = np.array([1e-6, 0.5, 3.0]), np.array([2.0, 1e4, 0.1])
+    assert_allclose(best_metric(np.diag(s), np.diag(d), t), np.diag(s ** (t - 1) * d**t))
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_points_between_two_points_of_a_geodesic_lie_on_it(start, end, between):
+    S, D = spreads()
+    inverse_of_start = best_metric(D, S, 1 - start)  # (S⁻¹ #ₜ D)⁻¹ = D⁻¹ #₁₋ₜ S
+    assert_allclose(inverse_of_start, np.linalg.inv(best_metric(S, D, start)), atol=1e-8)
+    found = best_metric(inverse_of_start, best_metric(S, D, end), between)
+    assert_allclose(found, best_metric(S, D, start + between * (end - start)), atol=1e-8)
+
+
+@pytest.mark.parametrize("t", [0.2, 0.5, 0.9])
+def test_no_other_metric_has_a_lower_objective(t):
+    S, D = spreads()
+    A = best_metric(S, D, t)
+    rng = np.random.RandomState(0)
+    for size in (1e-3, 0.1, 1.0):
+        for _ in range(20):
+            change = expm(size * rng.standard_normal((4, 4)))
+            other = change @ A @ change.T
+            assert objective(other, S, D, t) > objective(A, S, D, t)
+            if t == 0.5:
+                least, more = (np.trace(B @ S + np.linalg.inv(B) @ D) for B in (A, other))
+                assert more > least
+
+
+@pytest.mark.parametrize("smallest", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_spreads_of_bad_condition(smallest):
+    # Where both spreads are small alike, the metric is as it is elsewhere: not a ratio of errors.
+    R = with_spectrum(np.array([smallest, 1e-2, 1.0, 100.0]))
+    assert_allclose(best_metric(2 * R, 2 * R), np.eye(4), atol=1e-14 / smallest)
+
+
+def test_singular_spreads_give_finite_metrics():
+    singular = np.diag([0.0, 1.0, 2.0])
+    for t in BALANCES:
+        assert np.isfinite(best_metric(singular, np.eye(3), t)).all()
+        assert np.isfinite(best_metric(np.eye(3), singular, t)).all()
+
+
+# What pairs and labels show
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=15), st.integers(0, 10**6))
+def test_scatter_of_labels_is_that_of_all_pairs_they_imply(y, seed):
+    F = np.random.RandomState(seed).standard_normal((len(y), 3)) + 5
+    for scatter, equal in zip(label_scatter(F, np.array(y)), (True, False), strict=True):
+        pairs = [(i, j) for j in range(len(y)) for i in range(j) if (y[i] == y[j]) == equal]
+        outer = [np.outer(F[i] - F[j], F[i] - F[j]) for i, j in pairs]
+        assert scatter.weight == (len(y) if pairs else 0)
+        expected = len(y) * np.mean(outer, axis=0) if pairs else np.zeros((3, 3))
+        assert_allclose(scatter.total, expected, atol=1e-10)
+
+
+def test_labels_and_pairs_add_up(data):
+    X, y, pairs = data
+    space = columns_of(X)
+
+    def measured(y=None, pairs=None):
+        return _measured(X, space, gather_evidence(90, y, pairs))
+
+    partial = np.where(np.arange(90) < 30, y, -1)
+    parts = zip(measured(partial), measured(pairs=pairs), strict=True)
+    for both, (labels, listed) in zip(measured(partial, pairs), parts, strict=True):
+        assert_allclose(both.total, labels.total + listed.total)
+        assert both.weight == labels.weight + listed.weight == 30 + 20
+
+
+# The learner
+
+
+@pytest.mark.parametrize("t", BALANCES)
+@pytest.mark.parametrize("prior_pairs", [0.5, 1, 30])
+def test_learned_metric_is_that_of_the_plain_loop(t, prior_pairs, data):
+    X, _, pairs = data
+    rng = np.random.RandomState(0)
+    pairs = Pairs(
+        pairs.must_link,
+        pairs.cannot_link,
+        must_weight=rng.uniform(size=20),
+        cannot_weight=rng.uniform(size=20),
+    )
+    learner = GMML(balance=t, prior_pairs=prior_pairs).fit(X, pairs=pairs)
+    expected = oracles.gmml(X, pairs, t=t, prior_pairs=prior_pairs)
+    assert_allclose(metric_of(learner), expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_many_imagined_pairs_leave_the_euclidean_metric(data):
+    X, _, pairs = data
+    learner = GMML(prior_pairs=1e12).fit(X, pairs=pairs)
+    assert_allclose(learner.distance(X), cdist(X, X), atol=1e-7)
+
+
+def test_pairs_that_are_as_random_ones_leave_nearly_the_euclidean_metric(data):
+    X, _, _ = data
+    everything = [(i, j) for j in range(90) for i in range(j)]
+    with pytest.warns(UserWarning, match="contradict"):
+        learner = GMML().fit(X, pairs=Pairs(everything, everything))
+    assert_allclose(learner.distance(X), cdist(X, X), atol=1e-7)
+
+
+def test_many_pairs_decide_alone(data):
+    X, _, pairs = data
+
+    def spread(links):
+        Z = X[links[:, 0]] - X[links[:, 1]]
+        return Z.T @ Z / len(Z)
+
+    expected = best_metric(spread(pairs.must_link), spread(pairs.cannot_link))
+    errors = [
+        np.abs(metric_of(GMML().fit(X, pairs=weighed(pairs, factor))) - expected).max()
+        for factor in (1, 1e2, 1e4, 1e8)
+    ]
+    assert (np.diff(errors) < 0).all()
+    assert errors[-1] < 1e-7
+
+
+def test_must_links_alone_are_rca(data):
+    X, _, _ = data
+    apart = Pairs(np.arange(20).reshape(10, 2))  # no row in two pairs: chunklets are pairs
+    found = metric_of(GMML(balance=0.0).fit(X, pairs=weighed(apart, 1e9)))
+    expected = metric_of(RCA(shrinkage=0.0).fit(X, pairs=apart))
+    assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+def test_one_kind_of_pair_is_enough(kind, data):
+    X, y, _ = data
+    learner = GMML().fit(X, pairs=Pairs.from_labels(y, 40, kind=kind, random_state=0))
+    euclidean = GMML(prior_pairs=1e12).fit(X, y)
+    assert learner.score(X, y) > euclidean.score(X, y)
+
+
+def test_pairs_of_either_kind_and_labels_help(data):
+    X, y, pairs = data
+    euclidean = GMML(prior_pairs=1e12).fit(X, y).score(X, y)
+    by_pairs, by_labels = GMML().fit(X, pairs=pairs), GMML().fit(X, y)
+    assert by_pairs.score(X, y) > euclidean + 0.02
+    assert by_labels.score(X, y) > euclidean + 0.02
+
+
+def test_weights_are_numbers_of_pairs(data):
+    X, _, pairs = data
+    # Copies of the rows make pairs that can be listed again.
+    copies = np.concatenate([X, X, X])
+    links = [
+        np.concatenate([a + 90 * i for i in range(3)]) for a in (pairs.must_link, pairs.cannot_link)
+    ]
+    listed = GMML(prior_pairs=5).fit(copies, pairs=Pairs(*links))
+    weighted = GMML(prior_pairs=5).fit(copies, pairs=weighed(pairs, 3.0))
+    assert_allclose(metric_of(listed), metric_of(weighted), rtol=1e-9, atol=1e-12)
+
+
+def test_twice_the_pairs_and_twice_the_imagined_ones_are_the_same(data):
+    X, _, pairs = data
+    expected = metric_of(GMML(prior_pairs=3).fit(X, pairs=pairs))
+    assert_allclose(metric_of(GMML(prior_pairs=6).fit(X, pairs=weighed(pairs, 2.0))), expected)
+
+
+def test_components_are_principal_axes_of_the_learned_space(data):
+    X, _, pairs = data
+    learner = GMML().fit(X, pairs=pairs)
+    Z = learner.transform(X)
+    covariance = Z.T @ Z / len(Z)
+    assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-9 * covariance.max())
+    assert (np.diff(np.diag(covariance)) <= 0).all()
+    assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    assert_allclose(learner.mean_, X.mean(axis=0))
+    fewer = GMML(n_components=2).fit(X, pairs=pairs)
+    assert fewer.n_components_ == 2
+    assert_allclose(fewer.transform(X), Z[:, :2])
+
+
+@pytest.mark.parametrize("t", BALANCES)
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_distances_grow_with_the_data(t, scale, data):
+    X, _, pairs = data
+    expected = GMML(balance=t).fit(X, pairs=pairs).distance(X)
+    found = GMML(balance=t).fit(scale * X, pairs=pairs).distance(scale * X)
+    assert_allclose(found, scale * expected, rtol=1e-9, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("t", BALANCES)
+def test_rotations_and_shifts_change_nothing(t, data):
+    X, _, pairs = data
+    Q = np.linalg.qr(np.random.RandomState(0).standard_normal((4, 4)))[0]
+    expected = GMML(balance=t).fit(X, pairs=pairs).distance(X)
+    moved = X @ Q + np.array([3, 1, 4, 1])
+    assert_allclose(GMML(balance=t).fit(moved, pairs=pairs).distance(moved), expected, atol=1e-9)
+
+
+def test_order_of_rows_does_not_matter(data):
+    X, _, pairs = data
+    order = np.random.RandomState(1).permutation(90)
+    place = np.argsort(order)
+    moved = Pairs(place[pairs.must_link], place[pairs.cannot_link])
+    expected = GMML().fit(X, pairs=pairs).distance(X)
+    assert_allclose(GMML().fit(X[order], pairs=moved).distance(X), expected)
+
+
+# Data that says little
+
+
+def test_linked_rows_that_coincide(data):
+    X, _, _ = data
+    X = np.concatenate([X, X])
+    same = Pairs([(i, i + 90) for i in range(90)])
+    learner = GMML().fit(X, pairs=same)
+    # They ask for less of every direction alike, which leaves the shape of the Euclidean metric.
+    D = learner.distance(X)
+    assert_allclose(D / D.max(), cdist(X, X) / cdist(X, X).max(), atol=1e-9)
+
+
+@pytest.mark.parametrize("t", BALANCES)
+def test_one_pair_of_many_columns(t):
+    X = np.random.RandomState(0).standard_normal((10, 40))
+    for pairs in (Pairs([(0, 1)]), Pairs(cannot_link=[(0, 1)])):
+        learner = GMML(balance=t).fit(X, pairs=pairs)
+        D = learner.distance(X)
+        assert np.isfinite(D).all()
+        assert D[np.triu_indices(10, 1)].min() > 0
+    # What the rows never show stays as it was: a direction that no row has.
+    unseen = np.linalg.svd(X - X.mean(axis=0))[2][-1]
+    both = metric_of(GMML().fit(X, pairs=Pairs([(0, 1)], [(2, 3)])))
+    assert_allclose(both @ unseen, unseen, atol=1e-9)
+
+
+def test_constant_columns_do_not_disturb_the_others(data):
+    X, _, pairs = data
+    constant = np.column_stack([X, np.full(90, 0.1)])
+    A = metric_of(GMML().fit(constant, pairs=pairs))
+    assert_allclose(A[:4, 4], 0, atol=1e-9)
+    assert_allclose(A[4, 4], 1)
+    # The one column more makes the covariance a little rounder.
+    expected = metric_of(GMML().fit(X, pairs=pairs))
+    assert_allclose(A[:4, :4], expected, atol=0.02 * expected.max())
+
+
+@pytest.mark.parametrize("t", BALANCES)
+def test_rows_that_are_all_equal_leave_the_euclidean_metric(t):
+    X = np.full((6, 2), 0.1)
+    with pytest.warns(UserWarning, match="all rows of X coincide.* Euclidean metric") as record:
+        learner = GMML(balance=t).fit(X, pairs=Pairs([(0, 1)], [(2, 3), (4, 5)]))
+    assert record[0].filename == __file__
+    assert_array_equal(metric_of(learner), np.eye(2))
+    assert_array_equal(learner.distance(X), 0)
+
+
+def test_landmarks_that_all_coincide_are_told_of():
+    with pytest.warns(UserWarning, match="all landmarks coincide") as record:
+        learner = GMML(kernel="rbf").fit(np.full((6, 2), 0.1), pairs=Pairs([(0, 1)], [(2, 3)]))
+    assert record[0].filename == __file__
+    assert_array_equal(learner.distance(np.full((6, 2), 0.1)), 0)
+
+
+def test_contradicting_pairs_are_weighed_against_each_other(data):
+    X, _, _ = data
+    with pytest.warns(UserWarning, match="contradict"):
+        both = GMML().fit(X, pairs=Pairs([(0, 1)], [(0, 1)]))
+    assert_allclose(both.distance(X), cdist(X, X), atol=1e-7)
+
+
+def test_enormous_weights(data):
+    X, _, _ = data
+    learner = GMML().fit(X, pairs=weighed(Pairs([(0, 1)], [(2, 3)]), 1e100))
+    assert np.isfinite(learner.distance(X)).all()
+
+
+# Feature space
+
+
+def test_kernel_solves_what_columns_cannot():
+    X, y = make_xor(300, random_state=0)
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    X_new, y_new = make_xor(100, random_state=1)
+    columns = GMML().fit(X, pairs=pairs).score(X_new, y_new)
+    for extension in ("local", "nystroem"):
+        learner = GMML(kernel="rbf", extension=extension, n_landmarks=100, random_state=0)
+        assert learner.fit(X, pairs=pairs).score(X_new, y_new) > columns + 0.1
+        assert learner.n_components_ <= 60
+        assert len(learner.eigenvalues_) == learner.n_components_
+
+
+@pytest.mark.parametrize("t", BALANCES)
+def test_linear_kernel_is_the_method_on_columns(t, data):
+    X, y, pairs = data
+    for evidence in ({"pairs": pairs}, {"y": y}):
+        expected = GMML(balance=t).fit(X, **evidence).distance(X)
+        kernel = GMML(balance=t, kernel="linear", extension="nystroem", rank_tol=1e-9)
+        found = kernel.fit(X, **evidence).distance(X)
+        assert_allclose(found, expected, atol=1e-6 * expected.max())
+
+
+def test_float32_goes_in_and_out(data):
+    X, _, pairs = data
+    X = (X - X.mean(axis=0)).astype(np.float32)
+    learner = GMML().fit(X, pairs=pairs)
+    assert learner.transform(X).dtype == np.float32
+    exact = GMML().fit(X.astype(np.float64), pairs=pairs)
+    assert_allclose(learner.transform(X), exact.transform(X.astype(np.float64)), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("balance", -0.1),
+        ("balance", 1.1),
+        ("balance", "half"),
+        ("prior_pairs", 0),
+        ("prior_pairs", np.inf),
+        ("prior_pairs", "auto"),
+        ("kernel", "gaussian"),
+        ("n_components", 0),
+        ("extension", "linear"),
+        ("random_state", "seed"),
+    ],
+)
+def test_wrong_parameter(name, value, data):
+    X, _, pairs = data
+    with pytest.raises(ValueError, match=f"'{name}' parameter of GMML must be .* Got"):
+        GMML(**{name: value}).fit(X, pairs=pairs)

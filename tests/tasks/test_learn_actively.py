@@ -1,0 +1,273 @@
+"""Learning by asking: the loop, and everything that can happen to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from nearkin import ITML, LMNN, RCA, KernelBeta, Pairs, learn_actively
+from nearkin.datasets import make_xor
+from nearkin.tasks.learn_actively import with_inferred
+from nearkin.tasks.question_strategies import STRATEGIES
+from nearkin.tasks.scene import follows
+
+each_strategy = pytest.mark.parametrize("strategy", list(STRATEGIES))
+
+
+@pytest.fixture(scope="module")
+def xor():
+    return make_xor(80, random_state=0)
+
+
+def oracle_of(y):
+    return lambda i, j: bool(y[i] == y[j])
+
+
+def check_history(result, y, given=None):
+    """Every question was open when it was asked, and the answers are in the pairs."""
+    known = Pairs(n_rows=len(y)) if given is None else given
+    for i, j, answer in result.history:
+        assert not follows(known, i, j)
+        assert answer == (y[i] == y[j])
+        known = known + (Pairs([(i, j)]) if answer else Pairs(cannot_link=[(i, j)]))
+    assert known == result.pairs
+
+
+@each_strategy
+def test_asks_open_questions_up_to_the_budget(strategy, xor):
+    X, y = xor
+    result = learn_actively(X, oracle_of(y), 25, strategy=strategy, random_state=0)
+    assert result.n_asked == len(result.history) == 25
+    assert result.error is None
+    assert result.unsure.shape == (0, 2)
+    check_history(result, y)
+    assert result.metric.transform(X).shape[0] == 80
+
+
+@each_strategy
+def test_same_seed_same_questions(strategy, xor):
+    X, y = xor
+    one, two = (
+        learn_actively(X, oracle_of(y), 12, strategy=strategy, random_state=5) for _ in range(2)
+    )
+    assert one.history == two.history
+    assert_array_equal(one.metric.transform(X), two.metric.transform(X))
+
+
+def test_learns_from_what_follows_too(xor):
+    X, y = xor
+    learner = KernelBeta(random_state=0)
+    result = learn_actively(X, oracle_of(y), 20, learner=learner, random_state=0)
+    expected = clone(learner).fit(X, pairs=result.pairs.closure())
+    assert_array_equal(result.metric.transform(X), expected.transform(X))
+    assert not hasattr(learner, "beta_")
+
+
+def test_stops_when_everything_is_known():
+    X, y = make_xor(12, random_state=0)
+    result = learn_actively(X, oracle_of(y), 500, random_state=0)
+    assert result.n_asked < 30
+    assert len(result.pairs.closure()) == 66
+    assert result.error is None
+
+
+def test_chosen_questions_beat_random_ones():
+    """Ten classes along one of six axes: random pairs seldom meet two rows of a class."""
+    rng = np.random.RandomState(0)
+    y = np.repeat(np.arange(10), 20)
+    X = np.column_stack([4.0 * y, 12 * rng.standard_normal((200, 5))])
+    X[:, 0] += 0.3 * rng.standard_normal(200)
+
+    def score(strategy, seed):
+        learner = ITML(random_state=0)
+        result = learn_actively(
+            X, oracle_of(y), 80, learner=learner, strategy=strategy, random_state=seed
+        )
+        return result.metric.score(X, y)
+
+    chosen, drawn = (
+        np.mean([score(strategy, seed) for seed in range(3)])
+        for strategy in ("consolidate", "random")
+    )
+    assert chosen > drawn + 0.05
+
+
+def test_begins_from_what_is_known(xor):
+    X, y = xor
+    given = Pairs.from_labels(y, 10, random_state=0)
+    result = learn_actively(X, oracle_of(y), 10, pairs=given, random_state=0)
+    check_history(result, y, given)
+    assert len(result.pairs) == 20
+
+
+def test_budget_of_none(xor):
+    X, y = xor
+    given = Pairs.from_labels(y, 10, random_state=0)
+    learner = RCA(random_state=0)
+    result = learn_actively(X, oracle_of(y), 0, pairs=given, learner=learner)
+    assert (result.n_asked, result.history) == (0, ())
+    assert result.pairs == given
+    expected = clone(learner).fit(X, pairs=given.closure())
+    assert_allclose(result.metric.transform(X), expected.transform(X))
+    with pytest.raises(ValueError, match="budget=0 and no pairs: there is nothing to learn from"):
+        learn_actively(X, oracle_of(y), 0)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("went home"), KeyboardInterrupt()])
+def test_an_oracle_that_raises_loses_nothing(error, xor):
+    X, y = xor
+    answers = []
+
+    def oracle(i, j):
+        if len(answers) == 7:
+            raise error
+        answers.append((i, j))
+        return bool(y[i] == y[j])
+
+    with pytest.warns(UserWarning, match="the questions ended after 7 answers"):
+        result = learn_actively(X, oracle, 50, random_state=0)
+    assert result.error is error
+    assert [(i, j) for i, j, _ in result.history] == answers
+    assert (result.n_asked, len(result.pairs)) == (7, 7)
+    assert result.metric is not None
+
+
+def test_an_oracle_that_raises_at_once(xor):
+    def oracle(i, j):
+        raise RuntimeError("no")
+
+    with pytest.warns(UserWarning, match="ended after 0 answers"):
+        result = learn_actively(xor[0], oracle, 5)
+    assert result.metric is None
+    assert isinstance(result.error, RuntimeError)
+    assert len(result.pairs) == 0
+
+
+@each_strategy
+def test_an_oracle_that_is_always_unsure(strategy, xor):
+    X, _ = xor
+    with pytest.warns(UserWarning, match="none of 30 questions got an answer"):
+        result = learn_actively(X, lambda i, j: None, 30, strategy=strategy, random_state=0)
+    assert result.metric is None
+    assert result.n_asked == 30
+    assert len(np.unique(np.sort(result.unsure, axis=1), axis=0)) == 30
+    assert len(result.pairs) == 0
+
+
+def test_unsure_pairs_are_no_evidence_and_not_asked_again(xor):
+    X, y = xor
+
+    def oracle(i, j):
+        return None if (i + j) % 3 == 0 else bool(y[i] == y[j])
+
+    result = learn_actively(X, oracle, 60, random_state=0)
+    asked = [tuple(sorted((i, j))) for i, j, _ in result.history]
+    assert len(set(asked)) == len(asked) == 60
+    assert len(result.pairs) + len(result.unsure) == 60
+    assert len(result.unsure) > 0
+    assert ((result.unsure.sum(axis=1) % 3) == 0).all()
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_answers_of_one_kind(answer, xor):
+    X, _ = xor
+    result = learn_actively(X, lambda i, j: answer, 20, random_state=0)
+    kind = result.pairs.must_link if answer else result.pairs.cannot_link
+    assert len(kind) == len(result.pairs) == 20
+    assert result.metric is not None
+
+
+def test_a_learner_that_cannot_use_the_answers_loses_nothing(xor):
+    X, _ = xor
+    with pytest.warns(UserWarning, match="the learner refused the answers, which are kept"):
+        result = learn_actively(X, lambda i, j: True, 6, learner=LMNN(), random_state=0)
+    assert result.metric is None
+    assert isinstance(result.error, ValueError)
+    assert len(result.pairs) == 6
+
+
+def test_a_wrong_answer_is_named(xor):
+    with pytest.warns(UserWarning, match="the oracle said 'yes' of rows"):
+        result = learn_actively(xor[0], lambda i, j: "yes", 5, random_state=0)
+    assert isinstance(result.error, TypeError)
+
+
+def test_contradictory_pairs_are_used_with_one_warning(xor):
+    X, y = xor
+    given = Pairs([(0, 1), (1, 2)], [(0, 2)])
+    with pytest.warns(UserWarning, match="contradict") as caught:
+        result = learn_actively(X, oracle_of(y), 20, pairs=given, random_state=0)
+    assert len(caught) == 1
+    assert result.n_asked == 20
+
+
+def test_tiny_sets():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 1.0]])
+    result = learn_actively(X, lambda i, j: {i, j} == {0, 1}, 10, random_state=0)
+    assert result.n_asked <= 3
+    assert len(result.pairs.closure()) == 3
+    result = learn_actively(X[:2], lambda i, j: False, 10, random_state=0)
+    assert result.pairs == Pairs(cannot_link=[(0, 1)], n_rows=2)
+
+
+@pytest.mark.filterwarnings("ignore:all landmarks coincide")
+@each_strategy
+def test_identical_rows(strategy):
+    y = np.arange(12) % 2
+    result = learn_actively(np.ones((12, 3)), oracle_of(y), 15, strategy=strategy, random_state=0)
+    check_history(result, y)
+
+
+def test_pandas_and_sparse_rows(xor):
+    X, y = xor
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    expected = learn_actively(X, oracle_of(y), 15, random_state=0)
+    assert learn_actively(frame, oracle_of(y), 15, random_state=0).history == expected.history
+    for form in (sp.csr_array, sp.coo_array):
+        result = learn_actively(form(X), oracle_of(y), 15, random_state=0)
+        check_history(result, y)
+    wide = sp.random_array((60, 3000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    result = learn_actively(wide, oracle_of(y), 8, random_state=0)
+    check_history(result, y[:60])
+
+
+def test_progress_goes_to_standard_error(xor, capsys):
+    X, y = xor
+    learn_actively(X, oracle_of(y), 6, random_state=0, verbose=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.split("\r")[-1].startswith("6 of 6 asked: ")
+    assert err.endswith("0 unsure\n")
+    learn_actively(X, oracle_of(y), 6, random_state=0)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_many_inferred_pairs_are_told_in_part():
+    y = np.repeat([0, 1], 150)
+    chain = [(i, i + 1) for i in range(299) if i != 149]
+    pairs = Pairs(chain, [(0, 299)], n_rows=300)
+    told = with_inferred(pairs, np.random.RandomState(0))
+    assert 10_000 <= len(told.must_link) <= 10_298
+    assert 10_000 <= len(told.cannot_link) <= 10_001
+    assert (y[told.must_link[:, 0]] == y[told.must_link[:, 1]]).all()
+    assert (y[told.cannot_link[:, 0]] != y[told.cannot_link[:, 1]]).all()
+
+
+def test_errors_say_what_to_do(xor):
+    X, y = xor
+    with pytest.raises(ValueError, match="budget must be 0 or more, not -1"):
+        learn_actively(X, oracle_of(y), -1)
+    with pytest.raises(ValueError, match="batch must be 1 or more"):
+        learn_actively(X, oracle_of(y), 5, batch=0)
+    with pytest.raises(ValueError, match="strategy='best' is unknown"):
+        learn_actively(X, oracle_of(y), 5, strategy="best")
+    with pytest.raises(ValueError, match="pairs are for 9 rows, X has 80"):
+        learn_actively(X, oracle_of(y), 5, pairs=Pairs([(0, 1)], n_rows=9))
+    with pytest.raises(ValueError, match="NaN"):
+        learn_actively(np.where(X > 0, X, np.nan), oracle_of(y), 5)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        learn_actively(X[:, 0], oracle_of(y), 5)
+    with pytest.raises(TypeError, match="oracle must be a function of two row numbers"):
+        learn_actively(X, y, 5)

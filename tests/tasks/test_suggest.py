@@ -1,0 +1,370 @@
+"""What suggest_pairs promises, for every strategy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from nearkin import RCA, KernelBeta, Pairs, suggest_pairs
+from nearkin.datasets import make_xor
+from nearkin.tasks.question_strategies import (
+    STRATEGIES,
+    expected_change_of_spectrum,
+    farthest_first,
+    neighborhoods_of,
+    probability_of_same,
+    spread_out,
+)
+from nearkin.tasks.scene import follows, keys_of, scene_of
+from nearkin.tasks.suggest import candidate_rows
+from tests.common.learners import LEARNERS, as_seen_by, example, fitted
+
+each_strategy = pytest.mark.parametrize("strategy", list(STRATEGIES))
+NOTHING = np.empty((0, 2), dtype=np.int64)
+
+
+@pytest.fixture(scope="module")
+def xor():
+    X, y = make_xor(60, random_state=0)
+    pairs = Pairs.from_labels(y, 20, random_state=0)
+    return X, y, pairs, KernelBeta(random_state=0).fit(X, pairs=pairs)
+
+
+def check_questions(found, n, n_rows, pairs):
+    assert found.shape == (n, 2)
+    assert found.dtype.kind == "i"
+    assert found.min(initial=0) >= 0
+    assert found.max(initial=0) < n_rows
+    assert (found[:, 0] != found[:, 1]).all()
+    unordered = {tuple(sorted(pair)) for pair in found.tolist()}
+    assert len(unordered) == n
+    closure = pairs.closure()
+    told = {tuple(pair) for pair in [*closure.must_link.tolist(), *closure.cannot_link.tolist()]}
+    assert not unordered & told
+
+
+# ---- the contract
+
+
+@each_strategy
+@pytest.mark.parametrize("n", [1, 2, 10, 40])
+def test_gives_that_many_open_pairs(strategy, n, xor):
+    X, _, pairs, metric = xor
+    found = suggest_pairs(metric, X, pairs, n, strategy=strategy, random_state=0)
+    check_questions(found, n, 60, pairs)
+
+
+@each_strategy
+def test_gives_open_pairs_without_knowing_any(strategy, xor):
+    X, _, _, metric = xor
+    found = suggest_pairs(metric, X, n=12, strategy=strategy, random_state=0)
+    check_questions(found, 12, 60, Pairs())
+
+
+@each_strategy
+def test_same_seed_same_questions(strategy, xor):
+    X, _, pairs, metric = xor
+    one, two = (
+        suggest_pairs(metric, X, pairs, strategy=strategy, random_state=3) for _ in range(2)
+    )
+    assert_array_equal(one, two)
+
+
+@each_strategy
+def test_a_batch_is_not_all_about_one_row(strategy, xor):
+    X, _, pairs, metric = xor
+    found = suggest_pairs(metric, X, pairs, 10, strategy=strategy, random_state=0)
+    # Neighbourhoods compare many rows with few; the rows to be placed differ in any case.
+    assert len(np.unique(found[:, 0])) >= 8
+
+
+@each_strategy
+def test_many_rows_are_looked_at_in_part(strategy):
+    X, y = make_xor(5000, random_state=0)
+    pairs = Pairs.from_labels(y, 40, random_state=0)
+    metric = RCA(random_state=0).fit(X, pairs=pairs)
+    found = suggest_pairs(metric, X, pairs, 10, strategy=strategy, random_state=0)
+    check_questions(found, 10, 5000, pairs)
+
+
+@pytest.mark.parametrize("name", list(LEARNERS))
+def test_any_learner_will_do(name):
+    X, _, pairs, _ = example()
+    learner = LEARNERS[name]
+    metric = fitted(learner, X, pairs=pairs)
+    rows = as_seen_by(learner, X)
+    for strategy in STRATEGIES:
+        found = suggest_pairs(metric, rows, pairs, 4, strategy=strategy, random_state=0)
+        check_questions(found, 4, 50, pairs)
+
+
+@each_strategy
+def test_excluded_pairs_are_not_suggested(strategy, xor):
+    X, _, pairs, metric = xor
+    first = suggest_pairs(metric, X, pairs, 30, strategy=strategy, random_state=0)
+    more = suggest_pairs(metric, X, pairs, 30, strategy=strategy, exclude=first, random_state=0)
+    check_questions(more, 30, 60, pairs)
+    assert not np.isin(keys_of(more), keys_of(first)).any()
+
+
+@each_strategy
+def test_frames_and_sparse_rows_ask_what_arrays_ask(strategy, xor):
+    X, _, pairs, metric = xor
+    expected = suggest_pairs(metric, X, pairs, strategy=strategy, random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"], index=np.arange(60) + 100)
+    of_frame = KernelBeta(random_state=0).fit(frame, pairs=pairs)
+    found = suggest_pairs(of_frame, frame, pairs, strategy=strategy, random_state=0)
+    assert_array_equal(found, expected)
+    for form in (sp.csr_array, sp.coo_array, sp.csc_matrix):
+        of_sparse = KernelBeta(random_state=0).fit(form(X), pairs=pairs)
+        found = suggest_pairs(of_sparse, form(X), pairs, strategy=strategy, random_state=0)
+        check_questions(found, 10, 60, pairs)
+
+
+@each_strategy
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        pytest.param(Pairs([(0, 1), (1, 2)]), id="must-links only"),
+        pytest.param(Pairs(cannot_link=[(0, 1), (4, 5)]), id="cannot-links only"),
+        pytest.param(Pairs([(3, 4)]), id="one pair"),
+        pytest.param(
+            Pairs([(2 * i, 2 * i + 1) for i in range(30)], [(0, 2)]), id="pairs of every row"
+        ),
+    ],
+)
+def test_knowledge_of_every_kind(strategy, pairs, xor):
+    X = xor[0]
+    metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    found = suggest_pairs(metric, X, pairs, 15, strategy=strategy, random_state=0)
+    check_questions(found, 15, 60, pairs)
+
+
+@each_strategy
+def test_contradictory_pairs_are_taken_as_answered(strategy, xor):
+    X = xor[0]
+    pairs = Pairs([(0, 1), (1, 2)], [(0, 2), (2, 3)])
+    with pytest.warns(UserWarning, match="contradict"):
+        metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    found = suggest_pairs(metric, X, pairs, 15, strategy=strategy, random_state=0)
+    check_questions(found, 15, 60, pairs)
+
+
+@each_strategy
+def test_tiny_sets(strategy):
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 1.0]])
+    metric = KernelBeta(random_state=0).fit(X, pairs=Pairs([(0, 1)]))
+    assert suggest_pairs(metric, X[:2], n=1, strategy=strategy).tolist() in ([[0, 1]], [[1, 0]])
+    found = suggest_pairs(metric, X, Pairs([(0, 1)]), 1, strategy=strategy)
+    assert sorted(found[0].tolist()) in ([0, 2], [1, 2])
+    with pytest.warns(UserWarning, match="n=10, but only 3 pairs of rows are left"):
+        found = suggest_pairs(metric, X, strategy=strategy)
+    check_questions(found, 3, 3, Pairs())
+    with pytest.warns(UserWarning, match="only 0 pairs"):
+        found = suggest_pairs(metric, X, Pairs([(0, 1)], [(1, 2)]), strategy=strategy)
+    assert found.shape == (0, 2)
+
+
+@each_strategy
+@pytest.mark.filterwarnings("ignore:all landmarks coincide")
+def test_identical_rows(strategy):
+    X = np.ones((12, 3))
+    pairs = Pairs([(0, 1)], [(0, 2)])
+    metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    found = suggest_pairs(metric, X, pairs, 5, strategy=strategy, random_state=0)
+    check_questions(found, 5, 12, pairs)
+
+
+@each_strategy
+def test_goes_on_until_everything_is_known(strategy):
+    X, y = make_xor(24, random_state=0)
+    pairs = Pairs.from_labels(y, 4, random_state=0)
+    metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    for _ in range(24 * 23 // 2):
+        if len(pairs.closure()) == 24 * 23 // 2:
+            break
+        i, j = suggest_pairs(metric, X, pairs, 1, strategy=strategy, random_state=0)[0].tolist()
+        assert not follows(pairs, i, j)
+        pairs = pairs + (Pairs([(i, j)]) if y[i] == y[j] else Pairs(cannot_link=[(i, j)]))
+    assert len(pairs.closure()) == 24 * 23 // 2
+
+
+# ---- errors
+
+
+def test_errors_say_what_to_do(xor):
+    X, _, pairs, metric = xor
+    with pytest.raises(NotFittedError, match=r"KernelBeta is not fitted.*call fit\(X, pairs="):
+        suggest_pairs(KernelBeta(), X, pairs)
+    with pytest.raises(TypeError, match="metric must be a fitted learner"):
+        suggest_pairs(KernelBeta, X, pairs)
+    with pytest.raises(TypeError, match="metric must be a fitted learner"):
+        suggest_pairs("euclidean", X, pairs)
+    with pytest.raises(ValueError, match="X has 1 features, but KernelBeta is expecting 2"):
+        suggest_pairs(metric, X[:, :1], pairs)
+    with pytest.raises(ValueError, match="n must be 1 or more, not 0"):
+        suggest_pairs(metric, X, pairs, 0)
+    with pytest.raises(TypeError, match=r"n must be an integer, not 2\.5"):
+        suggest_pairs(metric, X, pairs, 2.5)
+    with pytest.raises(ValueError, match=r"strategy='best' is unknown: use one of .*spectrum"):
+        suggest_pairs(metric, X, pairs, strategy="best")
+    with pytest.raises(ValueError, match="pairs are for 60 rows, X has 50"):
+        suggest_pairs(metric, X[:50], pairs)
+    with pytest.raises(ValueError, match="names row 99, but X has 60 rows"):
+        suggest_pairs(metric, X, Pairs([(0, 99)]))
+    with pytest.raises(TypeError, match=r"pairs must be a nearkin\.Pairs, not list"):
+        suggest_pairs(metric, X, [(0, 1)])
+    with pytest.raises(ValueError, match="a pair takes two rows, but X has 1"):
+        suggest_pairs(metric, X[:1])
+    with pytest.raises(ValueError, match="exclude pair 0 is"):
+        suggest_pairs(metric, X, exclude=[(0, 60)])
+
+
+# ---- the parts
+
+
+def test_candidates_hold_a_row_of_every_component():
+    links = [(3 * i, 3 * i + 1) for i in range(900)]
+    links += [(3 * i + 1, 3 * i + 2) for i in range(900)]
+    rows = candidate_rows(Pairs(links), 10_000, 10, np.random.RandomState(0))
+    assert len(rows) == 2000
+    assert (np.diff(rows) > 0).all()
+    assert len(np.unique(rows[rows < 2700] // 3)) == 900
+
+
+def test_components_reach_through_rows_that_are_no_candidates():
+    pairs = Pairs([(0, 5), (5, 9)], [(9, 4), (4, 7)])
+    scene = scene_of(np.zeros((4, 1)), 1.0, np.array([0, 4, 7, 9]), pairs)
+    questions = np.array([[0, 3], [0, 1], [1, 2], [0, 2], [2, 3]])
+    assert scene.is_open(questions).tolist() == [False, False, False, True, True]
+
+
+def test_probability_is_half_at_the_threshold_and_falls():
+    distances = np.array([0.0, 1.0, 2.0, 3.0])
+    p = probability_of_same(distances, 2.0)
+    assert p[2] == 0.5
+    assert (np.diff(p) < 0).all()
+    assert_array_equal(probability_of_same(np.ones(3), 2.0), 0.5)
+
+
+def test_uncertainty_asks_nearest_to_the_threshold():
+    X, y = make_xor(40, random_state=0)
+    pairs = Pairs.from_labels(y, 10, random_state=0)
+    metric = RCA(random_state=0).fit(X, pairs=pairs)
+    asked = suggest_pairs(metric, X, pairs, 1, strategy="uncertainty")[0]
+    gaps = np.abs(metric.distance(X) - metric.threshold_)
+    open_gaps = [gaps[i, j] for i in range(40) for j in range(i) if not follows(pairs, j, i)]
+    assert_allclose(gaps[tuple(asked)], min(open_gaps))
+
+
+@pytest.mark.parametrize("n_must", [0, 1, 8])
+@pytest.mark.parametrize("n_cannot", [0, 1, 8])
+def test_expected_change_of_spectrum_is_that_of_fitting_with_each_answer(n_must, n_cannot):
+    """KernelBeta really fitted with one more must-link, and with one more cannot-link."""
+    if n_must + n_cannot == 0:
+        return
+    X, y = make_xor(30, random_state=0)
+    known = Pairs.from_labels(y, 40, random_state=0)
+    pairs = Pairs(known.must_link[:n_must], known.cannot_link[:n_cannot])
+
+    def spectrum(pairs):
+        metric = KernelBeta(random_state=0).fit(X, pairs=pairs)
+        return metric.beta_ / metric.beta_.sum(), metric.transform(X)
+
+    before, Z = spectrum(pairs)
+    questions = np.array([[0, 1], [2, 3], [4, 9], [10, 29]])
+    questions = questions[[not follows(pairs, i, j) for i, j in questions.tolist()]]
+    same = np.array([0.1, 0.5, 0.8, 1.0])[: len(questions)]
+    expected = [
+        p * np.linalg.norm(spectrum(pairs + Pairs([link]))[0] - before)
+        + (1 - p) * np.linalg.norm(spectrum(pairs + Pairs(cannot_link=[link]))[0] - before)
+        for p, link in zip(same, questions.tolist(), strict=True)
+    ]
+    found = expected_change_of_spectrum(
+        Z, pairs.must_link, pairs.cannot_link, questions, same, prior_pairs=6.0
+    )
+    assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_change_of_spectrum_of_rows_that_coincide_is_none():
+    found = expected_change_of_spectrum(
+        np.ones((4, 2)), NOTHING, NOTHING, np.array([[0, 1]]), np.array([0.5]), 6.0
+    )
+    assert found.tolist() == [0.0]
+
+
+def test_spread_out_takes_the_best_and_no_copies():
+    Z = np.array([[0.0], [1.0], [0.0], [1.0], [0.0], [1.0], [50.0], [70.0]])
+    pairs = np.array([[0, 1], [2, 3], [4, 5], [6, 7]])
+    chosen = spread_out(Z, pairs, np.array([4.0, 3.0, 2.0, 1.0]), 2)
+    assert chosen.tolist() == [[0, 1], [6, 7]]
+    assert spread_out(Z, pairs, np.array([4.0, 3.0, 2.0, 1.0]), 1).tolist() == [[0, 1]]
+
+
+def test_spread_out_repeats_rows_only_where_it_must():
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    chosen = spread_out(np.arange(3.0)[:, None], pairs, np.array([1.0, 3.0, 2.0]), 2)
+    assert chosen.tolist() == [[0, 2], [1, 2]]
+
+
+def test_farthest_first_on_a_line():
+    Z = np.array([[0.0], [1.0], [9.0], [10.0], [5.0]])
+    assert farthest_first(Z, 3, np.abs(Z[:, 0])).tolist() == [3, 4, 1]
+    assert sorted(farthest_first(np.ones((4, 1)), 9).tolist()) == [0, 1, 2, 3]
+
+
+def test_neighborhoods_are_known_to_differ_and_large_ones_come_first():
+    pairs = Pairs([(0, 1), (2, 3), (3, 4), (6, 7)], [(0, 2), (5, 4), (5, 1), (6, 0)])
+    rows = np.arange(9)
+    scene = scene_of(np.zeros((9, 1)), 1.0, rows, pairs)
+    homes = neighborhoods_of(scene)
+    assert [np.flatnonzero(scene.group == home).tolist() for home in homes] == [
+        [2, 3, 4],
+        [0, 1],
+        [5],
+    ]
+
+
+def test_a_row_is_compared_with_the_next_neighborhood_until_it_is_placed():
+    """Three far clouds on a line: the answers drive the questions through all of them."""
+    y = np.repeat([0, 1, 2], 6)
+    X = np.column_stack([10.0 * y, np.tile(np.arange(6.0), 3)])
+    start = Pairs([(0, 1), (6, 7), (12, 13)], [(0, 6), (0, 12), (6, 12)])
+    metric = RCA(random_state=0).fit(X, pairs=start)
+    first = suggest_pairs(metric, X, start, 1, strategy="neighborhoods", random_state=0)[0]
+    row = int(first[0])
+    asked = []
+    pairs = start
+    for _ in range(2):
+        i, j = suggest_pairs(metric, X, pairs, 1, strategy="neighborhoods", random_state=0)[0]
+        assert i == row
+        asked.append(y[j])
+        pairs = pairs + Pairs(cannot_link=[(i, j)])
+    assert len(set(asked)) == 2
+    last = suggest_pairs(metric, X, pairs, 1, strategy="neighborhoods", random_state=0)[0]
+    assert last[0] == row
+    assert {*asked, y[last[1]]} == {0, 1, 2}
+
+
+def test_neighborhoods_learn_more_classes_than_random_pairs_do():
+    """One of eight clouds is tiny: random pairs hardly meet it, the farthest rows are its."""
+    rng = np.random.RandomState(0)
+    y = np.repeat(np.arange(8), [40] * 7 + [3])
+    angle = 2 * np.pi * y / 8
+    X = 10 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.3 * rng.standard_normal((283, 2))
+
+    def classes_met(strategy):
+        pairs = Pairs([(0, 1)], [(0, 40)])
+        metric = RCA(random_state=0).fit(X, pairs=pairs)
+        for turn in range(6):
+            found = suggest_pairs(metric, X, pairs, 5, strategy=strategy, random_state=turn)
+            same = y[found[:, 0]] == y[found[:, 1]]
+            pairs = pairs + Pairs(found[same], found[~same])
+        return len(np.unique(y[pairs.points])), len(pairs.closure())
+
+    met, told = classes_met("neighborhoods")
+    _, told_at_random = classes_met("random")
+    assert met == 8
+    assert told > told_at_random

@@ -1,0 +1,142 @@
+"""Ranks of held-out pairs, and what they tell of metrics and of pairs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
+
+from nearkin.held_out import (
+    USUAL_GAIN,
+    Answers,
+    Comparison,
+    compare,
+    model_answers,
+    placements,
+    ranks,
+)
+
+
+def test_ranks_are_shares_of_smaller_values_with_ties_by_half():
+    among = np.array([3.0, 1.0, 2.0, 2.0])
+    assert_array_equal(ranks(np.array([0.0, 1.0, 2.0, 2.5, 9.0]), among), [0, 0.125, 0.5, 0.75, 1])
+
+
+def test_random_pairs_rank_evenly_under_any_scale():
+    rng = np.random.RandomState(0)
+    among, values = rng.exponential(size=4000), rng.exponential(size=4000)
+    assert_allclose(np.sort(ranks(values, among)), (np.arange(4000) + 0.5) / 4000, atol=0.04)
+    assert_array_equal(ranks(1e6 * values**3, 1e6 * among**3), ranks(values, among))
+
+
+def test_mean_placements_are_the_area_under_the_curve():
+    rng = np.random.RandomState(1)
+    rank = np.round(rng.rand(60), 1)  # with ties
+    same = rng.rand(60) < 0.4
+    above, below = placements(rank, same)
+    expected = roc_auc_score(same, -rank)
+    assert_allclose([above.mean(), below.mean()], expected)
+    loops = [np.mean([(c > m) + (c == m) / 2 for c in rank[~same]]) for m in rank[same]]
+    assert_allclose(above, loops)
+
+
+def test_standard_error_is_that_of_repeated_draws():
+    rng = np.random.RandomState(2)
+    same = np.arange(120) < 60
+
+    def one_draw():
+        signal = np.where(same, 0.0, 1.0)
+        common = rng.normal(size=120)
+        return compare(signal + common, 0.5 * signal + common + 0.5 * rng.normal(size=120), same)
+
+    draws = [one_draw() for _ in range(300)]
+    assert_allclose(np.mean([d.error for d in draws]), np.std([d.gain for d in draws]), rtol=0.15)
+
+
+def test_a_metric_compared_with_itself_gains_nothing():
+    rank = np.random.RandomState(3).rand(20)
+    found = compare(rank, rank, np.arange(20) < 10)
+    assert found.gain == 0
+    assert found.error > 0
+    assert found.t == 0
+
+
+def test_pairs_that_were_not_held_out_do_not_count():
+    rng = np.random.RandomState(4)
+    one, two, same = rng.rand(30), rng.rand(30), np.arange(30) % 2 == 0
+    with_gaps = one.copy()
+    with_gaps[20:] = np.nan
+    assert compare(with_gaps, two, same) == compare(one[:20], two[:20], same[:20])
+
+
+def test_chance_of_gain_weighs_two_hypotheses():
+    mean, deviation = USUAL_GAIN
+    found = Comparison(0.85, 0.8, 0.04)
+    usual = norm.pdf(0.05, mean, np.sqrt(0.04**2 + deviation**2))
+    none = norm.pdf(0.05, 0, 0.04)
+    odds = 0.9 * usual / (0.1 * none)
+    assert_allclose(found.chance_of_gain(0.9), odds / (1 + odds))
+
+
+def test_chance_of_gain_follows_what_is_seen_and_else_what_is_believed():
+    assert Comparison(0.9, 0.8, 0.01).chance_of_gain(0.9) > 0.999
+    assert Comparison(0.8, 0.8, 0.01).chance_of_gain(0.9) < 0.5
+    assert Comparison(0.7, 0.8, 0.02).chance_of_gain(0.9) < 0.1
+    assert_allclose(Comparison(0.8, 0.8, 100.0).chance_of_gain(0.7), 0.7, atol=1e-3)
+    assert Comparison(1.0, 0.0, 1e-4).chance_of_gain(0.9) == 1
+    assert Comparison(0.0, 1.0, 1e-4).chance_of_gain(0.9) < 1e-9
+
+
+def answered(n, slope, wrong, seed=0):
+    """Ranks, and what was said by a curve and some mistakes."""
+    rng = np.random.RandomState(seed)
+    rank = rng.rand(n)
+    same = rng.rand(n) < 1 / (1 + np.exp(-slope * (rank - 0.5)))
+    return rank, same ^ (rng.rand(n) < wrong)
+
+
+@pytest.mark.parametrize(("slope", "wrong"), [(-12.0, 0.0), (-12.0, 0.2), (-8.0, 0.1)])
+def test_the_curve_and_the_share_of_mistakes_are_found(slope, wrong):
+    found = model_answers(*answered(6000, slope, wrong))
+    assert_allclose(found.slope, slope, rtol=0.15)
+    assert_allclose(found.level, 0, atol=0.4)
+    assert_allclose(found.wrong, wrong, atol=0.03)
+
+
+def test_mistakes_are_told_from_a_flat_curve_by_extreme_ranks():
+    rank, same = answered(2000, -15.0, 0.2)
+    found = model_answers(rank, same)
+    chance = found.chance_wrong(np.array([0.02, 0.98, 0.02]), np.array([True, True, False]))
+    assert chance[0] < 0.01
+    assert chance[1] > 0.9
+    assert chance[2] > 0.9
+    clean = model_answers(*answered(2000, -15.0, 0.0))
+    assert clean.wrong < 0.02
+
+
+def test_kinds_count_the_same_whatever_their_numbers():
+    rank, same = answered(4000, -6.0, 0.1)
+    many = np.concatenate([np.arange(4000), np.flatnonzero(same), np.flatnonzero(same)])
+    one, two = model_answers(rank, same), model_answers(rank[many], same[many])
+    assert_allclose(one.chance_same(rank), two.chance_same(rank), atol=0.02)
+
+
+def test_with_few_answers_some_mistakes_are_expected():
+    found = model_answers(np.array([0.1, 0.9]), np.array([True, False]))
+    assert 0.02 < found.wrong < 0.2
+    assert found.chance_same(np.array([0.0]))[0] > 0.5
+
+
+@pytest.mark.parametrize("same", [np.ones(5, dtype=bool), np.zeros(5, dtype=bool)])
+def test_one_kind_of_answer_says_nothing(same):
+    assert model_answers(np.array([0.1, 0.2, np.nan, 0.9, 1.0]), same) is None
+
+
+def test_chance_wrong_is_bayes_rule():
+    answers = Answers(0.5, -3.0, 0.1)
+    rank, same = np.array([0.2, 0.9]), np.array([True, False])
+    p = 1 / (1 + np.exp(-(0.5 - 3.0 * (rank - 0.5))))
+    said = np.where(same, p, 1 - p)
+    assert_allclose(answers.chance_same(rank), p)
+    expected = 0.1 * (1 - said) / (0.1 * (1 - said) + 0.9 * said)
+    assert_allclose(answers.chance_wrong(rank, same), expected)

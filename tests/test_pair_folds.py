@@ -1,0 +1,68 @@
+"""Folds of pairs: nothing that is judged can be known from what was learned."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nearkin import Pairs
+from nearkin.pair_folds import pair_folds
+
+
+def some_pairs(n_points, n_pairs, seed):
+    rng = np.random.RandomState(seed)
+    y = rng.randint(3, size=n_points)
+    links = rng.randint(n_points, size=(n_pairs, 2))
+    links = links[links[:, 0] != links[:, 1]]
+    same = y[links[:, 0]] == y[links[:, 1]]
+    return Pairs(links[same], links[~same])
+
+
+@settings(deadline=None)
+@given(st.integers(4, 60), st.integers(2, 80), st.integers(2, 6), st.integers(0, 1000))
+def test_judged_pairs_do_not_follow_from_those_learned_from(n_points, n_pairs, n_folds, seed):
+    pairs = some_pairs(n_points, n_pairs, seed)
+    for learn, judge in pair_folds(pairs, n_folds, np.random.RandomState(seed)):
+        assert learn.any()
+        assert judge.any()
+        known, asked = pairs.subset(learn), pairs.subset(judge)
+        assert not set(known.points) & set(asked.points)
+        closure = known.closure()
+        for inferred, held_out in (
+            (closure.must_link, asked.must_link),
+            (closure.cannot_link, asked.cannot_link),
+        ):
+            assert not set(map(tuple, inferred)) & set(map(tuple, held_out))
+
+
+def test_pairs_without_common_points_are_all_judged_once():
+    pairs = Pairs(
+        [(2 * i, 2 * i + 1) for i in range(20)], [(50 + 2 * i, 51 + 2 * i) for i in range(20)]
+    )
+    folds = pair_folds(pairs, 5, np.random.RandomState(0))
+    assert len(folds) == 5
+    assert (np.sum([judge for _, judge in folds], axis=0) == 1).all()
+    assert all((learn == ~judge).all() for learn, judge in folds)
+    assert {judge.sum() for _, judge in folds} == {8}
+
+
+def test_a_group_of_nearly_all_points_is_dealt_out():
+    chain = Pairs([(i, i + 1) for i in range(40)], [(i, i + 5) for i in range(36)])
+    folds = pair_folds(chain, 2, np.random.RandomState(0))
+    assert len(folds) == 2
+    for learn, judge in folds:
+        assert learn.sum() > 5
+        assert judge.sum() > 5
+
+
+def test_same_seed_same_folds():
+    pairs = some_pairs(40, 50, 0)
+    one, two = (pair_folds(pairs, 4, np.random.RandomState(3)) for _ in range(2))
+    for (learn, judge), (learn_again, judge_again) in zip(one, two, strict=True):
+        np.testing.assert_array_equal(learn, learn_again)
+        np.testing.assert_array_equal(judge, judge_again)
+
+
+@pytest.mark.parametrize("pairs", [Pairs(), Pairs([(0, 1)]), Pairs([(0, 1), (1, 2), (0, 2)])])
+def test_too_little_for_two_sides_gives_no_fold(pairs):
+    assert pair_folds(pairs, 5, np.random.RandomState(0)) == []

@@ -1,0 +1,328 @@
+from math import isqrt
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import Pairs, spread_pairs
+from nearkin.graph import neighbor_graph
+from nearkin.propagation import influence
+
+
+def random_rows(seed, n=30, d=3):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def random_pairs(seed, n=30, count=8):
+    """With weights, duplicates and contradictions."""
+    rng = np.random.default_rng(seed)
+    links = np.array([rng.choice(n, 2, replace=False) for _ in range(count)])
+    half = count // 2
+    return Pairs(
+        links[:half],
+        [*links[half:], links[0]],
+        must_weight=rng.uniform(0.5, 2, half),
+        cannot_weight=rng.uniform(0.5, 2, count - half + 1),
+    )
+
+
+def values(pairs):
+    """Weight of each pair, negative for cannot-links."""
+    must = zip(map(tuple, pairs.must_link.tolist()), pairs.must_weight.tolist(), strict=True)
+    cannot = zip(map(tuple, pairs.cannot_link.tolist()), -pairs.cannot_weight, strict=True)
+    return dict(must) | dict(cannot)
+
+
+def net_values(pairs):
+    net = {}
+    for sign, links, weights in (
+        (1, pairs.must_link, pairs.must_weight),
+        (-1, pairs.cannot_link, pairs.cannot_weight),
+    ):
+        for link, weight in zip(map(tuple, links.tolist()), weights, strict=True):
+            net[link] = net.get(link, 0.0) + sign * weight
+    return {link: value for link, value in net.items() if value != 0}
+
+
+def assert_same_values(found, expected, rtol=1e-6):
+    assert found.keys() == expected.keys()
+    assert_allclose([found[link] for link in expected], list(expected.values()), rtol=rtol)
+
+
+def slow_influence(A, reach):
+    A, n = A.toarray(), A.shape[0]
+    W = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if A[i, j] > 0:
+                W[i, j] = A[i, j] / np.sqrt(A[i].sum() * A[j].sum())
+    return (1 - reach) * np.linalg.inv(np.eye(n) - reach * W)
+
+
+def slow_spread(X, pairs, n_neighbors, reach, per_pair, weight):
+    """All of P Z P on all n × n, cut as the documentation says."""
+    n, net = len(X), net_values(pairs)
+    P = slow_influence(neighbor_graph(X, n_neighbors, weight="heat"), reach)
+    for column in P.T:
+        column[np.argsort(-column)[isqrt(per_pair) + 1 :]] = 0
+    Z = np.zeros((n, n))
+    reached = 0.0
+    for (i, j), value in net.items():
+        Z[i, j] = Z[j, i] = value
+        reached += abs(value) * P[:, i].sum() * P[:, j].sum()
+    F = P @ Z @ P.T
+    scale = weight * sum(map(abs, net.values())) / reached
+    new = {(r, s): F[r, s] for s in range(n) for r in range(s) if (r, s) not in net and F[r, s]}
+    strongest = sorted(new, key=lambda link: -abs(new[link]))[: per_pair * len(pairs)]
+    return net | {link: scale * new[link] for link in strongest}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 0.9, 0.99]))
+def test_influence_is_that_of_the_inverse(seed, reach):
+    A = neighbor_graph(random_rows(seed), 4, weight="heat")
+    points = np.array([2, 3, 11, 29])
+    expected = slow_influence(A, reach)[:, points]
+    assert_allclose(influence(A, points, reach, 30).toarray(), expected, atol=2e-9)
+    few = influence(A, points, reach, 4)
+    assert_array_equal(np.diff(few.indptr), 4)
+    assert_allclose(few.max(axis=0).toarray().ravel(), expected.max(axis=0), atol=1e-8)
+    assert_allclose(few.sum(axis=0), -np.sort(-expected, axis=0)[:4].sum(axis=0), atol=1e-8)
+
+
+def test_influence_by_blocks_is_the_same(monkeypatch):
+    A, points = neighbor_graph(random_rows(0), 4, weight="heat"), np.arange(0, 30, 3)
+    whole = influence(A, points, 0.7, 5).toarray()
+    monkeypatch.setattr("nearkin.propagation._BLOCK_BYTES", 1)
+    assert_allclose(influence(A, points, 0.7, 5).toarray(), whole)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([0.2, 0.5, 0.9]),
+    st.sampled_from([1, 3, 8, 15]),
+    st.sampled_from([0.3, 1.0, 5.0]),
+)
+def test_new_pairs_are_what_dense_matrices_give(seed, reach, per_pair, weight):
+    X, pairs = random_rows(seed), random_pairs(seed)
+    many = spread_pairs(X, pairs, n_neighbors=4, reach=reach, per_pair=per_pair, weight=weight)
+    assert_same_values(values(many), slow_spread(X, pairs, 4, reach, per_pair, weight))
+
+
+def test_without_a_cut_it_is_the_propagation_of_the_paper():
+    X, pairs = random_rows(1), Pairs([(0, 5), (5, 9)], [(2, 7), (0, 20)])
+    many = spread_pairs(X, pairs, n_neighbors=4, reach=0.8, per_pair=900)
+    P = slow_influence(neighbor_graph(X, 4, weight="heat"), 0.8)
+    Z = np.zeros((30, 30))
+    Z[[0, 5], [5, 9]], Z[[2, 0], [7, 20]] = 1, -1
+    F = P @ (Z + Z.T) @ P
+    found = values(many)
+    assert len(found) == 30 * 29 // 2
+    new = [link for link in found if Z[link] == 0]
+    ratio = np.array([found[link] / F[link] for link in new])
+    assert_allclose(ratio, ratio[0], rtol=1e-4)
+    assert ratio[0] > 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0, 0.95), st.integers(0, 30), st.floats(0, 10))
+def test_what_always_holds(seed, reach, per_pair, weight):
+    X, pairs = random_rows(seed), random_pairs(seed)
+    many = spread_pairs(X, pairs, reach=reach, per_pair=per_pair, weight=weight)
+    found, net = values(many), net_values(pairs)
+    assert many.n_rows == len(X)
+    assert len(found) == len(many)  # none is both
+    assert_same_values({link: found[link] for link in net}, net, rtol=1e-15)
+    assert len(many) - len(net) <= per_pair * len(pairs)
+    total = sum(map(abs, net.values()))
+    assert sum(map(abs, found.values())) <= (1 + weight + 1e-9) * total
+
+
+@pytest.mark.parametrize("none", [{"reach": 0}, {"per_pair": 0}, {"weight": 0}, {"reach": 5e-324}])
+def test_nothing_spreads_without_reach_number_or_weight(none):
+    pairs = Pairs([(0, 5), (5, 9)], [(2, 7)], must_weight=[2, 0.5], n_rows=30)
+    assert spread_pairs(random_rows(0), pairs, **none) == pairs
+
+
+def test_less_reach_is_less_new_weight_down_to_none():
+    pairs = Pairs([(0, 5), (5, 9)], [(2, 7)])
+    shares = [
+        sum(map(abs, values(spread_pairs(random_rows(0), pairs, reach=reach)).values())) / 3 - 1
+        for reach in (0.9, 0.5, 0.1, 0.01, 1e-4)
+    ]
+    assert (np.diff(shares) < 0).all()
+    assert 0 < shares[-1] < 1e-3
+    assert 0.5 < shares[0] < 1
+
+
+def test_weights_scale_with_the_given_ones():
+    X, pairs = random_rows(2), random_pairs(2)
+    tenfold = Pairs(
+        pairs.must_link,
+        pairs.cannot_link,
+        must_weight=10 * pairs.must_weight,
+        cannot_weight=10 * pairs.cannot_weight,
+    )
+    once = {link: 10 * value for link, value in values(spread_pairs(X, pairs)).items()}
+    assert_same_values(values(spread_pairs(X, tenfold)), once)
+
+
+def test_must_and_cannot_mirror_each_other():
+    X, pairs = random_rows(3), random_pairs(3)
+    mirrored = Pairs(
+        pairs.cannot_link,
+        pairs.must_link,
+        must_weight=pairs.cannot_weight,
+        cannot_weight=pairs.must_weight,
+    )
+    opposite = {link: -value for link, value in values(spread_pairs(X, pairs)).items()}
+    assert_same_values(values(spread_pairs(X, mirrored)), opposite)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_the_order_of_rows_does_not_matter(seed):
+    X, pairs = random_rows(seed), random_pairs(seed)
+    place = np.random.default_rng(seed).permutation(30)
+    moved = Pairs(
+        place[pairs.must_link],
+        place[pairs.cannot_link],
+        must_weight=pairs.must_weight,
+        cannot_weight=pairs.cannot_weight,
+    )
+    found = values(spread_pairs(X[np.argsort(place)], moved))
+    expected = {
+        tuple(sorted(place[list(link)].tolist())): value
+        for link, value in values(spread_pairs(X, pairs)).items()
+    }
+    assert_same_values(found, expected)
+
+
+def test_shift_and_scale_of_rows_do_not_matter():
+    X, pairs = random_rows(4), random_pairs(4)
+    assert_same_values(
+        values(spread_pairs(7 * X - 2, pairs)), values(spread_pairs(X, pairs)), rtol=1e-5
+    )
+
+
+def test_two_far_groups_are_told_apart_by_two_pairs():
+    X = np.concatenate([random_rows(0, 20), random_rows(1, 20) + 100])
+    y = np.repeat([0, 1], 20)
+    many = spread_pairs(X, Pairs([(0, 7)], [(3, 30)]), reach=0.9, per_pair=50)
+    assert len(many.must_link) > 40
+    assert len(many.cannot_link) > 40
+    assert (y[many.must_link[:, 0]] == y[many.must_link[:, 1]]).all()
+    assert (y[many.cannot_link[:, 0]] != y[many.cannot_link[:, 1]]).all()
+
+
+def test_opposite_evidence_cancels():
+    # Rows 0 and 1 stand in for one another, as do 2 and 3: the two pairs say the opposite.
+    X = [[0.0], [0.0], [9.0], [9.0]]
+    many = spread_pairs(X, Pairs([(0, 2)], [(1, 3)]), n_neighbors=1, per_pair=100)
+    assert (0, 3) not in values(many)
+    assert (1, 2) not in values(many)
+    one_sided = spread_pairs(X, Pairs([(0, 2)]), n_neighbors=1, per_pair=100)
+    assert one_sided.must_link.tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+
+
+def test_of_a_pair_given_as_both_the_difference_stays():
+    X = random_rows(0)
+    both = Pairs([(0, 5)], [(0, 5)], must_weight=[3.0], cannot_weight=[1.0])
+    assert spread_pairs(X, both) == spread_pairs(X, Pairs([(0, 5)], must_weight=[2.0]))
+    assert spread_pairs(X, Pairs([(0, 5)], [(0, 5)])) == Pairs(n_rows=30)
+
+
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+def test_one_kind_stays_one_kind(kind):
+    many = spread_pairs(random_rows(5), Pairs(**{kind: [(0, 5), (8, 9)]}))
+    assert len(getattr(many, kind)) == len(many) > 10
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_few_rows(n):
+    many = spread_pairs(random_rows(0, n), Pairs([(0, 1)]), reach=0.9, per_pair=100)
+    assert len(many.must_link) == n * (n - 1) // 2
+
+
+def test_no_pairs_stay_none():
+    assert spread_pairs([[1.0, 2.0]], Pairs()) == Pairs(n_rows=1)
+    assert spread_pairs(random_rows(0), Pairs()) == Pairs(n_rows=30)
+
+
+def test_identical_rows():
+    many = spread_pairs(np.ones((12, 2)), Pairs([(0, 1)], [(2, 3)]), n_neighbors=3)
+    assert np.isfinite(many.must_weight).all()
+    assert len(values(many)) == len(many)
+
+
+def test_a_point_in_every_pair():
+    X = random_rows(6)
+    star = Pairs([(0, j) for j in range(1, 15)], [(0, j) for j in range(15, 30)])
+    assert_same_values(
+        values(spread_pairs(X, star, n_neighbors=4)), slow_spread(X, star, 4, 0.5, 24, 1.0)
+    )
+
+
+def test_every_pair_given_leaves_nothing_new():
+    y = np.arange(12) % 3
+    pairs = Pairs.from_labels(y)
+    assert spread_pairs(random_rows(0, 12), pairs) == pairs
+
+
+def test_an_isolated_point_keeps_what_is_said_of_it_but_passes_its_partner_on():
+    A = sp.csr_array(np.kron([[1, 0], [0, 0]], 1 - np.eye(3)))
+    P = influence(A, np.array([0, 4]), 0.5, 6).toarray()
+    assert_allclose(P[:, 1], 0.5 * np.eye(6)[4])
+    assert (P[:3, 0] > 0).all()
+    assert_array_equal(P[3:, 0], 0)
+
+
+def test_sparse_rows_give_what_dense_ones_give():
+    X, pairs = random_rows(7), random_pairs(7)
+    X[:, 0] = np.maximum(X[:, 0], 0)
+    sparse = spread_pairs(sp.csr_array(X), pairs, n_neighbors=4)
+    assert_same_values(values(sparse), values(spread_pairs(X, pairs, n_neighbors=4)))
+
+
+def test_the_graph_is_searched_as_asked(monkeypatch):
+    asked = {}
+
+    def graph(X, n_neighbors, **options):
+        asked.update(options)
+        return neighbor_graph(X, n_neighbors, weight=options["weight"])
+
+    X, pairs = random_rows(8), random_pairs(8)
+    expected = spread_pairs(X, pairs)
+    monkeypatch.setattr("nearkin.propagation.neighbor_graph", graph)
+    assert spread_pairs(X, pairs, search="approximate", random_state=5) == expected
+    assert asked == {"weight": "heat", "search": "approximate", "random_state": 5}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"reach": 1}, ValueError, r"reach must be 0 or more and below 1\.0, not 1"),
+        ({"reach": -0.1}, ValueError, r"reach must be 0 or more.*not -0\.1"),
+        ({"reach": np.nan}, ValueError, "reach must be 0 or more.*not nan"),
+        ({"reach": "far"}, TypeError, "reach must be a number, not 'far'"),
+        ({"reach": True}, TypeError, "reach must be a number, not True"),
+        ({"weight": -1}, ValueError, "weight must be 0 or more.*not -1"),
+        ({"weight": np.inf}, ValueError, "weight must be 0 or more and below inf, not inf"),
+        ({"per_pair": -1}, ValueError, "per_pair must be 0 or more, not -1"),
+        ({"per_pair": 2.5}, TypeError, r"per_pair must be an integer, not 2\.5"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1, got 0"),
+        ({"search": "fast"}, ValueError, "search must be one of exact, approximate"),
+        ({"pairs": [(0, 1)]}, TypeError, r"pairs must be a nearkin\.Pairs, not list"),
+        ({"pairs": None}, TypeError, r"pairs must be a nearkin\.Pairs, not NoneType"),
+        ({"pairs": Pairs([(0, 30)])}, ValueError, "names row 30, but X has 30 rows"),
+        ({"pairs": Pairs([(0, 1)], n_rows=9)}, ValueError, "pairs are for 9 rows, X has 30"),
+        ({"X": np.full((30, 2), np.nan)}, ValueError, "contains NaN"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        spread_pairs(**({"X": random_rows(0), "pairs": Pairs([(0, 1)])} | arguments))

@@ -1,0 +1,62 @@
+"""Pairs that look wrong."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nearkin import Pairs
+from nearkin.held_out import model_answers
+from nearkin.suspicion import Suspect, suspects, trusted
+
+LINKS = np.arange(400).reshape(200, 2)
+PAIRS = Pairs(LINKS[:100], LINKS[100:], must_weight=np.linspace(1, 2, 100))
+SAME = np.arange(200) < 100
+
+
+def ranks_with_mistakes():
+    """Must-links rank low and cannot-links high, but for two of each."""
+    rng = np.random.RandomState(0)
+    rank = np.r_[rng.beta(1, 5, size=100), rng.beta(5, 1, size=100)]
+    rank[[0, 1, 100, 101]] = [0.9, 0.95, 0.05, 0.1]
+    return rank
+
+
+def test_pairs_that_rank_as_the_other_kind_are_suspects():
+    found = suspects(PAIRS, ranks_with_mistakes())
+    worst = {suspect.pair for suspect in found[:4]}
+    assert worst == {tuple(LINKS[i]) for i in (0, 1, 100, 101)}
+    chances = [suspect.chance_opposite for suspect in found]
+    assert chances == sorted(chances, reverse=True)
+    assert min(chances) >= 0.55
+    assert all(suspect.same == (suspect.pair[0] < 200) for suspect in found)
+    assert PAIRS.without([suspect.pair for suspect in found]).must_link[0, 0] > 2
+
+
+def test_trust_is_the_probability_of_being_right():
+    rank = ranks_with_mistakes()
+    rank[[5, 150]] = np.nan  # not judged: trusted
+    told = trusted(PAIRS, rank)
+    wrong = model_answers(rank, SAME).chance_wrong(rank, SAME)
+    expected = 1 - np.where(np.isnan(wrong), 0, wrong)
+    assert_allclose(told.must_weight, PAIRS.must_weight * expected[:100])
+    assert_allclose(told.cannot_weight, expected[100:])
+    assert_array_equal(told.must_link, PAIRS.must_link)
+    assert told.must_weight[5] == PAIRS.must_weight[5]
+    assert told.must_weight[0] < 0.7 < told.must_weight[10]
+
+
+def test_one_kind_of_pair_says_nothing_of_mistakes():
+    pairs = Pairs(LINKS)
+    rank = np.random.RandomState(0).rand(200)
+    assert suspects(pairs, rank) == []
+    assert trusted(pairs, rank) == pairs
+    assert suspects(PAIRS, np.full(200, np.nan)) == []
+    assert trusted(Pairs(), np.empty(0)) == Pairs()
+
+
+def test_suspects_say_what_is_odd():
+    far, near = Suspect((3, 4), True, 0.9), Suspect((0, 2), False, 0.75)
+    assert str(far) == (
+        "rows 3 and 4 are said to be the same but lie far apart: different, by their distance, "
+        "with a probability of 90%"
+    )
+    assert "said to be different but lie close together" in str(near)
