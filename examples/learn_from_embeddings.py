@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from nearkin import ITML, Chain, KernelBeta, Pairs
+from nearkin import MetricLearner, Pairs
 from nearkin.scores import pair_auc
 
 mpl.use("Agg")
@@ -183,16 +183,6 @@ def embed(texts: np.ndarray) -> np.ndarray:
     return model.embed(texts.tolist(), norm=True)
 
 
-def learn(X: np.ndarray, pairs: Pairs) -> Chain:
-    """A metric for embeddings: leading axes, a linear metric there, and angles re-weighted.
-
-    Few axes for few rows: 20 here, 50 where rows and pairs are in the hundreds. With so few rows,
-    new ones are also better placed by all of them ("nystroem") than by the five nearest.
-    """
-    steps = [PCA(20), ITML(), KernelBeta(kernel="cosine", extension="nystroem")]
-    return Chain([step.set_params(random_state=0) for step in steps]).fit(X, pairs=pairs)
-
-
 def draw(spaces: dict[str, np.ndarray], products: np.ndarray, matters: np.ndarray) -> None:
     """Both spaces in the plane. Colours are matters, shapes are products."""
     colours = {matter: f"C{number}" for number, matter in enumerate(np.unique(matters))}
@@ -223,7 +213,7 @@ def main() -> None:
 
     # You would write Pairs(must_link=[(3, 21), ...], cannot_link=[...]) from what you know.
     pairs = Pairs.from_labels(matters[old], 50, random_state=0)
-    metric = learn(X[old], pairs)
+    metric = MetricLearner(random_state=0).fit(X[old], pairs=pairs)
     spaces = {"embeddings": X, "learned distance": metric.transform(X)}
 
     query = new[list(texts[new]).index("My headphones should be here by now. Where are they?")]

@@ -15,6 +15,7 @@ from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Conflict, Pairs
 from nearkin.propagation import spread_pairs
+from nearkin.selection import SelectionWarning
 from nearkin.suspicion import Suspect
 from nearkin.tasks.energy_classifier import EnergyClassifier
 from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
@@ -47,6 +48,7 @@ __all__ = [
     "MultipleKernelClassifier",
     "Oracle",
     "Pairs",
+    "SelectionWarning",
     "Suspect",
     "datasets",
     "learn_actively",

@@ -107,6 +107,33 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     return ax
 
 
+def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Gains of all candidates over the Euclidean distance, with two standard errors.
+
+    Parameters
+    ----------
+    report : SelectionReport
+        ``report_`` of a fitted :class:`nearkin.MetricLearner`.
+    ax : matplotlib Axes, optional
+    title : str, optional
+        The reason for the choice by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    lines = [line for line in report.candidates if line.name != "Euclidean"]
+    for place, line in enumerate(reversed(lines)):
+        color = "C3" if line.chosen else "0.5"
+        ax.errorbar(line.gain, place, xerr=2 * line.error, fmt="o", color=color, markersize=5)
+    ax.set_yticks(range(len(lines)), [line.name for line in reversed(lines)], fontsize=8)
+    ax.axvline(0, color="0.3", linewidth=0.8)
+    ax.set_xlabel("gain in pair AUC over the Euclidean distance, on held-out pairs")
+    ax.set_title(report.reason if title is None else title, fontsize=9, wrap=True)
+    return ax
+
+
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax

@@ -30,8 +30,9 @@ N_FOLDS = 5
 _RANDOM_PAIRS = 1000
 # Ranks of random pairs, which stand for a kind of pair that is missing.
 _ANY_PAIRS = (np.arange(100) + 0.5) / 100
-# A candidate takes the place of the usual one if it is better by so many standard errors.
-_CLEARLY_BETTER = 2.0
+# A candidate takes the place of the usual one if it is better by so many standard errors, on at
+# least so many held-out pairs: the best of many candidates on few pairs is the luckiest.
+_CLEARLY_BETTER, _ENOUGH_TO_CHOOSE = 2.0, 50
 # Probability of a gain before any pair is seen; and that where distances are seen to tell nothing:
 # not to separate at least so many held-out pairs by so many standard errors.
 _LEARNING_HELPS, _NOTHING_TO_LEARN = 0.95, 0.5
@@ -42,6 +43,10 @@ _SURE, _DOUBTFUL = 0.95, 0.5
 _SHARE_IN_DOUBT = 0.25
 # Its share when there is nothing to choose by.
 _SHARE_UNSEEN = 0.5
+
+
+class SelectionWarning(UserWarning):
+    """No learned metric was chosen by its merits; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -217,9 +222,9 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     """The usual recipe unless another is clearly better, with as much Euclidean as is prudent.
 
     With few held-out pairs differences between candidates are mostly chance; what is best on other
-    data is the better guess then. The usual recipe is left for one that is better by two standard
-    errors (and, where the usual one gains nothing, as much better than the Euclidean distance).
-    The outcome is compared with the Euclidean distance by
+    data is the better guess then. With 50 of them or more, the usual recipe is left for one that is
+    better by two standard errors (and, where the usual one gains nothing, as much better than the
+    Euclidean distance). The outcome is compared with the Euclidean distance by
     :meth:`nearkin.held_out.Comparison.chance_of_gain`: kept, blended with it, or given up for it.
 
     Parameters
@@ -241,7 +246,8 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     best = max((name for name in recipes if name != EUCLIDEAN), key=lambda name: better[name])
     # Where the usual recipe gains nothing, another must show that it does.
     doubted = beside[usual].chance_of_gain(before) < _DOUBTFUL
-    if better[best] < _CLEARLY_BETTER or (doubted and beside[best].t < _CLEARLY_BETTER):
+    shown = min(better[best], beside[best].t) if doubted else better[best]
+    if n_judged < _ENOUGH_TO_CHOOSE or shown < _CLEARLY_BETTER:
         best = usual
     comparison = beside[best]
     chance = comparison.chance_of_gain(before)

@@ -18,6 +18,7 @@ from nearkin import (
     GeometryAware,
     KernelA,
     KernelBeta,
+    MetricLearner,
     Pairs,
 )
 from nearkin.datasets import make_xor
@@ -53,6 +54,7 @@ LEARNERS = {
     "Euclidean": Euclidean(random_state=0),
     "Chain": Chain([ITML(random_state=0), KernelBeta(random_state=0)]),
     "Blend": Blend([ITML(random_state=0), KernelBeta(random_state=0)], random_state=0),
+    "MetricLearner": MetricLearner(time_budget=0.02, random_state=0),
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }
 

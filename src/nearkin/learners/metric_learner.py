@@ -29,6 +29,7 @@ from nearkin.selection import (
     HeldOut,
     Recipe,
     SelectionReport,
+    SelectionWarning,
     choose,
     hold_out,
     unseen_choice,
@@ -86,7 +87,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
 
     Warns
     -----
-    UserWarning
+    SelectionWarning
         If there are too few pairs to choose by, or if nothing is gained over the Euclidean
         distance.
 
@@ -160,7 +161,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         trial = _Trial(X, example_pairs(evidence, rng), rng)
         report = self._report(trial)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
-            warnings.warn(report.reason, UserWarning, stacklevel=3)  # past fit's decorator
+            warnings.warn(report.reason, SelectionWarning, stacklevel=3)  # past fit's decorator
         given = evidence.pairs
         rank = trial.ranks(report.recipe, given)
         metric = self._metric(report.recipe, trial)
@@ -248,7 +249,11 @@ class _Trial:
         self.pairs = pairs.restrict(rows)
         self.axes = _axes(self.X, strength, self.seed)
         self.columns = self.X if self.axes is None else self.axes.fit_transform(self.X)
-        self.learners = ingredients(_FEW_LANDMARKS, len(rows), self.seed)
+        self.learners = {
+            name: ingredient
+            for name, ingredient in ingredients(_FEW_LANDMARKS, len(rows), self.seed).items()
+            if len(pairs.must_link) or not ingredient.needs_must_links
+        }
 
     def affordable(self, budget: float) -> list[str]:
         """Learners that can be compared within some seconds, by a prediction."""
@@ -291,8 +296,10 @@ class _Trial:
 
 def _axes(X: Floats, strength: float, seed: int) -> PCA | None:
     """So many principal axes as pairs of this weight can tell apart; None if all columns can be."""
-    n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES, len(X)))
-    return PCA(n_axes, random_state=seed) if n_axes < X.shape[1] else None
+    n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES))
+    if n_axes >= min(X.shape) or (X[:1] == X).all():
+        return None
+    return PCA(n_axes, random_state=seed)
 
 
 def _statements(pairs: Pairs) -> list[tuple[int, int, bool]]:

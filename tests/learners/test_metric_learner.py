@@ -1,0 +1,255 @@
+"""The learner that chooses."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
+from sklearn.preprocessing import scale
+
+from nearkin import (
+    ITML,
+    Blend,
+    Chain,
+    Euclidean,
+    KernelBeta,
+    MetricLearner,
+    Pairs,
+    SelectionWarning,
+)
+from nearkin.datasets import make_xor
+from nearkin.learners.portfolio import USUAL, ingredients, recipes
+from nearkin.scores import pair_auc
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return scale(X), y
+
+
+@pytest.fixture(scope="module")
+def taught(wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y[::2], 100, random_state=0)
+    return MetricLearner(random_state=0).fit(X[::2], pairs=pairs)
+
+
+def test_new_rows_are_told_apart_better_than_before(wine, taught):
+    X, y = wine
+    assert taught.score(X[1::2], y[1::2]) > pair_auc(X[1::2], y[1::2]) + 0.08
+    assert taught.report_.chance_of_gain > 0.95
+    assert "Euclidean" not in taught.report_.recipe
+
+
+def test_the_report_tells_what_was_compared(taught):
+    report = taught.report_
+    names = [line.name for line in report.candidates]
+    assert {"Euclidean", "ITML", USUAL, "GeometryAware"} <= set(names)
+    assert [line.auc for line in report.candidates] == sorted(
+        (line.auc for line in report.candidates), reverse=True
+    )
+    chosen = [line for line in report.candidates if line.chosen]
+    assert len(chosen) == 1
+    assert chosen[0].name in report.reason
+    assert 0 < report.n_judged <= 100
+
+
+def test_the_metric_is_made_by_the_recipe(taught):
+    recipe = taught.report_.recipe
+    if len(recipe) == 1:
+        assert not isinstance(taught.metric_, Blend)
+    else:
+        assert_array_equal(taught.metric_.weights, list(recipe.values()))
+
+
+def test_what_no_linear_metric_can_do_is_learned():
+    X, y = make_xor(300, random_state=0)
+    metric = MetricLearner(random_state=0).fit(X, pairs=Pairs.from_labels(y, 60, random_state=0))
+    X_new, y_new = make_xor(200, random_state=1)
+    assert metric.score(X_new, y_new) > 0.9
+    assert pair_auc(X_new, y_new) < 0.6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_to_learn_gives_the_euclidean_distance(seed):
+    X, y = load_digits(return_X_y=True)
+    shuffled = np.random.RandomState(seed).permutation(y)
+    pairs = Pairs.from_labels(shuffled, 200, random_state=seed)
+    with pytest.warns(SelectionWarning, match="Nothing is gained over the Euclidean distance"):
+        metric = MetricLearner(random_state=seed).fit(X, pairs=pairs)
+    assert isinstance(metric.metric_, Euclidean)
+    assert "no relation to the columns" in metric.report_.reason
+    assert_array_equal(metric.transform(X[:5]), X[:5])
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [Pairs([(0, 1)]), Pairs(cannot_link=[(0, 70)]), Pairs([(0, 1), (2, 3)], [(0, 70), (1, 71)])],
+)
+def test_few_pairs_give_a_prudent_blend_and_a_warning(pairs, wine):
+    X, _ = wine
+    with pytest.warns(SelectionWarning, match="too few to choose a metric by") as record:
+        metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    assert record[0].filename == __file__
+    assert metric.report_.recipe["Euclidean"] == 0.5
+    assert metric.report_.candidates == []
+    assert metric.suspects_ == []
+    assert np.isfinite(metric.transform(X)).all()
+
+
+def test_no_time_means_no_comparison(wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y, 40, random_state=0)
+    with pytest.warns(SelectionWarning, match="There is no time to compare metrics"):
+        metric = MetricLearner(time_budget=0, random_state=0).fit(X, pairs=pairs)
+    assert metric.report_.recipe["Euclidean"] == 0.5
+
+
+def test_more_time_means_more_candidates(wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y, 40, random_state=0)
+    found = []
+    for budget in (0.2, 100):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SelectionWarning)
+            metric = MetricLearner(time_budget=budget, random_state=0).fit(X, pairs=pairs)
+        found.append({line.name for line in metric.report_.candidates})
+    assert found[0] < found[1]
+    assert "LMNN" in found[1] - found[0]
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+def test_one_kind_of_pair_is_enough(kind, wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y[::2], 40, kind=kind, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SelectionWarning)
+        metric = MetricLearner(random_state=0).fit(X[::2], pairs=pairs)
+    assert metric.report_.n_judged > 10
+    assert metric.score(X[1::2], y[1::2]) >= pair_auc(X[1::2], y[1::2]) - 0.005
+    assert metric.suspects_ == []
+
+
+def test_pairs_that_all_hang_together_are_used_all_the_same(wine):
+    X, _ = wine
+    star = Pairs([(0, i) for i in range(1, 15)])
+    with pytest.warns(SelectionWarning, match="none can be held out"):
+        metric = MetricLearner(random_state=0).fit(X, pairs=star)
+    assert np.isfinite(metric.transform(X)).all()
+
+
+def test_contradictory_pairs_are_warned_of_once_and_learned_from(wine):
+    X, y = wine
+    right = Pairs.from_labels(y, 20, random_state=0)
+    both = right + Pairs(right.cannot_link, right.must_link)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        metric = MetricLearner(random_state=0).fit(X, pairs=both)
+    assert sum("contradict" in str(warning.message) for warning in record) == 1
+    assert np.isfinite(metric.transform(X)).all()
+
+
+def test_pairs_of_every_row(wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y, 3000, random_state=0)
+    assert len(pairs.points) == len(X)
+    metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    assert metric.score(X, y) > 0.95
+
+
+def with_mistakes(y, n_pairs, n_wrong):
+    right = Pairs.from_labels(y, n_pairs, random_state=0)
+    wrong = right.subset(np.arange(n_pairs) % (n_pairs // n_wrong) == 0)
+    links = np.concatenate([wrong.must_link, wrong.cannot_link])
+    return right.without(links) + Pairs(wrong.cannot_link, wrong.must_link), set(map(tuple, links))
+
+
+@pytest.mark.filterwarnings("ignore:pairs contradict each other")
+def test_planted_mistakes_are_suspected_and_trusted_less(wine):
+    X, y = wine
+    pairs, wrong = with_mistakes(y, 200, 20)
+    metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    listed = {suspect.pair for suspect in metric.suspects_}
+    assert len(listed & wrong) >= 0.7 * len(wrong)
+    assert len(listed & wrong) >= 0.5 * len(listed)
+    blind = MetricLearner(robust=False, random_state=0).fit(X, pairs=pairs)
+    assert blind.suspects_ == metric.suspects_
+    as_given = clone(blind.metric_).fit(X, pairs=pairs)
+    assert_array_equal(blind.transform(X), as_given.transform(X))
+    assert np.abs(metric.distance(X) - blind.distance(X)).max() > 0.01
+
+
+def test_suspects_are_found_among_pairs_beside_labels(wine):
+    X, y = wine
+    pairs, wrong = with_mistakes(y, 40, 4)
+    some = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pairs contradict the labels
+        metric = MetricLearner(random_state=0).fit(X, some, pairs=pairs)
+    said = {tuple(link) for link in np.concatenate([pairs.must_link, pairs.cannot_link])}
+    listed = {suspect.pair for suspect in metric.suspects_}
+    assert listed <= said
+    assert listed & wrong
+
+
+def test_many_pairs_are_compared_on_some_and_learned_from_all(wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y, 5000, random_state=0)
+    metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    assert metric.report_.n_judged <= 1000
+    assert metric.score(X, y) > 0.95
+
+
+def test_rows_with_many_columns_are_reduced_for_all_but_euclidean():
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=200)
+    X = np.column_stack([4.0 * y + rng.normal(size=200), rng.normal(size=(200, 150))])
+    pairs = Pairs.from_labels(y, 49, random_state=0)
+    metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    chains = [part for part in metric.metric_.learners_ if isinstance(part, Chain)]
+    assert chains
+    assert all(chain.steps_[0].n_components_ == 24 for chain in chains)
+    assert metric.score(X, y) > pair_auc(X, y) + 0.1
+
+
+def test_the_bar_and_the_report_go_to_standard_error(wine, capsys):
+    X, y = wine
+    pairs = Pairs.from_labels(y, 40, random_state=0)
+    metric = MetricLearner(time_budget=0.2, verbose=True, random_state=0).fit(X, pairs=pairs)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "comparing metrics" in shown.err
+    assert metric.report_.reason in shown.err
+
+
+def test_landmarks_stand_for_many_rows():
+    X, y = make_xor(3000, random_state=0)
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    metric = MetricLearner(n_landmarks=100, random_state=0).fit(X, pairs=pairs)
+    learners = list(_learners(metric.metric_))
+    kernels = [part for part in learners if isinstance(part, KernelBeta)]
+    assert kernels
+    # Points of pairs are landmarks too.
+    assert all(len(part.landmarks_) <= 100 + len(pairs.points) for part in kernels)
+
+
+def _learners(metric):
+    for part in getattr(metric, "learners_", getattr(metric, "steps_", [])):
+        yield part
+        yield from _learners(part)
+
+
+def test_the_usual_blend_leaves_out_what_cannot_be_fitted():
+    names = list(ingredients(100, 1000, 0))
+    whole = recipes(names)[USUAL]
+    assert len(whole) == 5
+    assert sum(whole.values()) == pytest.approx(1)
+    names.remove("RCA, then cosine kernel")
+    rest = recipes(names)[USUAL]
+    assert set(rest) == set(whole) - {"RCA, then cosine kernel"}
+    assert sum(rest.values()) == pytest.approx(1)
+    assert all(sum(recipe.values()) == pytest.approx(1) for recipe in recipes(names).values())
+    assert isinstance(ingredients(100, 1000, 0)["ITML"].learner, ITML)

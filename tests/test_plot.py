@@ -1,0 +1,50 @@
+"""Pictures say what they are to say."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from nearkin import KernelBeta, Pairs, plot
+from nearkin.datasets import make_xor
+from nearkin.selection import Candidate, SelectionReport
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    mpl.pyplot.close("all")
+
+
+def test_selection_shows_gains_with_two_standard_errors_and_the_choice():
+    lines = [
+        Candidate("good", 0.9, 0.2, 0.03, chosen=True),
+        Candidate("fair", 0.8, 0.1, 0.02),
+        Candidate("Euclidean", 0.7, 0.0, 0.01),
+    ]
+    ax = plot.selection(SelectionReport("good, better than others", lines))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["fair", "good"]
+    assert ax.get_title() == "good, better than others"
+    bars = [c.lines[2][0].get_segments()[0][:, 0] for c in ax.containers]
+    assert_allclose(bars, [[0.06, 0.14], [0.14, 0.26]])
+    colors = [container.lines[0].get_color() for container in ax.containers]
+    assert colors == ["0.5", "C3"]
+
+
+def test_embedding_draws_pairs_as_lines_and_unknown_labels_in_grey():
+    X, y = make_xor(40, random_state=0)
+    pairs = Pairs([(0, 1), (2, 3)], [(4, 5)])
+    ax = plot.embedding(X, np.where(np.arange(40) < 20, y, -1), pairs=pairs, title="here")
+    assert len(ax.lines) == 3
+    assert sum(len(points.get_offsets()) for points in ax.collections) == 40
+    assert ax.get_title() == "here"
+
+
+def test_spectrum_shows_weights_before_and_after():
+    X, y = make_xor(40, random_state=0)
+    metric = KernelBeta(random_state=0).fit(X, y)
+    ax = plot.spectrum(metric)
+    assert_allclose(ax.lines[0].get_ydata(), metric.beta_)
+    assert_allclose([bar.get_height() for bar in ax.patches], np.sqrt(metric.eigenvalues_))
