@@ -619,12 +619,19 @@ def test_not_a_frame():
 
 
 @backends
-@pytest.mark.parametrize("column", ["left", "right", "same", "weight"])
+@pytest.mark.parametrize("column", ["left", "right", "weight"])
 def test_nulls_in_a_frame(backend, column):
     columns = {"left": [0, 1], "right": [2, 3], "same": [1, 0], "weight": [1.0, 2.0]}
     columns[column][1] = None
     with pytest.raises(ValueError, match=f"frame row 1 is null in column '{column}'"):
         Pairs.from_frame(make(backend, **columns))
+
+
+@backends
+def test_null_as_an_answer_means_unsure(backend):
+    columns = {"left": [0, 1, 4, 6], "right": [2, 3, 4, 7], "same": [1, None, None, 0]}
+    frame = make(backend, **columns)
+    assert Pairs.from_frame(frame) == Pairs([(0, 2)], [(6, 7)])
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_a_point_in_every_pair():
     X = random_rows(6)
     star = Pairs([(0, j) for j in range(1, 15)], [(0, j) for j in range(15, 30)])
     assert_same_values(
-        values(spread_pairs(X, star, n_neighbors=4)), slow_spread(X, star, 4, 0.5, 24, 1.0)
+        values(spread_pairs(X, star, n_neighbors=4)), slow_spread(X, star, 4, 0.8, 24, 1.0)
     )
 
 

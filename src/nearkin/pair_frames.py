@@ -27,12 +27,15 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 def read_frame(
     frame: Any, ids: Any, n_rows: int | None
 ) -> tuple[IntArray, BoolArray, FloatArray, int | None]:
-    """Give the ends, kinds and weights of the pairs in a dataframe, and how many rows X has."""
+    """Give the ends, kinds and weights of the pairs in a dataframe, and how many rows X has.
+
+    Rows that say nothing of ``same`` are left out: whoever answered was unsure.
+    """
     table = nw.from_native(frame, eager_only=True)
     missing = [name for name in ("left", "right", "same") if name not in table.columns]
     if missing:
         raise ValueError(f"frame has no column {missing}; its columns are {table.columns}")
-    for name in ("left", "right", "same", "weight"):
+    for name in ("left", "right", "weight"):
         nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
         if (row := first_true(nulls)) is not None:
             raise ValueError(f"frame row {row} is null in column {name!r}; a value is needed")
@@ -56,16 +59,17 @@ def read_frame(
         ends = checked_pairs(numbers, "frame row", n_rows)
 
     told = table["same"].to_numpy()
+    sure = ~table["same"].is_null().to_numpy()
     same = np.asarray(told == 1)
-    if (row := first_true(~(same | np.asarray(told == 0)))) is not None:
+    if (row := first_true(sure & ~(same | np.asarray(told == 0)))) is not None:
         raise ValueError(
             f"frame row {row} has same={told.tolist()[row]!r}; it must be true or 1 for a "
-            "must-link, false or 0 for a cannot-link"
+            "must-link, false or 0 for a cannot-link, or null for unsure"
         )
     weight = table["weight"].to_numpy() if "weight" in table.columns else None
     weights = checked_weights(weight, len(table), "weight of frame row")
-    refuse_difference_from_itself(ends, "frame row", ~same)
-    return ends, same, weights, n_rows
+    refuse_difference_from_itself(ends, "frame row", sure & ~same)
+    return ends[sure], same[sure], weights[sure], n_rows
 
 
 def write_frame(

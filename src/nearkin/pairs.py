@@ -226,7 +226,7 @@ class Pairs:
         ----------
         frame : dataframe
             Any that narwhals knows (pandas, polars, pyarrow, ...). ``same`` is true or 1 for a
-            must-link, false or 0 for a cannot-link.
+            must-link, false or 0 for a cannot-link, and null for unsure: such a pair is left out.
         ids : sequence of hashable, default=None
             The identifier of each row of X, looked up for ``left`` and ``right``; without it
             these columns hold row numbers.

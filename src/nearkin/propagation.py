@@ -39,8 +39,8 @@ def spread_pairs(
     X: Rows,
     pairs: Pairs,
     *,
-    n_neighbors: int = 10,
-    reach: float = 0.5,
+    n_neighbors: int = 5,
+    reach: float = 0.8,
     per_pair: int = 24,
     weight: float = 1.0,
     search: Search = "exact",
@@ -53,9 +53,9 @@ def spread_pairs(
     X : array or sparse matrix of shape (n, d)
     pairs : Pairs
         Pairs of rows of X.
-    n_neighbors : int, default=10
+    n_neighbors : int, default=5
         How many nearest others each row is joined with.
-    reach : float, default=0.5
+    reach : float, default=0.8
         α, from 0 to below 1: how far influence goes along the graph. At 0 it stays where it is.
     per_pair : int, default=24
         How many new pairs there are for each given one, at most.
@@ -80,6 +80,11 @@ def spread_pairs(
     as a rule, so f is looked at where two rows are near the two ends of a given pair. Of the new
     pairs those ``per_pair * len(pairs)`` stay that say most. They need not agree with one another:
     three rows may be joined by two must-links and a cannot-link, of which learners warn.
+
+    With these settings, 10 to 200 pairs of sixteen data sets and new rows to judge by, spreading
+    raised the pair AUC by 0.005 for :class:`ITML`, half of which heavier given pairs would have
+    done, by 0.004 for :class:`KernelBeta` after ITML, and by 0.002 for KernelBeta alone, where one
+    set lost 0.01.
 
     Memory: the graph; 8 MB for each core, or 24 bytes for each row where that is more, and some 200
     bytes for each new pair. Time grows with the edges of the graph times the points that pairs

@@ -18,6 +18,7 @@ from nearkin import (
     MetricLearner,
     Pairs,
     SelectionWarning,
+    spread_pairs,
 )
 from nearkin.datasets import make_xor
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
@@ -253,3 +254,19 @@ def test_the_usual_blend_leaves_out_what_cannot_be_fitted():
     assert sum(rest.values()) == pytest.approx(1)
     assert all(sum(recipe.values()) == pytest.approx(1) for recipe in recipes(names).values())
     assert isinstance(ingredients(100, 1000, 0)["ITML"].learner, ITML)
+
+
+def test_pairs_are_spread_if_asked_for(wine):
+    X, y = wine
+    pairs = Pairs.from_labels(y, 40, random_state=0)
+    plain, spread = (
+        MetricLearner(time_budget=0.2, robust=False, spread=spread, random_state=0)
+        for spread in (False, True)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # spread pairs may contradict one another
+        plain.fit(X, pairs=pairs)
+        spread.fit(X, pairs=pairs)
+        expected = clone(plain.metric_).fit(X, pairs=spread_pairs(X, pairs))
+    assert_array_equal(spread.transform(X), expected.transform(X))
+    assert np.abs(spread.distance(X) - plain.distance(X)).max() > 1e-3

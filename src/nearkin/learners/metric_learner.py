@@ -22,6 +22,7 @@ from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
 from nearkin.pairs import Pairs
 from nearkin.progress import progress
+from nearkin.propagation import spread_pairs
 from nearkin.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -62,6 +63,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         fast the machine is. 0 compares nothing.
     robust : bool, default=True
         Whether pairs count less that a metric learned from other pairs disagrees with.
+    spread : bool, default=False
+        Whether pairs are spread to the rows around them before the chosen metric is learned
+        (:func:`nearkin.spread_pairs`).
     n_landmarks : int, default=500
         Rows that stand for all others in kernels, where there are more.
     verbose : bool, default=False
@@ -121,12 +125,14 @@ class MetricLearner(MetricMixin, BaseEstimator):
         *,
         time_budget: float = 10.0,
         robust: bool = True,
+        spread: bool = False,
         n_landmarks: int = 500,
         verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.time_budget = time_budget
         self.robust = robust
+        self.spread = spread
         self.n_landmarks = n_landmarks
         self.verbose = verbose
         self.random_state = random_state
@@ -134,6 +140,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_budget": [Interval(Real, 0, None, closed="left")],
         "robust": ["boolean"],
+        "spread": ["boolean"],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "verbose": ["boolean"],
         "random_state": ["random_state"],
@@ -168,6 +175,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         with warnings.catch_warnings():  # of contradictions there was a warning already
             warnings.filterwarnings("ignore", message="pairs contradict")
             told = trusted(given, rank) if self.robust else given
+            if self.spread and len(told):
+                told = spread_pairs(X, told)
             metric.fit(X, y, pairs=told if len(told) else None)
         self.metric_ = metric
         self.report_ = report
