@@ -117,6 +117,18 @@ def test_another_is_taken_when_it_is_clearly_better():
     assert report.candidates[0].name == "other"
 
 
+def test_on_few_pairs_the_luckiest_is_not_taken():
+    for n, expected in ((30, "usual"), (200, "other")):
+        held_out = held_out_with({EUCLIDEAN: 0.2, "usual": 0.6, "other": 1.5}, n=n)
+        assert expected in choose(held_out, RECIPES, "usual").recipe
+
+
+def test_of_those_clearly_better_the_best_is_taken():
+    recipes = {**RECIPES, "third": {"third": 1.0}}
+    gains = {EUCLIDEAN: 0.2, "usual": 0.5, "other": 1.5, "third": 2.0}
+    assert choose(held_out_with(gains), recipes, "usual").recipe == {"third": 1.0}
+
+
 def test_euclidean_is_kept_when_nothing_is_gained():
     report = choose(held_out_with({EUCLIDEAN: 0.5, "usual": 0.4, "other": 0.45}), RECIPES, "usual")
     assert report.recipe == {EUCLIDEAN: 1.0}

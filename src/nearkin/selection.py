@@ -30,9 +30,9 @@ N_FOLDS = 5
 _RANDOM_PAIRS = 1000
 # Ranks of random pairs, which stand for a kind of pair that is missing.
 _ANY_PAIRS = (np.arange(100) + 0.5) / 100
-# A candidate takes the place of the usual one if it is better by so many standard errors, on at
-# least so many held-out pairs: the best of many candidates on few pairs is the luckiest.
-_CLEARLY_BETTER, _ENOUGH_TO_CHOOSE = 2.0, 50
+# A candidate takes the place of the usual one if it is better by so many standard errors, depending
+# on the number of held-out pairs: the best of many candidates on few pairs is the luckiest.
+_CLEARLY_BETTER = ((100, 1.5), (50, 2.5), (0, np.inf))
 # Probability of a gain before any pair is seen; and that where distances are seen to tell nothing:
 # not to separate at least so many held-out pairs by so many standard errors.
 _LEARNING_HELPS, _NOTHING_TO_LEARN = 0.95, 0.5
@@ -222,10 +222,10 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     """The usual recipe unless another is clearly better, with as much Euclidean as is prudent.
 
     With few held-out pairs differences between candidates are mostly chance; what is best on other
-    data is the better guess then. With 50 of them or more, the usual recipe is left for one that is
-    better by two standard errors (and, where the usual one gains nothing, as much better than the
-    Euclidean distance). The outcome is compared with the Euclidean distance by
-    :meth:`nearkin.held_out.Comparison.chance_of_gain`: kept, blended with it, or given up for it.
+    data is the better guess then. From 50 of them on, the usual recipe is left for the best of
+    those that are better by 2.5 standard errors, from 100 on by 1.5 (and, where the usual one gains
+    nothing, as much better than the Euclidean distance). The outcome is compared with that distance
+    (:meth:`nearkin.held_out.Comparison.chance_of_gain`): kept, blended with it, or given up for it.
 
     Parameters
     ----------
@@ -243,12 +243,13 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     if n_judged >= _ENOUGH_TO_TELL:
         tells = [held_out.compare(rank[one], 0 * rank[one]).t for one in (usual, EUCLIDEAN)]
         before = _LEARNING_HELPS if max(tells) > _NOTHING_TOLD else _NOTHING_TO_LEARN
-    best = max((name for name in recipes if name != EUCLIDEAN), key=lambda name: better[name])
+    best, clearly = usual, next(t for least, t in _CLEARLY_BETTER if n_judged >= least)
     # Where the usual recipe gains nothing, another must show that it does.
     doubted = beside[usual].chance_of_gain(before) < _DOUBTFUL
-    shown = min(better[best], beside[best].t) if doubted else better[best]
-    if n_judged < _ENOUGH_TO_CHOOSE or shown < _CLEARLY_BETTER:
-        best = usual
+    for name, found in beside.items():
+        shown = min(better[name], found.t) if doubted else better[name]
+        if name != EUCLIDEAN and shown >= clearly and found.auc > beside[best].auc:
+            best = name
     comparison = beside[best]
     chance = comparison.chance_of_gain(before)
     seen = f"{comparison.gain:+.3f} ± {comparison.error:.3f} pair AUC on {n_judged} held-out pairs"
