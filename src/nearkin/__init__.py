@@ -1,6 +1,6 @@
 """Learn a distance from a few pairs."""
 
-from nearkin import datasets, scores
+from nearkin import datasets, plot, scores
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.generative import Generative
@@ -53,6 +53,7 @@ __all__ = [
     "datasets",
     "learn_actively",
     "pairs_between",
+    "plot",
     "scores",
     "spread_pairs",
     "suggest_pairs",
