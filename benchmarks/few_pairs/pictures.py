@@ -65,6 +65,6 @@ def gains_by_pairs(
         ax.set_xlabel("pairs")
         ax.set_title(title, fontsize=10)
     panels[0].set_ylabel("gain in pair AUC over Euclidean")
-    panels[1].legend(fontsize=7)
+    figure.legend(*panels[1].get_legend_handles_labels(), loc="outside right center", fontsize=8)
     figure.savefig(path, dpi=130)
     plt.close(figure)
