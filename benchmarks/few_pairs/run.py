@@ -108,7 +108,10 @@ def measure(seed: int) -> list[dict[str, Any]]:
 
 
 def one_cell(data: str, n_pairs: int, share_wrong: float, seed: int) -> dict[str, Any]:
-    """All methods on one draw; where one refuses to learn, the Euclidean distance stands for it."""
+    """All methods on one draw, in their order.
+
+    Where one refuses to learn, the Euclidean distance stands for it.
+    """
     part = draw(data, n_pairs, share_wrong, seed)
     row: dict[str, Any] = {"data": data, "n_pairs": n_pairs, "wrong": share_wrong, "seed": seed}
     for name, metric in methods(seed).items():
@@ -123,10 +126,10 @@ def one_cell(data: str, n_pairs: int, share_wrong: float, seed: int) -> dict[str
         seconds = perf_counter() - start
         found = {**judged(metric, part, seed), "seconds": round(seconds, 3)}
         if name == OURS:
-            row["chosen"] = metric.report_.recipe
+            row["euclidean_share"] = metric.report_.recipe.get("Euclidean", 0.0)
             row["suspects"] = found_mistakes(metric, part)
         for measure_name, value in found.items():
-            row.setdefault(measure_name, {})[name] = value
+            row.setdefault(measure_name, []).append(value)
     return row
 
 
@@ -161,7 +164,7 @@ class Means:
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.rows = rows
-        self.names = list(rows[0]["auc"])
+        self.names = list(methods(0))
         self.draws = len({row["seed"] for row in rows})
 
     def table(self, measure_name: str, wrong: float) -> np.ndarray:
@@ -171,7 +174,7 @@ class Means:
         for row in self.rows:
             if row["wrong"] == wrong:
                 place = DATA.index(row["data"]), N_PAIRS.index(row["n_pairs"])
-                sums[place] += [row[measure_name][name] for name in self.names]
+                sums[place] += row[measure_name]
                 counts[place] += 1
         return sums / counts
 
@@ -262,9 +265,9 @@ def _suspects(rows: list[dict[str, Any]]) -> Table:
 def _chosen(rows: list[dict[str, Any]]) -> Table:
     body = []
     for n_pairs in N_PAIRS:
-        recipes = [r["chosen"] for r in rows if r["n_pairs"] == n_pairs and r["wrong"] == 0]
-        alone = np.mean([set(r) == {"Euclidean"} for r in recipes])
-        mixed = np.mean(["Euclidean" in r and len(r) > 1 for r in recipes])
+        shares = [r["euclidean_share"] for r in rows if (r["n_pairs"], r["wrong"]) == (n_pairs, 0)]
+        alone = np.mean([share == 1 for share in shares])
+        mixed = np.mean([0 < share < 1 for share in shares])
         body.append([str(n_pairs), f"{alone:.0%}", f"{mixed:.0%}", f"{1 - alone - mixed:.0%}"])
     columns = ["pairs", "Euclidean", "blended with it", "without it"]
     return Table("What MetricLearner chose, 0% wrong", columns, body)
