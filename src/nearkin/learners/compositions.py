@@ -288,4 +288,6 @@ def _with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
 
 
 def _all_take_sparse(parts: Sequence[Any]) -> bool:
-    return all(get_tags(part).input_tags.sparse for part in parts)
+    """Other transformers may take sparse rows without saying so: they are left to refuse them."""
+    ours = (part for part in parts if isinstance(part, MetricMixin))
+    return all(get_tags(part).input_tags.sparse for part in ours)
