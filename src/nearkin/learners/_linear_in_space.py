@@ -173,6 +173,7 @@ class LinearInSpaceMixin(MetricMixin):
     def _learn(
         self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
     ) -> Floats:
+        """The metric as a matrix of shape (r, r): every learner has its own."""
         raise NotImplementedError
 
     def transform(self, X: Any) -> Floats:
