@@ -278,7 +278,8 @@ def test_approximate_search_finds_what_it_aims_at():
     expected, _ = nearest_plainly(X, Q, 10)
     assert 0.92 < np.mean(distances <= expected[:, -1:] * (1 + 1e-6)) < 1
     assert 0.92 < index.recall(500) < 1
-    assert 1 < index._cells.n_probes < index._cells.n_cells
+    assert 1 < index._cells.n_probes(10) < index._cells.n_probes(100) <= index._cells.n_cells
+    assert 0.92 < index.recall(200, 100) < 1
 
 
 def test_exact_search_has_full_recall():
@@ -312,8 +313,8 @@ def test_cells_of_rows_in_few_places():
 
 
 def test_cells_for_two_rows():
-    cells = Cells(np.array([[0.0], [1.0]]), 10, 0.98, np.random.RandomState(0))
-    assert (cells.n_cells, cells.n_probes) == (1, 1)
+    cells = Cells(np.array([[0.0], [1.0]]), 0.98, np.random.RandomState(0))
+    assert (cells.n_cells, cells.n_probes(1), cells.n_probes(2)) == (1, 1, 1)
     index = NeighborIndex(search="approximate", n_neighbors=1).fit([[3.0]])
     assert index.query([[1.0]])[0] == [[2.0]]
 

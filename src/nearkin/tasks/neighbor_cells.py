@@ -1,7 +1,7 @@
 """Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
 
-Cells are those of k-means, 2 √n of them. How many a query looks into is measured when they are
-made: on a sample of the rows, so many that the share of true neighbours asked for lies in them.
+Cells are those of k-means, 2 √n of them. A query looks into so many that, on a sample of the rows,
+the share of true neighbours asked for lies in them.
 Unlike the graphs that other approximate searches walk along, cells do not mind rows that are there
 many times over, and the same seed gives the same result on any number of cores.
 """
@@ -64,27 +64,20 @@ class Cells:
     ----------
     Z : ndarray of shape (n, q)
         At least two rows.
-    n_neighbors : int
-        How many neighbours the number of cells to look into is measured for.
     target_recall : float in (0, 1]
-        Share of these that is to be found.
+        Share of the neighbours that is to be found.
     rng : RandomState
 
     Attributes
     ----------
-    n_rows : int
-    n_cells, n_probes : int
-        How many cells there are, and into how many a query looks.
+    n_rows, n_cells : int
 
     Notes
     -----
-    O(n √n q) time to make, and as much again for the sample where n is a million. Memory: a copy
-    of Z. A query takes O((n_cells + n_probes √n) q).
+    O(n √n q) time. Memory: a copy of Z. A query takes O((n_cells + n_probes √n) q).
     """
 
-    def __init__(
-        self, Z: Floats, n_neighbors: int, target_recall: float, rng: np.random.RandomState
-    ) -> None:
+    def __init__(self, Z: Floats, target_recall: float, rng: np.random.RandomState) -> None:
         self.n_rows = n = len(Z)
         self.n_cells = max(1, min(n // 2, round(2 * n**0.5)))
         training = draw_numbers(n, min(n, _TRAINING * self.n_cells), rng)
@@ -99,23 +92,33 @@ class Cells:
         self._starts = np.searchsorted(cell[self._order], np.arange(self.n_cells + 1))
         self._Z = Z[self._order]
         self._near_cells = NearestNeighbors(algorithm="brute").fit(centers)
-        sample = draw_numbers(n, min(n, _SAMPLE), rng)
-        self.n_probes = self._enough(Z, sample, cell, min(n_neighbors, n - 1), target_recall)
+        self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
+        self._target_recall = target_recall
+        self._n_probes: dict[int, int] = {}
 
-    def _enough(self, Z: Floats, sample: Ints, cell: Ints, k: int, target: float) -> int:
-        """How many cells to look into for the neighbours of the sample, themselves left out."""
-        _, true = nearest(Z, Z[sample], k + 1)
-        by_distance = self._near_cells.kneighbors(Z[sample], self.n_cells, return_distance=False)
-        place = np.argsort(by_distance, axis=1)
-        needed = np.take_along_axis(place, cell[true[:, 1:]], axis=1)
-        return 1 + int(np.quantile(needed, target, method="inverted_cdf"))
+    def n_probes(self, k: int) -> int:
+        """Into how many cells a query for k neighbours looks.
+
+        As many as hold the target's share of the neighbours of a sample, the rows themselves left
+        out. It is measured once for every power of two.
+        """
+        k = min(1 << (k - 1).bit_length(), self.n_rows - 1)
+        if k not in self._n_probes:
+            Q = self._Z[self._sample]
+            _, true = nearest(self._Z, Q, k + 1)
+            cells = np.searchsorted(self._starts, true[:, 1:], side="right") - 1
+            by_distance = self._near_cells.kneighbors(Q, self.n_cells, return_distance=False)
+            place = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
+            last = np.quantile(place, self._target_recall, method="inverted_cdf")
+            self._n_probes[k] = 1 + int(last)
+        return self._n_probes[k]
 
     def propose(self, Q: Floats, k: int) -> Ints:
         """Rows that are probably the nearest, a few more than k; −1 where cells hold fewer."""
-        wide = min(self.n_rows, k + _SPARE)
+        n_probes, wide = self.n_probes(k), min(self.n_rows, k + _SPARE)
         found = np.empty((len(Q), wide), dtype=np.int64)
         for part in blocks(len(Q), _QUERIES):
-            probes = self._near_cells.kneighbors(Q[part], self.n_probes, return_distance=False)
+            probes = self._near_cells.kneighbors(Q[part], n_probes, return_distance=False)
             # Queries that look into the same cells follow one another: these stay in the cache.
             order = np.argsort(probes[:, 0], kind="stable")
             probes, queries = probes[order], Q[part][order]

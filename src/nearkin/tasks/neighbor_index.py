@@ -20,7 +20,7 @@ from nearkin.pair_checks import checked_count, first_true
 from nearkin.tasks.index_files import export_vectors, read_index, write_index
 from nearkin.tasks.neighbor_cells import Cells, nearest_by_cells
 from nearkin.tasks.neighbor_search import by_first_row, joined, near_groups, nearest, within
-from nearkin.tasks.row_ids import Ids, checked_ids, refuse_repeated
+from nearkin.tasks.row_ids import Ids, checked_ids, with_new_ids
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -51,8 +51,8 @@ class NeighborIndex(BaseEstimator):
     n_neighbors : int, default=10
         How many neighbours :meth:`query` gives by default.
     target_recall : float in (0, 1], default=0.98
-        Share of the ``n_neighbors`` nearest that the approximate search is to find. It looks into
-        as many cells as that takes on a sample of the rows; :meth:`recall` measures it on another.
+        Share of the nearest that the approximate search is to find. It looks into as many cells as
+        that takes on a sample of the rows; :meth:`recall` measures it on another.
     random_state : int, RandomState or None, default=None
         Seed of the cells, and of samples.
 
@@ -89,7 +89,7 @@ class NeighborIndex(BaseEstimator):
 
     _vectors: list[Floats]
     _ids: list[Ids]
-    _known: set[Any]
+    _known: set[Any] | range
     _cells: Cells | None
 
     def __init__(
@@ -125,7 +125,7 @@ class NeighborIndex(BaseEstimator):
         del y
         self._validate_params()
         vectors = self._new_rows(X)
-        self._hold(vectors, checked_ids(ids, len(vectors), 0, None))
+        self._hold(vectors, checked_ids(ids, len(vectors), 0, None), numbered=ids is None)
         return self
 
     def add(self, X: Any, ids: Any = None) -> Self:
@@ -148,9 +148,7 @@ class NeighborIndex(BaseEstimator):
         vectors = self._new_rows(X)
         self._check_columns(vectors, "X")
         new = checked_ids(ids, len(vectors), len(self), self._ids[0])
-        names = new.tolist()
-        refuse_repeated(names, self._known)
-        self._known.update(names)
+        self._known = with_new_ids(self._known, new, numbered=ids is None)
         self._vectors.append(vectors)
         self._ids.append(new)
         return self
@@ -226,10 +224,7 @@ class NeighborIndex(BaseEstimator):
         -------
         list of ndarray
             The ids of each group of two rows or more, groups in the order of their first rows.
-
-        See Also
-        --------
-        group_labels : the same as one number for each row.
+            With the approximate search a group may come in parts, see :meth:`group_labels`.
 
         Examples
         --------
@@ -359,7 +354,7 @@ class NeighborIndex(BaseEstimator):
             index._validate_params()
             threshold = settings["threshold"]
             threshold = None if threshold is None else float(threshold)
-            index._hold(vectors, checked_ids(ids, len(vectors), 0, None))
+            index._hold(vectors, ids, numbered=False)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)!r} was not loaded: {error!r}.") from error
         if metric is not None:
@@ -413,10 +408,8 @@ class NeighborIndex(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return len(self) > 0
 
-    def _hold(self, vectors: Floats, ids: Ids) -> None:
-        names = ids.tolist()
-        refuse_repeated(names, set())
-        self._known = set(names)
+    def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool) -> None:
+        self._known = with_new_ids(range(0), ids, numbered=numbered)
         self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
         self._cells = None
 
@@ -469,7 +462,7 @@ class NeighborIndex(BaseEstimator):
             return nearest(Z, Q, k)
         if self._cells is None or len(Z) > (1 + _LATER_ROWS) * self._cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = Cells(Z, self.n_neighbors, self.target_recall, rng)
+            self._cells = Cells(Z, self.target_recall, rng)
         return nearest_by_cells(self._cells, Z, Q, k)
 
     def _is_approximate(self) -> bool:

@@ -25,10 +25,10 @@ Ints: TypeAlias = NDArray[np.int64]
 
 # Rows that are looked at beyond those asked for; more where these do not settle the matter.
 _SPARE = 8
-# Numbers in a block of results, or in a tile of distances.
-_BLOCK_SIZE = 2**22
-_TILE_ROWS, _TILE_COLUMNS = 1024, 4096
-_QUERIES = 1024
+# Numbers in a block of results, rows of a tile of distances, and queries within a radius at once.
+_BLOCK_SIZE = 2**20
+_TILE_ROWS, _TILE_COLUMNS = 1024, 2048
+_QUERIES = 256
 
 
 def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Floats, Ints]:
@@ -124,13 +124,13 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     for part in blocks(len(Q), _QUERIES):
         band = _band(Z, reach + _squared_norms(Q[part]).max(), radius)
         found = search.radius_neighbors(Q[part], np.sqrt(radius**2 + band), return_distance=False)
-        for number, near in enumerate(found, start=part.start):
-            exact = rowwise_distances(Q, Z, np.full(len(near), number), near)
-            near = near[np.lexsort((near, exact))]
-            exact = np.sort(exact).astype(Z.dtype)
-            kept = exact <= radius
-            distances.append(exact[kept])
-            rows.append(near[kept])
+        query, row = np.repeat(np.arange(len(found)), list(map(len, found))), np.concatenate(found)
+        exact = rowwise_distances(Q[part], Z, query, row)
+        order = np.lexsort((row, exact, query))
+        order = order[exact[order].astype(Z.dtype) <= radius]
+        ends = np.cumsum(np.bincount(query[order], minlength=len(found)))[:-1]
+        distances += np.split(exact[order].astype(Z.dtype), ends)
+        rows += np.split(row[order], ends)
     return distances, rows
 
 
@@ -176,7 +176,7 @@ def near_groups(Z: Floats, radius: float) -> Ints:
             edges = _forest(labels[rows], labels[columns], first, second)
             pending.append(edges)
             n_pending += len(edges)
-            if n_pending >= max(n, _BLOCK_SIZE // 4):
+            if n_pending >= max(n, _BLOCK_SIZE):
                 labels, pending, n_pending = joined(labels, np.concatenate(pending)), [], 0
     in_order = np.empty(n, dtype=np.int64)
     in_order[order] = joined(labels, np.concatenate([*pending, np.empty((0, 2), dtype=np.int64)]))

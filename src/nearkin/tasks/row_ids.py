@@ -61,10 +61,17 @@ def _id_array(ids: Any) -> Ids:
         raise ValueError("ids must fit into 64 bits with a sign; make strings of them.") from None
 
 
-def refuse_repeated(new: list[Any], known: set[Any]) -> None:
-    """Raise if a new id is known already, or there twice."""
+def with_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
+    """Ids that are known when new ones came in, or an error if one of these is not new.
+
+    Row numbers, as long as there is nothing else, are a range, which takes no memory. A set is
+    changed in place.
+    """
+    if numbered and isinstance(known, range):
+        return range(len(known) + len(new))
+    names = new.tolist()
     seen: dict[Any, int] = {}
-    for row, name in enumerate(new):
+    for row, name in enumerate(names):
         if name in known:
             raise ValueError(
                 f"ids[{row}] is {name!r}, which the index holds already: ids must differ. By "
@@ -72,3 +79,6 @@ def refuse_repeated(new: list[Any], known: set[Any]) -> None:
             )
         if seen.setdefault(name, row) != row:
             raise ValueError(f"ids must differ, but {name!r} is both row {seen[name]} and {row}.")
+    known = set(known) if isinstance(known, range) else known
+    known.update(names)
+    return known
