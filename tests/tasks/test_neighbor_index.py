@@ -117,11 +117,12 @@ def test_groups_are_those_of_plain_union_find(Z, radius, dtype):
 
 @given(st.integers(0, 1000), st.floats(0.0, 1.5))
 def test_groups_by_small_tiles_with_frequent_contraction(seed, radius):
-    Z = random_rows(60, 2, seed)
+    # A dense group among rows far apart, in any order.
+    rng = np.random.default_rng(seed)
+    Z = random_rows(90, 2, seed) * rng.choice([0.3, 3], size=(90, 1), p=[0.8, 0.2])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbor_search, "_TILE_ROWS", 7)
         patch.setattr(neighbor_search, "_TILE_COLUMNS", 11)
-        patch.setattr(neighbor_search, "_BLOCK_SIZE", 4)
         assert_array_equal(near_groups(Z, radius), groups_within(Z, radius))
 
 
@@ -129,7 +130,6 @@ def test_pairs_of_a_tile_are_contracted_at_once(monkeypatch):
     seen = []
     monkeypatch.setattr(neighbor_search, "_TILE_ROWS", 50)
     monkeypatch.setattr(neighbor_search, "_TILE_COLUMNS", 100)
-    monkeypatch.setattr(neighbor_search, "_BLOCK_SIZE", 4)
     join = neighbor_search.joined
     monkeypatch.setattr(
         neighbor_search,

@@ -27,7 +27,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Search: TypeAlias = Literal["auto", "exact", "approximate"]
 
 # From this many rows on, "auto" is approximate.
-_MANY_ROWS = 50_000
+_MANY_ROWS = 100_000
 # Cells are made anew when more than this share of the rows came after them.
 _LATER_ROWS = 1 / 16
 _DTYPES = (np.float64, np.float32)
@@ -47,7 +47,7 @@ class NeighborIndex(BaseEstimator):
         fitted again later, make a new index.
     search : {"auto", "exact", "approximate"}, default="auto"
         Compare with all rows, or only with those in the cells nearest to the query, see
-        :mod:`nearkin.tasks.neighbor_cells`. ``"auto"`` is exact below 50 000 rows.
+        :mod:`nearkin.tasks.neighbor_cells`. ``"auto"`` is exact below 100 000 rows.
     n_neighbors : int, default=10
         How many neighbours :meth:`query` gives by default.
     target_recall : float in (0, 1], default=0.98

@@ -150,9 +150,10 @@ def near_groups(Z: Floats, radius: float) -> Ints:
     Notes
     -----
     O(n² q) time at most: rows are sorted along the widest column, and those too far apart there
-    are not compared. Memory: a copy of Z, some 100 bytes for each row, and 200 MB, however many
-    pairs are near: the pairs of a tile are contracted to a spanning forest at once, and the
-    forests of tiles to groups whenever they have as many edges as there are rows.
+    are not compared, nor those of a large group once it is known. Memory: a copy of Z, some 100
+    bytes for each row, and 200 MB, however many pairs are near: the pairs of a tile are contracted
+    to a spanning forest at once, and the forests of tiles to groups whenever they have more edges
+    than there are rows.
 
     Examples
     --------
@@ -167,20 +168,35 @@ def near_groups(Z: Floats, radius: float) -> Ints:
     Z = Z[order]
     key = Z[:, widest].astype(np.float64)
     step = radius * (1 + 4 * np.finfo(Z.dtype).eps)
-    labels, pending, n_pending = np.arange(n), [np.empty((0, 2), dtype=np.int64)], 0
+    labels = np.arange(n)
+    pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
     for rows in blocks(n, _TILE_ROWS):
         end = int(np.searchsorted(key, key[rows.stop - 1] + step, side="right"))
         for tile in blocks(end - rows.start, _TILE_COLUMNS):
             columns = slice(rows.start + tile.start, rows.start + tile.stop)
-            first, second = _near_pairs(Z[rows], Z[columns], radius)
-            edges = _forest(labels[rows], labels[columns], first, second)
-            pending.append(edges)
-            n_pending += len(edges)
-            if n_pending >= max(n, _BLOCK_SIZE):
-                labels, pending, n_pending = joined(labels, np.concatenate(pending)), [], 0
+            for some, others in _unsettled(labels, rows, columns):
+                first, second = _near_pairs(Z[some], Z[others], radius)
+                edges = _forest(labels[some], labels[others], first, second)
+                pending.append(edges)
+                n_pending += len(edges)
+            if n_pending > n:
+                labels = joined(labels, np.concatenate(pending))
+                pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
     in_order = np.empty(n, dtype=np.int64)
-    in_order[order] = joined(labels, np.concatenate([*pending, np.empty((0, 2), dtype=np.int64)]))
+    in_order[order] = joined(labels, np.concatenate(pending))
     return by_first_row(in_order)
+
+
+def _unsettled(labels: Ints, rows: slice, columns: slice) -> list[tuple[Ints, Ints]]:
+    """Rows and columns of a tile to compare: not those of one group, if it has most rows."""
+    some, others = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
+    groups, counts = np.unique(labels[rows], return_counts=True)
+    if 2 * counts.max() <= len(some):
+        return [(some, others)]
+    largest = groups[counts.argmax()]
+    inside = labels[some] == largest
+    parts = [(some[inside], others[labels[others] != largest]), (some[~inside], others)]
+    return [part for part in parts if len(part[0]) and len(part[1])]
 
 
 def joined(labels: Ints, edges: Ints) -> Ints:
