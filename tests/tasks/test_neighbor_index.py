@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from nearkin import RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.datasets import make_xor
+from nearkin.scores import rowwise_distances
 from nearkin.tasks import neighbor_index, neighbor_search
 from nearkin.tasks.index_files import read_index, write_index
 from nearkin.tasks.neighbor_cells import Cells
@@ -82,6 +83,16 @@ def test_nearest_is_exact_far_from_the_origin(dtype):
     expected, expected_rows = nearest_plainly(Z, Z[:20], 5)
     assert_array_equal(rows, expected_rows)
     assert_allclose(distances, expected, rtol=1e-6 if dtype == np.float32 else 1e-14)
+
+
+@each_dtype
+@pytest.mark.parametrize("seed", range(20))
+def test_nearest_of_rows_that_all_but_tie(dtype, seed):
+    # Seen from far away, many rows of a tight cluster are nearly as far as one another.
+    Z = (0.01 * random_rows(90, 6, seed) + 1e6).astype(dtype)
+    for Q in (2 * Z[:3], Z[:3]):
+        exact = np.array([rowwise_distances(np.repeat([q], 90, axis=0), Z) for q in Q])
+        assert_array_equal(nearest(Z, Q, 33)[1], np.argsort(exact, axis=1, kind="stable")[:, :33])
 
 
 def test_blocks_of_queries_give_what_all_at_once_give(monkeypatch):

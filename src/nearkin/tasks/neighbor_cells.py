@@ -18,6 +18,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import blocks, for_each_block
 from nearkin.pair_numbers import draw_numbers
@@ -82,7 +83,8 @@ class Cells:
         self.n_cells = max(1, min(n // 2, round(2 * n**0.5)))
         training = draw_numbers(n, min(n, _TRAINING * self.n_cells), rng)
         means = KMeans(self.n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
-        with warnings.catch_warnings():
+        # On several cores its sums, and so the cells, would differ from time to time.
+        with warnings.catch_warnings(), threadpool_limits(1):
             # Fewer distinct rows than cells: some cells stay empty.
             warnings.simplefilter("ignore", ConvergenceWarning)
             means.fit(Z[training])
@@ -160,7 +162,8 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     short = np.flatnonzero((found >= 0).sum(axis=1) < k)
     if found.shape[1] < k:
         return nearest(Z, Q, k)
-    distances, rows, _ = ranked(Z, Q, found, k)
+    exact, rows = ranked(Z, Q, found)
+    distances, rows = exact[:, :k].astype(Z.dtype), rows[:, :k]
     if len(short):
         distances[short], rows[short] = nearest(Z, Q[short], k)
     return distances, rows

@@ -66,36 +66,34 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
     distances, rows = np.empty((len(Q), k), dtype=Z.dtype), np.empty((len(Q), k), dtype=np.int64)
     reach = _squared_norms(Z).max()
     for part in blocks(len(Q), max(1, _BLOCK_SIZE // wide)):
-        rough, found = search.kneighbors(Q[part], wide)
-        distances[part], rows[part], farthest = ranked(Z, Q[part], found, k)
+        found = search.kneighbors(Q[part], wide, return_distance=False)
+        exact, order = ranked(Z, Q[part], found)
+        distances[part], rows[part] = exact[:, :k], order[:, :k]
         if wide == n:
             continue
-        # Rows that were not looked at are no nearer than this.
-        beyond = rough[:, -1].astype(np.float64) ** 2
-        error = _rounding(Z.shape[1], rough.dtype) * (_squared_norms(Q[part]) + reach)
-        open_rows = part.start + np.flatnonzero(beyond - error <= farthest**2)
-        if len(open_rows):
-            distances[open_rows], rows[open_rows] = nearest(Z, Q[open_rows], k, spare=8 * spare)
+        # Rows that were not looked at may be nearer than the last of these, but no more than this.
+        last, farthest = exact[:, k - 1] ** 2, exact[:, -1] ** 2
+        error = _rounding(Z, _squared_norms(Q[part]) + reach, farthest)
+        unsure = part.start + np.flatnonzero(last >= farthest - error)
+        if len(unsure):
+            distances[unsure], rows[unsure] = nearest(Z, Q[unsure], k, spare=8 * spare)
     return distances, rows
 
 
-def ranked(Z: Floats, Q: Floats, found: Ints, k: int) -> tuple[Floats, Ints, Floats]:
-    """Order proposed rows by distance, then by number, and keep the first k.
+def ranked(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints]:
+    """Order proposed rows by their distance from the query, and then by number.
 
     Returns
     -------
-    distances : ndarray of shape (m, k)
-        Of Z's dtype; infinite where ``found`` was −1, for no row.
+    distances : float64 ndarray of shape (m, k)
+        Infinite for −1, which stands for no row.
     rows : int ndarray of shape (m, k)
-    farthest : float64 ndarray of shape (m,)
-        The last distance, before it is rounded to Z's dtype.
     """
-    m, wide = found.shape
-    exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), wide), found.ravel()).reshape(m, wide)
+    m, k = found.shape
+    exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
     exact[found < 0] = np.inf
-    order = np.lexsort((found, exact))[:, :k]
-    distances = np.take_along_axis(exact, order, axis=1)
-    return distances.astype(Z.dtype), np.take_along_axis(found, order, axis=1), distances[:, -1]
+    order = np.lexsort((found, exact))
+    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
 def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
@@ -122,7 +120,7 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     distances: list[Floats] = []
     rows: list[Ints] = []
     for part in blocks(len(Q), _QUERIES):
-        band = _band(Z, reach + _squared_norms(Q[part]).max(), radius)
+        band = _rounding(Z, reach + _squared_norms(Q[part]).max(), radius**2)
         found = search.radius_neighbors(Q[part], np.sqrt(radius**2 + band), return_distance=False)
         query, row = np.repeat(np.arange(len(found)), list(map(len, found))), np.concatenate(found)
         exact = rowwise_distances(Q[part], Z, query, row)
@@ -215,7 +213,7 @@ def by_first_row(labels: Ints) -> Ints:
 def _near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
     """Positions in A and in B of all pairs no farther apart than ``radius``."""
     squared = euclidean_distances(A.astype(np.float64), B.astype(np.float64), squared=True)
-    band = _band(A, _squared_norms(A).max() + _squared_norms(B).max(), radius)
+    band = _rounding(A, _squared_norms(A).max() + _squared_norms(B).max(), radius**2)
     first, second = np.nonzero(squared <= radius**2 + band)
     near = squared[first, second] < radius**2 - band
     close_call = np.flatnonzero(~near)
@@ -241,12 +239,7 @@ def _squared_norms(Z: Floats) -> NDArray[np.float64]:
     return np.asarray(np.einsum("ij,ij->i", Z, Z, dtype=np.float64))
 
 
-def _rounding(n_columns: int, dtype: Any) -> float:
-    """Error of a squared distance taken by a product, over the sum of the squared norms."""
-    return 4 * (n_columns + 4) * float(np.finfo(dtype).eps)
-
-
-def _band(Z: Floats, squared_norms: float, radius: float) -> float:
-    """How far a squared distance from a product may be from that of rounded differences."""
-    by_product = _rounding(Z.shape[1], np.float64) * squared_norms
-    return float(by_product + 8 * np.finfo(Z.dtype).eps * radius**2)
+def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:
+    """How far squared distances taken by a product, in float64, and rounded ones may differ."""
+    by_product = 8 * (Z.shape[1] + 4) * np.finfo(np.float64).eps * squared_norms
+    return by_product + 8 * np.finfo(Z.dtype).eps * squared
