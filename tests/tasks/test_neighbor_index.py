@@ -279,7 +279,7 @@ def test_ids_of_all_sorts(ids, expected):
 
 
 def test_approximate_search_finds_what_it_aims_at():
-    X, Q = random_rows(3000, 20, dtype=np.float32), random_rows(300, 20, seed=1, dtype=np.float32)
+    X, Q = random_rows(3000, 8, dtype=np.float32), random_rows(300, 8, seed=1, dtype=np.float32)
     index, again = (
         NeighborIndex(search="approximate", random_state=0, target_recall=0.95).fit(X)
         for _ in range(2)
@@ -294,16 +294,24 @@ def test_approximate_search_finds_what_it_aims_at():
     assert 0.92 < index.recall(200, 100) < 1
 
 
+def test_rows_without_structure_are_searched_exactly():
+    X = random_rows(500, 60)
+    index = NeighborIndex(search="approximate", random_state=0).fit(X)
+    assert index.recall(100) == 1
+    assert 2 * index._cells.n_probes(10) > index._cells.n_cells
+
+
 def test_exact_search_has_full_recall():
     assert NeighborIndex(search="exact").fit(random_rows(50)).recall(20, 5) == 1.0
     assert NeighborIndex(search="exact").fit(random_rows(1)).recall(20, 1) == 1.0
 
 
-def test_rows_added_after_the_cells_are_found(monkeypatch):
-    X = random_rows(400, dtype=np.float32)
-    index = NeighborIndex(search="approximate", target_recall=1.0, random_state=0).fit(X[:380])
+def test_rows_added_after_the_cells_are_found():
+    X = random_rows(400, 2, dtype=np.float32)
+    index = NeighborIndex(search="approximate", target_recall=0.9, random_state=0).fit(X[:380])
     index.query(X[:1])
     cells = index._cells
+    assert 2 * cells.n_probes(10) < cells.n_cells
     index.add(X[380:390])
     assert_array_equal(index.query(X[:390], 1)[1][:, 0], np.arange(390))
     assert index._cells is cells
@@ -318,6 +326,7 @@ def test_cells_of_rows_in_few_places():
     Z = np.repeat(random_rows(3), 100, axis=0)
     index = NeighborIndex(search="approximate", random_state=0).fit(Z)
     distances, ids = index.query(Z[[0, 100, 200]], 10)
+    assert 2 * index._cells.n_probes(10) < index._cells.n_cells
     assert not distances.any()
     assert_array_equal(ids // 100, np.repeat([[0], [1], [2]], 10, axis=1))
     assert index.query(Z[:1], 300)[1].shape == (1, 300)  # more than the nearest cell holds

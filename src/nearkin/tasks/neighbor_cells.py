@@ -1,7 +1,9 @@
 """Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
 
 Cells are those of k-means, 2 √n of them. A query looks into so many that, on a sample of the rows,
-the share of true neighbours asked for lies in them.
+the share of true neighbours asked for lies in them. Where that takes more than half of all cells,
+as it does for rows without any structure in many dimensions, all rows are compared with instead,
+which is faster then.
 Unlike the graphs that other approximate searches walk along, cells do not mind rows that are there
 many times over, and the same seed gives the same result on any number of cores.
 """
@@ -154,6 +156,8 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     distances : ndarray of shape (m, k)
     rows : int ndarray of shape (m, k)
     """
+    if 2 * cells.n_probes(k) > cells.n_cells:
+        return nearest(Z, Q, k)
     found = cells.propose(Q, k)
     later = Z[cells.n_rows :]
     if len(later):
