@@ -1,7 +1,8 @@
 """NeighborIndex: exact and approximate search, what they take and what they find.
 
 ``python -m benchmarks.speed.neighbor_index SEARCH ROWS`` measures one search in a fresh process, as
-JSON. Others are measured where they are installed: pynndescent, and faiss (``faiss-cpu``).
+JSON. Others are measured where they are installed: pynndescent, usearch and faiss
+(``faiss-cpu``).
 """
 
 from __future__ import annotations
@@ -78,10 +79,19 @@ def faiss_cells(X: np.ndarray) -> Query:
     return lambda Q: index.search(Q, K)[1]
 
 
+def usearch(X: np.ndarray) -> Query:
+    from usearch.index import Index
+
+    index = Index(ndim=X.shape[1], metric="l2sq", dtype="f32")
+    index.add(np.arange(len(X)), X)
+    return lambda Q: index.search(Q, K).keys.reshape(len(Q), K)
+
+
 SEARCHES = {
     "nearkin, exact": (ours("exact"), None),
     "nearkin, approximate": (ours("approximate"), None),
     "pynndescent": (pynndescent, "pynndescent"),
+    "usearch": (usearch, "usearch"),
     "faiss, HNSW": (faiss_hnsw, "faiss"),
     "faiss, cells": (faiss_cells, "faiss"),
 }
