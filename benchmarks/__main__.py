@@ -21,6 +21,7 @@ BENCHMARKS = {
     "lmnn": "benchmarks.speed.lmnn",
     "generative": "benchmarks.speed.generative",
     "eigenvectors": "benchmarks.speed.eigenvectors",
+    "neighbor_index": "benchmarks.speed.neighbor_index",
     "geometry_aware": "benchmarks.speed.geometry_aware",
 }
 

@@ -384,3 +384,22 @@ def local_metric(Phi, floor=0.0):
         count = n_positive if value > 0 else n_negative
         M += count * (abs(value) + epsilon) * np.outer(u, u)
     return M / np.linalg.det(M) ** (1 / len(M))
+
+
+def groups_within(Z, radius):
+    """Groups of rows that steps no longer than ``radius`` connect, by plain union-find."""
+    n = len(Z)
+    root = list(range(n))
+
+    def find(i):
+        while root[i] != i:
+            i = root[i]
+        return i
+
+    for i in range(n):
+        for j in range(i):
+            step = np.sqrt(((Z[i].astype(np.float64) - Z[j]) ** 2).sum()).astype(Z.dtype)
+            if step <= radius:
+                root[find(i)] = find(j)
+    numbers: dict[int, int] = {}
+    return np.array([numbers.setdefault(find(i), len(numbers)) for i in range(n)])

@@ -23,6 +23,7 @@ from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
 from nearkin.tasks.metric_kmeans import MetricKMeans
 from nearkin.tasks.mpck_means import MPCKMeans
 from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
+from nearkin.tasks.neighbor_index import NeighborIndex
 from nearkin.tasks.suggest import suggest_pairs
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "MetricKMeans",
     "MetricLearner",
     "MultipleKernelClassifier",
+    "NeighborIndex",
     "Oracle",
     "Pairs",
     "SelectionWarning",

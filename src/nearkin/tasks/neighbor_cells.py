@@ -1,0 +1,173 @@
+"""Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
+
+Cells are those of k-means, 2 √n of them. A query looks into so many that, on a sample of the rows,
+the share of true neighbours asked for lies in them. Where that takes more than half of all cells,
+as it does for rows without any structure in many dimensions, all rows are compared with instead,
+which is faster then.
+Unlike the graphs that other approximate searches walk along, cells do not mind rows that are there
+many times over, and the same seed gives the same result on any number of cores.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from nearkin.blocks import blocks, for_each_block
+from nearkin.pair_numbers import draw_numbers
+from nearkin.tasks.neighbor_search import nearest, ranked
+
+Floats: TypeAlias = NDArray[np.floating]
+Ints: TypeAlias = NDArray[np.int64]
+
+# Rows that k-means sees for each cell, its rounds, and rows that the number of cells to look
+# into is measured on.
+_TRAINING, _ROUNDS, _SAMPLE = 32, 10, 200
+# Rows that are kept beyond those asked for, since distances are rounded more here.
+_SPARE = 4
+_QUERIES, _BLOCK = 16384, 256
+
+# Sums may be reordered for speed; infinities and NaN keep their meaning.
+_REORDER = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=_REORDER)
+def _scan(Z: Any, starts: Any, probes: Any, Q: Any, squared: Any, rows: Any) -> None:
+    """Keep the nearest rows, sorted, of the cells that each query looks into."""
+    last = squared.shape[1] - 1
+    for i in range(Q.shape[0]):
+        for p in range(probes.shape[1]):
+            cell = probes[i, p]
+            for t in range(starts[cell], starts[cell + 1]):
+                total = Z[t, 0] - Z[t, 0]  # zero, of the rows' type
+                for c in range(Z.shape[1]):
+                    difference = Z[t, c] - Q[i, c]
+                    total += difference * difference
+                if total < squared[i, last]:
+                    j = last
+                    while j > 0 and squared[i, j - 1] > total:
+                        squared[i, j], rows[i, j] = squared[i, j - 1], rows[i, j - 1]
+                        j -= 1
+                    squared[i, j], rows[i, j] = total, t
+
+
+class Cells:
+    """Rows in cells, to be searched.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+        At least two rows.
+    target_recall : float in (0, 1]
+        Share of the neighbours that is to be found.
+    rng : RandomState
+
+    Attributes
+    ----------
+    n_rows, n_cells : int
+
+    Notes
+    -----
+    O(n √n q) time. Memory: a copy of Z. A query takes O((n_cells + n_probes √n) q).
+    """
+
+    def __init__(self, Z: Floats, target_recall: float, rng: np.random.RandomState) -> None:
+        self.n_rows = n = len(Z)
+        self.n_cells = max(1, min(n // 2, round(2 * n**0.5)))
+        training = draw_numbers(n, min(n, _TRAINING * self.n_cells), rng)
+        means = KMeans(self.n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
+        # On several cores its sums, and so the cells, would differ from time to time.
+        with warnings.catch_warnings(), threadpool_limits(1):
+            # Fewer distinct rows than cells: some cells stay empty.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            means.fit(Z[training])
+        centers = means.cluster_centers_.astype(Z.dtype)
+        cell = pairwise_distances_argmin(Z, centers)
+        self._order = np.argsort(cell, kind="stable")
+        self._starts = np.searchsorted(cell[self._order], np.arange(self.n_cells + 1))
+        self._Z = Z[self._order]
+        self._near_cells = NearestNeighbors(algorithm="brute").fit(centers)
+        self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
+        self._target_recall = target_recall
+        self._n_probes: dict[int, int] = {}
+
+    def n_probes(self, k: int) -> int:
+        """Into how many cells a query for k neighbours looks.
+
+        As many as hold the target's share of the neighbours of a sample, the rows themselves left
+        out. It is measured once for every power of two.
+        """
+        k = min(1 << (k - 1).bit_length(), self.n_rows - 1)
+        if k not in self._n_probes:
+            Q = self._Z[self._sample]
+            _, true = nearest(self._Z, Q, k + 1)
+            cells = np.searchsorted(self._starts, true[:, 1:], side="right") - 1
+            by_distance = self._near_cells.kneighbors(Q, self.n_cells, return_distance=False)
+            place = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
+            last = np.quantile(place, self._target_recall, method="inverted_cdf")
+            self._n_probes[k] = 1 + int(last)
+        return self._n_probes[k]
+
+    def propose(self, Q: Floats, k: int) -> Ints:
+        """Rows that are probably the nearest, a few more than k; −1 where cells hold fewer."""
+        n_probes, wide = self.n_probes(k), min(self.n_rows, k + _SPARE)
+        found = np.empty((len(Q), wide), dtype=np.int64)
+        for part in blocks(len(Q), _QUERIES):
+            probes = self._near_cells.kneighbors(Q[part], n_probes, return_distance=False)
+            # Queries that look into the same cells follow one another: these stay in the cache.
+            order = np.argsort(probes[:, 0], kind="stable")
+            probes, queries = probes[order], Q[part][order]
+            squared = np.full((len(queries), wide), np.inf, dtype=Q.dtype)
+            rows = np.full((len(queries), wide), -1)
+            self._scan_blocks(probes, queries, squared, rows)
+            found[part.start + order] = np.where(rows >= 0, self._order[rows], -1)
+        return found
+
+    def _scan_blocks(self, probes: Ints, queries: Floats, squared: Floats, rows: Ints) -> None:
+        def work(some: slice) -> None:
+            _scan(self._Z, self._starts, probes[some], queries[some], squared[some], rows[some])
+
+        for_each_block(work, len(queries), _BLOCK)
+
+
+def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
+    """Find nearly all of the k nearest rows of Z for each row of Q, the nearest first.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of the first rows of Z. Rows that came later are all looked at.
+    Z : ndarray of shape (n, q)
+    Q : ndarray of shape (m, q)
+    k : int
+        At most n.
+
+    Returns
+    -------
+    distances : ndarray of shape (m, k)
+    rows : int ndarray of shape (m, k)
+    """
+    if 2 * cells.n_probes(k) > cells.n_cells:
+        return nearest(Z, Q, k)
+    found = cells.propose(Q, k)
+    later = Z[cells.n_rows :]
+    if len(later):
+        rows = nearest(later, Q, min(k, len(later)))[1]
+        found = np.hstack([found, cells.n_rows + rows])
+    short = np.flatnonzero((found >= 0).sum(axis=1) < k)
+    if found.shape[1] < k:
+        return nearest(Z, Q, k)
+    exact, rows = ranked(Z, Q, found)
+    distances, rows = exact[:, :k].astype(Z.dtype), rows[:, :k]
+    if len(short):
+        distances[short], rows[short] = nearest(Z, Q[short], k)
+    return distances, rows

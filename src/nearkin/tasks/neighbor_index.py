@@ -1,0 +1,532 @@
+"""NeighborIndex: the nearest rows in a learned metric, and which rows are the same thing."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from nearkin.pair_checks import checked_count, first_true
+from nearkin.tasks.index_files import export_vectors, read_index, write_index
+from nearkin.tasks.neighbor_cells import Cells, nearest_by_cells
+from nearkin.tasks.neighbor_search import by_first_row, joined, near_groups, nearest, within
+from nearkin.tasks.row_ids import Ids, checked_ids, with_new_ids
+
+Floats: TypeAlias = NDArray[np.floating]
+Ints: TypeAlias = NDArray[np.int64]
+Search: TypeAlias = Literal["auto", "exact", "approximate"]
+
+# From this many rows on, "auto" is approximate.
+_MANY_ROWS = 100_000
+# Cells are made anew when more than this share of the rows came after them.
+_LATER_ROWS = 1 / 16
+_DTYPES = (np.float64, np.float32)
+
+
+class NeighborIndex(BaseEstimator):
+    """Nearest neighbours in a learned metric.
+
+    It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows,
+    those within a radius, and groups of rows that are the same thing. Distances are the metric's
+    own, to the last bit that its vectors have; of rows equally far, the one added first is first.
+
+    Parameters
+    ----------
+    metric : fitted learner, optional
+        Any of the library's, or another fitted transformer. None takes rows as they are. If it is
+        fitted again later, make a new index.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        Compare with all rows, or only with those in the cells nearest to the query, see
+        :mod:`nearkin.tasks.neighbor_cells`. ``"auto"`` is exact below 100 000 rows.
+    n_neighbors : int, default=10
+        How many neighbours :meth:`query` gives by default.
+    target_recall : float in (0, 1], default=0.98
+        Share of the nearest that the approximate search is to find. It looks into as many cells as
+        that takes on a sample of the rows; :meth:`recall` measures it on another.
+    random_state : int, RandomState or None, default=None
+        Seed of the cells, and of samples.
+
+    Attributes
+    ----------
+    threshold_ : float or None
+        The metric's: the distance up to which two rows are the same thing.
+
+    Notes
+    -----
+    Memory: the embeddings, and the ids; a copy of the embeddings with the approximate search.
+    Queries take O(n) time each, or O(√n) with the approximate search, in which :meth:`add` only
+    stores: cells are made at the next query, and made anew once more than a sixteenth of the rows
+    came after them. Till then later rows are all compared with.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X = [[0.0, 0.0], [0.0, 9.0], [5.0, 0.0], [5.0, 9.0]]
+    >>> metric = nk.RCA().fit(X, pairs=nk.Pairs([(0, 1), (2, 3)]))
+    >>> index = nk.NeighborIndex(metric).add(X, ids=["a", "b", "c", "d"])
+    >>> distances, ids = index.query([[5.0, 4.0]], n_neighbors=2)
+    >>> ids
+    array([['c', 'd']], dtype=object)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "metric": [None, object],
+        "search": [StrOptions({"auto", "exact", "approximate"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "target_recall": [Interval(Real, 0, 1, closed="right")],
+        "random_state": ["random_state"],
+    }
+
+    _vectors: list[Floats]
+    _ids: list[Ids]
+    _known: set[Any] | range
+    _cells: Cells | None
+
+    def __init__(
+        self,
+        metric: Any = None,
+        *,
+        search: Search = "auto",
+        n_neighbors: int = 10,
+        target_recall: float = 0.98,
+        random_state: Any = None,
+    ) -> None:
+        self.metric = metric
+        self.search = search
+        self.n_neighbors = n_neighbors
+        self.target_recall = target_recall
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+        """Hold these rows, and no others. The metric is not fitted: it must be already.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            As the metric takes them.
+        y : ignored
+        ids : array of n int or str, optional
+            Row numbers by default.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        self._validate_params()
+        vectors = self._new_rows(X)
+        self._hold(vectors, checked_ids(ids, len(vectors), 0, None), numbered=ids is None)
+        return self
+
+    def add(self, X: Any, ids: Any = None) -> Self:
+        """Hold more rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+            As the metric takes them.
+        ids : array of n int or str, optional
+            All of one kind, and none of them there already. By default row numbers, counted on.
+
+        Returns
+        -------
+        self
+        """
+        if not len(self):
+            return self.fit(X, ids=ids)
+        self._validate_params()
+        vectors = self._new_rows(X)
+        self._check_columns(vectors, "X")
+        new = checked_ids(ids, len(vectors), len(self), self._ids[0])
+        self._known = with_new_ids(self._known, new, numbered=ids is None)
+        self._vectors.append(vectors)
+        self._ids.append(new)
+        return self
+
+    def query(self, X_new: Any, n_neighbors: int | None = None) -> tuple[Floats, Ids]:
+        """Find the nearest rows of the index for each new row.
+
+        Parameters
+        ----------
+        X_new : array, sparse matrix or frame of shape (m, d)
+            A row that is in the index too finds itself first.
+        n_neighbors : int, optional
+            The index's own by default.
+
+        Returns
+        -------
+        distances : ndarray of shape (m, n_neighbors)
+            In the learned metric, the nearest first.
+        ids : ndarray of shape (m, n_neighbors)
+
+        Warns
+        -----
+        UserWarning
+            If there are fewer rows than neighbours asked for. All rows are given then.
+
+        Notes
+        -----
+        Memory beyond the result: the embedding of the new rows, and some 100 MB.
+        """
+        self._check_not_empty()
+        k = self._count(self.n_neighbors if n_neighbors is None else n_neighbors)
+        distances, rows = self._nearest(self._queries(X_new), k)
+        return distances, self.ids[rows]
+
+    def query_radius(
+        self, X_new: Any, radius: float | None = None
+    ) -> tuple[list[Floats], list[Ids]]:
+        """Find all rows of the index near each new row. Always exact.
+
+        Parameters
+        ----------
+        X_new : array, sparse matrix or frame of shape (m, d)
+        radius : float, optional
+            By default the metric's threshold: all rows that are the same thing as the new one.
+
+        Returns
+        -------
+        distances : list of m ndarrays
+            The nearest first; empty where nothing is near.
+        ids : list of m ndarrays
+
+        Examples
+        --------
+        >>> from nearkin import NeighborIndex
+        >>> NeighborIndex().fit([[0.0], [1.0], [5.0]]).query_radius([[0.9]], radius=2)[1]
+        [array([1, 0])]
+        """
+        self._check_not_empty()
+        distances, rows = within(self.vectors, self._queries(X_new), self._radius(radius))
+        ids = self.ids
+        return distances, [ids[near] for near in rows]
+
+    def duplicates(self, radius: float | None = None) -> list[Ids]:
+        """Find the groups of rows that are the same thing.
+
+        Parameters
+        ----------
+        radius : float, optional
+            Two rows are the same up to this distance, the metric's threshold by default, and so
+            are all that a chain of such rows connects.
+
+        Returns
+        -------
+        list of ndarray
+            The ids of each group of two rows or more, groups in the order of their first rows.
+            With the approximate search a group may come in parts, see :meth:`group_labels`.
+
+        Examples
+        --------
+        >>> from nearkin import NeighborIndex
+        >>> NeighborIndex().fit([[0.0], [7.0], [1.0], [2.0]]).duplicates(radius=1)
+        [array([0, 2, 3])]
+        """
+        labels = self.group_labels(radius)
+        order = np.argsort(labels, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        ids = self.ids
+        return [ids[group] for group in groups if len(group) > 1]
+
+    def group_labels(self, radius: float | None = None) -> Ints:
+        """Number the groups of rows that are the same thing.
+
+        Parameters
+        ----------
+        radius : float, optional
+            As in :meth:`duplicates`.
+
+        Returns
+        -------
+        int ndarray of shape (n,)
+            Groups count from 0 in the order of their first rows; most have one row, as a rule.
+
+        Notes
+        -----
+        Exact: O(n²) time at most, and O(n) memory however many pairs are near, see
+        :func:`nearkin.tasks.neighbor_search.near_groups`. With the approximate search only the
+        ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
+        there is truly one, but it can be a part of a larger one.
+        """
+        self._check_not_empty()
+        radius = self._radius(radius)
+        if not self._is_approximate():
+            return near_groups(self.vectors, radius)
+        distances, rows = self._nearest(self.vectors, min(len(self), self.n_neighbors + 1))
+        near = distances <= radius
+        edges = np.column_stack([np.nonzero(near)[0], rows[near]])
+        return by_first_row(joined(np.arange(len(self)), edges))
+
+    def recall(self, n_sample: int = 1000, n_neighbors: int | None = None) -> float:
+        """Share of the true nearest neighbours that the search finds.
+
+        Parameters
+        ----------
+        n_sample : int, default=1000
+            Rows of the index to look for the neighbours of, themselves left out.
+        n_neighbors : int, optional
+            The index's own by default.
+
+        Returns
+        -------
+        float
+            1 for the exact search. What is as near as a true neighbour counts as one.
+        """
+        self._check_not_empty()
+        Z, k = self.vectors, self._count(self.n_neighbors if n_neighbors is None else n_neighbors)
+        k = min(k + 1, len(Z))
+        if k == 1:
+            return 1.0
+        rng = check_random_state(self.random_state)
+        n_sample = min(checked_count(n_sample, "n_sample", least=1), len(Z))
+        Q = Z[rng.permutation(len(Z))[:n_sample]]
+        found, true = self._nearest(Q, k)[0], nearest(Z, Q, k)[0]
+        # The first is the row itself, or another in the same place.
+        return float(np.mean(found[:, 1:] <= true[:, -1:]))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write vectors, ids, threshold and settings to one file. The metric is not stored.
+
+        Parameters
+        ----------
+        path : str or path
+            A safetensors file, without anything that could be executed. It is written to another
+            name and renamed, so that no half a file is ever there.
+        """
+        self._check_not_empty()
+        seed = self.random_state
+        if not (seed is None or isinstance(seed, Integral)):
+            raise ValueError(f"save needs random_state to be an int or None, not {seed!r:.60}.")
+        settings = {
+            "search": self.search,
+            "n_neighbors": int(self.n_neighbors),
+            "target_recall": float(self.target_recall),
+            "random_state": None if seed is None else int(seed),
+            "threshold": self.threshold_,
+        }
+        write_index(path, self.vectors, self.ids, settings)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, metric: Any = None) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        metric : fitted learner, optional
+            The metric that the index was made with. Without it, rows to add or to query must be
+            embedded already, as ``metric.transform(X)``.
+
+        Returns
+        -------
+        NeighborIndex
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, of another format or version, or the metric is another one.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from nearkin import NeighborIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "rows.index"
+        ...     NeighborIndex().fit([[0.0], [3.0]], ids=["a", "b"]).save(path)
+        ...     NeighborIndex.load(path).query([[2.0]], 1)
+        (array([[1.]]), array([['b']], dtype=object))
+        """
+        vectors, ids, settings = read_index(path)
+        names = ("search", "n_neighbors", "target_recall", "random_state")
+        try:
+            index = cls(metric, **{name: settings[name] for name in names})
+            index._validate_params()
+            threshold = settings["threshold"]
+            threshold = None if threshold is None else float(threshold)
+            index._hold(vectors, ids, numbered=False)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)!r} was not loaded: {error!r}.") from error
+        if metric is not None:
+            _check_fitted(metric)
+            _check_same_metric(metric, vectors.shape[1], threshold)
+        index._stored_threshold = threshold
+        return index
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Write the vectors for a vector database or another program.
+
+        Euclidean distances between them are the learned ones, so any store that searches by
+        Euclidean (L2) distance serves the metric.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.npy`` for the vectors alone, in the order of :attr:`ids`; ``.parquet`` for columns
+            ``id`` and ``vector``, lists of one length, which needs pyarrow.
+        """
+        self._check_not_empty()
+        export_vectors(path, self.vectors, self.ids)
+
+    @property
+    def vectors(self) -> Floats:
+        """Embeddings of all rows, of shape (n, q); not to be written to."""
+        self._check_not_empty()
+        if len(self._vectors) > 1:
+            self._vectors = [_read_only(np.concatenate(self._vectors))]
+        return self._vectors[0]
+
+    @property
+    def ids(self) -> Ids:
+        """Ids of all rows; not to be written to."""
+        self._check_not_empty()
+        if len(self._ids) > 1:
+            self._ids = [_read_only(np.concatenate(self._ids))]
+        return self._ids[0]
+
+    @property
+    def threshold_(self) -> float | None:
+        """Distance up to which two rows are the same thing, where the metric has one."""
+        threshold = getattr(self.metric, "threshold_", None)
+        if threshold is None:
+            threshold = getattr(self, "_stored_threshold", None)
+        return None if threshold is None else float(threshold)
+
+    def __len__(self) -> int:
+        return sum(map(len, getattr(self, "_vectors", [])))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return len(self) > 0
+
+    def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool) -> None:
+        self._known = with_new_ids(range(0), ids, numbered=numbered)
+        self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
+        self._cells = None
+
+    def _embedded(self, X: Any, name: str) -> Floats:
+        """Rows as the metric sees them, checked, and C-contiguous."""
+        if _num_samples(X) == 0:
+            raise ValueError(f"{name} has no rows: at least one is needed.")
+        rows = X
+        if self.metric is not None:
+            _check_fitted(self.metric)
+            rows = np.asarray(self.metric.transform(X))
+        Z: Floats = check_array(
+            rows, dtype=list(_DTYPES), order="C", ensure_all_finite=False, input_name=name
+        )
+        most = float(np.finfo(Z.dtype).max) ** 0.5 / 1000
+        fine = (Z.max(axis=1) <= most) & (Z.min(axis=1) >= -most)
+        if (row := first_true(~fine)) is not None:
+            what = "" if self.metric is None else "the embedding of "
+            raise ValueError(
+                f"{what}row {row} of {name} holds NaN, infinity or numbers beyond {most:.0e}, too "
+                "large to be squared. Leave the row out, or fill in what is missing."
+            )
+        return Z
+
+    def _new_rows(self, X: Any) -> Floats:
+        """Rows to keep, whatever becomes of X."""
+        Z = self._embedded(X, "X")
+        shared = self.metric is None or (isinstance(X, np.ndarray) and np.may_share_memory(X, Z))
+        return Z.copy() if shared else Z
+
+    def _queries(self, X_new: Any) -> Floats:
+        Q = self._embedded(X_new, "X_new")
+        self._check_columns(Q, "X_new")
+        return Q.astype(self.vectors.dtype, copy=False)
+
+    def _check_columns(self, Z: Floats, name: str) -> None:
+        q = self._vectors[0].shape[1]
+        if Z.shape[1] == q:
+            return
+        hint = ""
+        if getattr(self, "_stored_threshold", None) is not None and self.metric is None:
+            hint = " It was loaded without a metric: give rows embedded by it, or load(metric=...)."
+        raise ValueError(
+            f"{name} has {Z.shape[1]} columns, but the vectors of the index have {q}.{hint}"
+        )
+
+    def _nearest(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
+        Z = self.vectors
+        if not self._is_approximate():
+            return nearest(Z, Q, k)
+        if self._cells is None or len(Z) > (1 + _LATER_ROWS) * self._cells.n_rows:
+            rng = check_random_state(self.random_state)
+            self._cells = Cells(Z, self.target_recall, rng)
+        return nearest_by_cells(self._cells, Z, Q, k)
+
+    def _is_approximate(self) -> bool:
+        if self.search == "auto":
+            return len(self) >= _MANY_ROWS
+        return self.search == "approximate" and len(self) > 1
+
+    def _count(self, n_neighbors: Any) -> int:
+        k = checked_count(n_neighbors, "n_neighbors", least=1)
+        if k > len(self):
+            warnings.warn(
+                f"n_neighbors={k}, but the index holds only {len(self)} rows: all are given.",
+                stacklevel=3,
+            )
+        return min(k, len(self))
+
+    def _radius(self, radius: float | None) -> float:
+        if radius is None:
+            radius = self.threshold_
+            if radius is None:
+                raise ValueError(
+                    "radius is needed, since the index has no metric with a threshold_: give the "
+                    "distance up to which two rows are the same."
+                )
+        if isinstance(radius, bool) or not isinstance(radius, Real):
+            raise TypeError(f"radius must be a number, not {radius!r}.")
+        if not (math.isfinite(radius) and radius >= 0):
+            raise ValueError(f"radius must be finite and not negative, got {radius!r}.")
+        return float(radius)
+
+    def _check_not_empty(self) -> None:
+        if not len(self):
+            raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
+
+
+def _check_fitted(metric: Any) -> None:
+    if isinstance(metric, type) or not hasattr(metric, "transform"):
+        raise TypeError(
+            "metric must be None or a fitted learner, such as KernelBeta().fit(X, pairs=pairs), "
+            f"not {metric!r:.60}."
+        )
+    check_is_fitted(
+        metric,
+        msg="this %(name)s is not fitted, so it knows no distances yet: call its fit(X, "
+        "pairs=pairs) before it is given to an index.",
+    )
+
+
+def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> None:
+    """Raise if the metric cannot be the one that stored vectors were made with."""
+    given = getattr(metric, "n_components_", n_columns)
+    if given != n_columns:
+        raise ValueError(
+            f"metric gives vectors with {given} columns, but those stored have {n_columns}: it is "
+            "not the metric that the index was made with."
+        )
+    given = getattr(metric, "threshold_", None)
+    if threshold is not None and given is not None and float(given) != threshold:
+        raise ValueError(
+            f"metric has threshold_ {given}, but {threshold} is stored: it is not the metric that "
+            "the index was made with, or was fitted again. Make a new index."
+        )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,84 @@
+"""Names of rows: integers or strings, checked when they come in."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+Ids: TypeAlias = NDArray[Any]  # int64, or object with str in it
+
+
+def checked_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Ids:
+    """Ids of new rows as int64, or as str in an object array; or say which one is wrong.
+
+    Parameters
+    ----------
+    ids : array, list, series or None
+        None for row numbers, which go on from ``n_before``.
+    n_rows : int
+        How many there must be.
+    n_before : int
+    earlier : ndarray or None
+        Ids of earlier rows, of the same kind.
+    """
+    strings = earlier is not None and earlier.dtype.kind == "O"
+    if ids is None:
+        if strings:
+            raise ValueError("ids are needed: those of earlier rows are strings.")
+        return np.arange(n_before, n_before + n_rows, dtype=np.int64)
+    array = _id_array(ids)
+    if array.shape != (n_rows,):
+        raise ValueError(f"ids have shape {array.shape}: needed is one for each of {n_rows} rows.")
+    if earlier is not None and strings != (array.dtype.kind == "O"):
+        kinds = ("strings", "integers") if strings else ("integers", "strings")
+        raise TypeError(f"ids must be {kinds[0]}, as those of earlier rows are, not {kinds[1]}.")
+    return array
+
+
+def _id_array(ids: Any) -> Ids:
+    """Ids as int64, or as str in an object array, where nothing is cut off."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
+        return ids.astype(np.int64)
+    series = nw.from_native(ids, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        names = series.to_list()
+    else:
+        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    kind = str if names and isinstance(names[0], str) else Integral
+    for row, name in enumerate(names):
+        if not isinstance(name, kind) or isinstance(name, bool):
+            raise TypeError(
+                f"ids[{row}] is {name!r}: ids must be all integers or all strings, and ids[0] is "
+                f"{names[0]!r}."
+            )
+    try:
+        return np.array(names, dtype=object if kind is str else np.int64)
+    except OverflowError:
+        raise ValueError("ids must fit into 64 bits with a sign; make strings of them.") from None
+
+
+def with_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
+    """Ids that are known when new ones came in, or an error if one of these is not new.
+
+    Row numbers, as long as there is nothing else, are a range, which takes no memory. A set is
+    changed in place.
+    """
+    if numbered and isinstance(known, range):
+        return range(len(known) + len(new))
+    names = new.tolist()
+    seen: dict[Any, int] = {}
+    for row, name in enumerate(names):
+        if name in known:
+            raise ValueError(
+                f"ids[{row}] is {name!r}, which the index holds already: ids must differ. By "
+                "default they are row numbers, counted on."
+            )
+        if seen.setdefault(name, row) != row:
+            raise ValueError(f"ids must differ, but {name!r} is both row {seen[name]} and {row}.")
+    known = set(known) if isinstance(known, range) else known
+    known.update(names)
+    return known
