@@ -477,5 +477,6 @@ def log_determinants(matrices: Array) -> Array:
     found = 2.0 * xp.sum(xp.log(xp.linalg.diagonal(factors)), axis=-1)
     failed = ~xp.isfinite(found) if failed is None else failed | ~xp.isfinite(found)
     if bool(xp.any(failed)):
-        found[failed] = xp.linalg.slogdet(matrices[failed])[1]
+        those = xp.nonzero(failed)[0]
+        found[those] = xp.linalg.slogdet(xp.take(matrices, those, axis=0))[1]
     return found

@@ -39,7 +39,9 @@ _MOST_PARTS = 64
 _LEAST_ROWS = 16
 # Eigenvalues below this share of the norm are zeros after rounding.
 _NO_SIGN = 1e-9
-# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1.
+# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and how far
+# the number of those that have, or are zero, may be from a whole one.
+_DOUBT = {"float64": 1e-6, "float32": 1e-2}
 _SMALLEST_EIGENVALUE = {"float64": 1e-8, "float32": 1e-6}
 
 
@@ -237,18 +239,36 @@ def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> F
 
 
 def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
-    """By the sign function, on X's device; Φ in float64, products of d columns in X's type."""
+    """On X's device; Φ in float64, and what is done with it in the type of X if that will do."""
     xp = backend.namespace(X)
     c, d = models.means.shape
     precise = models.moved(backend.wide(X[:1]))
     total: Any = 0.0
     for rows in backend.blocks(X, 48 * d * d + 48 * c * d):
-        Phi = xp.astype(_foreign_bias_matrices(backend.wide(X[rows]), precise), X.dtype)
-        metrics = local_metrics_by_sign(Phi, xp)
+        metrics = _foreign_metrics(_foreign_bias_matrices(backend.wide(X[rows]), precise), X.dtype)
         if weights is not None:
             metrics = metrics * backend.moved(weights[rows], X)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
     return backend.to_numpy(total).astype(np.float64)
+
+
+def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
+    """Local metrics of foreign Φ: by the sign function, and where that is in doubt more precisely.
+
+    What float32 cannot tell is done in float64, and what is in doubt there too, which is rare,
+    by eigenvectors on the host: every metric is that of :func:`local_metrics`.
+    """
+    xp = backend.namespace(Phi)
+    metrics, doubt = _by_sign(xp.astype(Phi, dtype, copy=False), xp)
+    those = xp.nonzero(doubt > _DOUBT[backend.dtype_name(metrics)])[0]
+    if those.shape[0] == 0:
+        return metrics
+    left = xp.take(Phi, those, axis=0)
+    if metrics.dtype == Phi.dtype:
+        metrics[those] = backend.moved(local_metrics(backend.to_numpy(left)), Phi)
+    else:
+        metrics[those] = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
+    return metrics
 
 
 def _foreign_bias_matrices(X: Any, models: ClassModels) -> Any:
@@ -310,13 +330,21 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
     Returns
     -------
     array of shape (n, d, d)
-        As by :func:`local_metrics`. Eigenvalues of Φ below 1e-8 of its norm (in float32 1e-6) may
-        have been given a weight between those of both signs, which changes an eigenvalue of M of
-        the size of the floor.
+        As by :func:`local_metrics`. Eigenvalues of Φ between 1e-11 and 1e-8 of its norm (in
+        float32 up to 1e-6) may have been given a weight between those of both signs, which changes
+        an eigenvalue of M of the size of the floor.
 
     Notes
     -----
     O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
+    """
+    return _by_sign(Phi, xp)[0]
+
+
+def _by_sign(Phi: Any, xp: Any) -> tuple[Any, Any]:
+    """Local metrics, and how many eigenvalues are in doubt: neither 0 nor of a certain sign.
+
+    Zeros cannot be told in float32 and are in doubt there.
     """
     d = Phi.shape[-1]
     identity = xp.eye(d, dtype=Phi.dtype, device=getattr(Phi, "device", None))
@@ -324,9 +352,16 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
     flat = norm == 0
     scaled = Phi / xp.where(flat, xp.ones_like(norm), norm)
     sign = backend.sign_function(scaled, _SMALLEST_EIGENVALUE[backend.dtype_name(Phi)])
+    rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
+    doubt = d - rank
+    if backend.dtype_name(Phi) == "float64":
+        square = sign @ sign
+        doubt = rank - xp.sum(square * square, axis=(-2, -1), keepdims=True)
+        # s ← (5 s³ − 3 s⁵) / 2 keeps ±1, and what rounding made of zeros goes back to zero.
+        sign = 0.5 * ((sign @ square) @ (5.0 * identity - 3.0 * square))
+        rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)
     sizes = scaled @ sign + FLOOR / d**0.5 * identity
     balance = xp.sum(sign * identity, axis=(-2, -1), keepdims=True)  # d⁺ − d⁻
-    rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
     metrics = sizes @ (rank * identity + balance * sign)
     metrics = 0.5 * (metrics + xp.matrix_transpose(metrics))
     metrics = xp.where(flat, identity, metrics)
@@ -334,4 +369,4 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
         log_determinant = backend.log_determinants(metrics)
     else:
         log_determinant = xp.linalg.slogdet(metrics)[1]
-    return metrics / xp.exp(log_determinant / d)[..., None, None]
+    return metrics / xp.exp(log_determinant / d)[..., None, None], doubt[..., 0, 0]
