@@ -43,7 +43,7 @@ from nearkin.scores import pair_auc, separability
 if importlib.util.find_spec("torch") is None and importlib.util.find_spec("cupy") is None:
     pytest.skip("neither torch nor CuPy is installed", allow_module_level=True)
 if backend.array_api_compat is None:
-    pytest.skip("this scikit-learn has no layer over arrays", allow_module_level=True)
+    pytest.skip("dispatch needs scikit-learn 1.7 or later", allow_module_level=True)
 
 N_ROWS = 300
 # Largest difference from NumPy's result, relative to its largest entry.

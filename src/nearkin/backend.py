@@ -314,6 +314,15 @@ def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
     return out
 
 
+def product_plus(A: Array, B: Array, row: Array) -> Array:
+    """``A @ B + row``, in one pass over the result where the library has that."""
+    if library(A) == "torch":
+        import torch
+
+        return torch.addmm(row, A, B)
+    return A @ B + row
+
+
 def smallest(values: Array, k: int) -> tuple[Array, Array]:
     """The k smallest of each row and their positions, in increasing order.
 

@@ -173,7 +173,7 @@ class LocalExtension:
         for rows in backend.blocks(X, bytes_per_row):
             if self.landmarks.kernel.is_euclidean:
                 prepared = self._prepare_foreign(X[rows])
-                _, neighbors = backend.smallest(prepared @ ranking + lengths, k)
+                _, neighbors = backend.smallest(backend.product_plus(prepared, ranking, lengths), k)
                 away = backend.gathered(points, neighbors) - prepared[:, None, :]
                 inner = backend.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
                 e, gram = _feature_distances(xp, inner, saturating)
