@@ -540,6 +540,22 @@ def test_kernels_that_do_not_take_foreign_arrays_say_so(place, kernel):
         KernelBeta(kernel=kernel).fit(place.put(X @ X.T), y)
 
 
+def test_arrays_of_other_libraries_are_refused(place):
+    class Other:
+        def __array_namespace__(self):
+            raise NotImplementedError
+
+    with pytest.raises(TypeError, match="only those of NumPy, torch and cupy are known"):
+        KernelBeta().fit(Other(), [0, 1])
+
+
+def test_subclasses_are_of_their_library():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    assert backend.library(torch.nn.Parameter(torch.zeros(2))) == "torch"
+    assert backend.library(type("Own", (torch.Tensor,), {})()) == "torch"
+    assert backend.library(np.zeros(2)) is None
+
+
 def test_float16_is_refused(place):
     X, y, _, _ = example()
     with pytest.raises(TypeError, match=r"float16, which is too coarse.*give X\."):

@@ -46,8 +46,10 @@ def is_foreign(X: Any) -> bool:
 
 def library(X: Any) -> str | None:
     """``"torch"``, ``"cupy"``, or None for everything else."""
-    name = type(X).__module__.partition(".")[0]
-    return name if name in LIBRARIES and hasattr(X, "dtype") and hasattr(X, "device") else None
+    if not (hasattr(X, "dtype") and hasattr(X, "device")):
+        return None
+    names = [base.__module__.partition(".")[0] for base in type(X).__mro__]  # of subclasses too
+    return next((name for name in names if name in LIBRARIES), None)
 
 
 def namespace(X: Array) -> Any:
@@ -101,6 +103,7 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         If X is not where ``fit`` had it.
     """
     refuse_stranded(X)
+    _refuse_unknown(X)
     if is_foreign(X):
         X = _checked(learner, X)
     if reset:
@@ -116,6 +119,16 @@ def float_dtypes(X: Any) -> list[Any]:
         return [np.float64, np.float32]
     xp = namespace(X)
     return [xp.float64, xp.float32] if _has_float64(X) else [xp.float32]
+
+
+def _refuse_unknown(X: Any) -> None:
+    """Under dispatch scikit-learn would leave arrays of any library as they are."""
+    unknown = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
+    if unknown and not is_foreign(X) and get_config()["array_api_dispatch"]:
+        raise TypeError(
+            f"X is an array of {type(X).__module__.partition('.')[0]}, but only those of NumPy, "
+            f"{' and '.join(LIBRARIES)} are known: give one of these."
+        )
 
 
 def _checked(learner: Any, X: Array) -> Array:
@@ -293,7 +306,7 @@ def squared_distances(A: Array, B: Array) -> Array:
     A, B = A - origin, B - origin
     squared = -2.0 * (A @ B.T)
     squared = squared + xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)
-    return xp.clip(squared, min=0.0)
+    return clipped(squared, 0.0)
 
 
 def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
@@ -312,6 +325,14 @@ def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
         else:
             out[rows] = xp.sqrt(xp.sum(difference * difference, axis=2))
     return out
+
+
+def clipped(X: Array, least: float, most: float | None = None) -> Array:
+    """X with entries raised to ``least`` and lowered to ``most``.
+
+    The layer's own ``clip`` goes by masks, which makes an accelerator wait for each.
+    """
+    return X.clip(least, most)
 
 
 def product_plus(A: Array, B: Array, row: Array) -> Array:
@@ -413,7 +434,7 @@ def solved(matrices: Array, right: Array, least_pivot: float) -> Array:
     columns, forward = [], []
     rest, values = matrices, right
     for _ in range(k):
-        pivot = xp.sqrt(xp.clip(rest[0, 0], min=least_pivot))
+        pivot = xp.sqrt(clipped(rest[0, 0], least_pivot))
         column, value = rest[1:, 0] / pivot, values[0] / pivot
         columns.append((pivot, column))
         forward.append(value)

@@ -252,7 +252,7 @@ class LocalExtension:
             return unit_rows(X)
         center, scale = self._center_and_scale
         prepared = (X - backend.moved(center, X)) * scale
-        return backend.namespace(X).clip(prepared, min=-_FAR, max=_FAR)
+        return backend.clipped(prepared, -_FAR, _FAR)
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
@@ -360,7 +360,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
     beside the distances that it will be divided by.
     """
     squared = xp.stack([inner[a, a] for a in range(inner.shape[0])])
-    among = xp.clip(squared[:, None] + squared[None, :] - 2.0 * inner, min=0.0)
+    among = backend.clipped(squared[:, None] + squared[None, :] - 2.0 * inner, 0.0)
     if saturating:
         return -xp.expm1(-squared), -xp.expm1(-among)
     return 0.5 * squared, 0.5 * among

@@ -305,7 +305,7 @@ def _foreign_half_squared_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any
         return -xp.expm1(-kernel.gamma * squared), 8 * eps * kernel.gamma * magnitude
     own, other = _foreign_diagonal(kernel, A), _foreign_diagonal(kernel, B)
     distances = 0.5 * (own[:, None] + other) - _foreign_kernel(kernel, A, B)
-    return xp.clip(distances, min=0.0), 8 * eps * (own + xp.max(other))
+    return backend.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))
 
 
 def _foreign_unit_rows(X: Any) -> Any:

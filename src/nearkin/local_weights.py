@@ -238,7 +238,7 @@ def foreign_weights(e: Any, gram: Any) -> Any:
     scale = 2.0 * root[:, None] * root[None, :]
     apart = scale > 0
     correlation = (e[:, None] + e[None, :] - gram) / xp.where(apart, scale, xp.ones_like(scale))
-    correlation = xp.where(apart, xp.clip(correlation, min=-1.0, max=1.0), xp.zeros_like(scale))
+    correlation = xp.where(apart, backend.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
     identity = backend.moved(np.eye(k), e)[:, :, None]
     matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
     nearest = xp.min(e, axis=0)[None, :]

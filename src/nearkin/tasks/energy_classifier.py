@@ -208,7 +208,7 @@ def _foreign_blocks(Z: Any, members: Members, left_out: Ints | None) -> Iterator
     for rows in backend.blocks(Z, 64 * len(members.Z)):
         block = backend.wide(Z[rows])
         squared = lengths - 2.0 * (block @ members.Z.T)
-        squared = xp.clip(squared + xp.sum(block * block, axis=1)[:, None], min=0.0)
+        squared = backend.clipped(squared + xp.sum(block * block, axis=1)[:, None], 0.0)
         if left_out is not None:
             places = xp.arange(block.shape[0], device=Z.device)
             squared[places, backend.moved(left_out[rows], Z)] = xp.inf
@@ -263,7 +263,7 @@ def _foreign_impostors(squared: Any, own: Any, members: Members, margin: float) 
         for t in range(own.shape[2]):
             limit = xp.where(xp.isfinite(own[:, c, t]), own[:, c, t] + margin, 0.0)[:, None]
             for others in (squared[:, :start], squared[:, stop:]):
-                total = total + xp.sum(xp.clip(limit - others, min=0.0), axis=1)
+                total = total + xp.sum(backend.clipped(limit - others, 0.0), axis=1)
         totals.append(total)
     return xp.stack(totals, axis=1)
 
@@ -282,7 +282,7 @@ def _foreign_intrusions(squared: Any, members: Members, left_out: Any, margin: f
         # The one more that is kept takes the place of one that is left out.
         counts = counts & (n_own < k)
         reach: Any = xp.where(nearest[:, t] >= 0, members.squared[:, t], 0.0)
-        hinge = xp.clip(margin + reach[None, :] - squared, min=0.0)
+        hinge = backend.clipped(margin + reach[None, :] - squared, 0.0)
         total = total + xp.where(counts, hinge, xp.zeros_like(hinge))
         n_own = n_own + xp.astype(counts, n_own.dtype)
     total = total * k / xp.where(n_own > 0, n_own, xp.ones_like(n_own))
