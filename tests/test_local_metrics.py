@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import local_metrics as module
+from nearkin.backend import sign_iteration_scales
 from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.local_metrics import (
     FLOOR,
@@ -13,7 +14,6 @@ from nearkin.local_metrics import (
     local_metrics,
     local_metrics_by_sign,
     mean_local_metric,
-    sign_iteration_scales,
 )
 from tests import oracles
 

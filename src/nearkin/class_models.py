@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 
 Floats = NDArray[np.floating]
@@ -19,6 +21,7 @@ _FOLDS = 5
 _COLUMNS_PER_ROW = 0.1
 # Keeps a covariance invertible where the share of the identity is given as 0.
 _LEAST_IDENTITY = 1e-10
+_LOG_2_PI = float(np.log(2 * np.pi))
 # Spread of a class, relative to that of all, that is rounding.
 _NO_SPREAD = 1e-12
 
@@ -59,9 +62,24 @@ class ClassModels:
 
     def log_densities_of(self, differences: Floats, gradients: Floats) -> Floats:
         """Log densities (n, c) from what :meth:`gradients` gives."""
+        if backend.is_foreign(differences):
+            squared: Any = backend.namespace(differences).sum(differences * gradients, axis=2).T
+            found: Floats = (
+                -(squared + (self.log_determinants + self.means.shape[1] * _LOG_2_PI)) / 2
+            )
+            return found
         squared = np.einsum("cnd,cnd->nc", differences, gradients)
         constant = self.log_determinants + self.means.shape[1] * np.log(2 * np.pi)
         return np.asarray(-(squared + constant) / 2)
+
+    def moved(self, like: Any) -> ClassModels:
+        """The same where a foreign array is, in its type."""
+        return replace(
+            self,
+            means=backend.moved(self.means, like),
+            precisions=backend.moved(self.precisions, like),
+            log_determinants=backend.moved(self.log_determinants, like),
+        )
 
     def log_densities(self, X: Floats) -> Floats:
         """Log density of every class at every row, by blocks.
@@ -129,10 +147,10 @@ def fit_class_models(
     scatters = np.empty((len(counts), d, d))
     members = np.split(order, np.cumsum(counts)[:-1])
     for c, rows in enumerate(members):
-        means[c], scatters[c] = _mean_and_scatter(X[rows].astype(np.float64))
+        means[c], scatters[c] = _mean_and_scatter(_precise(X, rows))
     total = scatters.sum(axis=0)
     if np.trace(total) == 0:
-        total = _mean_and_scatter(X.astype(np.float64))[1]
+        total = _mean_and_scatter(_precise(X, order))[1]
     if np.trace(total) == 0:
         total = np.eye(d) * len(X)
     pooled = np.empty(len(counts))
@@ -148,7 +166,7 @@ def fit_class_models(
         elif covariance == "full":
             pooled[c] = 0.0
         else:
-            pooled[c] = _pooled_share(X[rows].astype(np.float64), total, len(X), identity[c])
+            pooled[c] = _pooled_share(_precise(X, rows), total, len(X), identity[c])
         matrix = shrunk_covariance(
             scatters[c] / counts[c], total / len(X), float(pooled[c]), float(identity[c])
         )
@@ -170,14 +188,31 @@ def shrunk_covariance(own: Floats, pooled: Floats, share: float, identity: float
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
 
 
-def _mean_and_scatter(X: Floats) -> tuple[Floats, Floats]:
+def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
+    """Some rows in float64, where they are."""
+    if backend.is_foreign(X):
+        return backend.wide(backend.take(X, rows))
+    return X[rows].astype(np.float64)
+
+
+def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
     shifted = X - X[0]  # equal rows now differ by exactly zero
     mean = shifted.mean(axis=0)
     centered = shifted - mean
-    return mean + X[0], centered.T @ centered
+    return backend.to_numpy(mean + X[0]), backend.to_numpy(centered.T @ centered)
 
 
-def _pooled_share(X: Floats, total: Floats, n_rows: int, identity: float) -> float:
+def _whitened_squares(factor: Floats, rows: Any) -> Floats:
+    """Squared lengths of rows divided by a lower triangular factor."""
+    if backend.is_foreign(rows):
+        root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
+        whitened = rows @ backend.moved(root.T, rows)
+        return backend.to_numpy(backend.namespace(rows).sum(whitened * whitened, axis=1))
+    whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
+    return np.asarray((whitened**2).sum(axis=0))
+
+
+def _pooled_share(X: Any, total: Floats, n_rows: int, identity: float) -> float:
     """Share of the covariance within all classes for the class of the rows X."""
     n = len(X)
     if n < _FOLDS:
@@ -187,16 +222,17 @@ def _pooled_share(X: Floats, total: Floats, n_rows: int, identity: float) -> flo
     for fold in range(_FOLDS):
         left_out = np.arange(n) % _FOLDS == fold
         n_kept = n - int(left_out.sum())
-        mean, kept = _mean_and_scatter(X[~left_out])
+        mean, kept = _mean_and_scatter(backend.take(X, np.flatnonzero(~left_out)))
         if np.trace(kept) / n_kept <= _NO_SPREAD * np.trace(total) / n_rows:
             return 1.0
         others = (total - scatter + kept) / (n_rows - n + n_kept)
-        difference = X[left_out] - mean
+        difference = backend.take(X, np.flatnonzero(left_out))
+        difference = difference - (backend.moved(mean, X) if backend.is_foreign(X) else mean)
         for i, share in enumerate(POOLED_SHARES):
             factor = np.linalg.cholesky(shrunk_covariance(kept / n_kept, others, share, identity))
-            whitened = solve_triangular(factor, difference.T, lower=True, check_finite=False)
             half_log_determinant = np.log(factor.diagonal()).sum()
-            likelihoods[i, left_out] = -(whitened**2).sum(axis=0) / 2 - half_log_determinant
+            lengths = _whitened_squares(factor, difference)
+            likelihoods[i, left_out] = -lengths / 2 - half_log_determinant
     best = likelihoods[likelihoods.sum(axis=1).argmax()]
     losses = best - likelihoods
     within_error = losses.sum(axis=1) <= np.sqrt(n) * losses.std(axis=1)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin import backend
 from nearkin.blocks import blocks
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
@@ -178,7 +179,7 @@ def measure_spread(
     that number and would drown what was said explicitly.
     """
     pairs = evidence.pairs
-    at_points = coordinates(pairs.points).astype(np.float64)
+    at_points = backend.to_numpy(coordinates(pairs.points)).astype(np.float64)
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:
@@ -210,11 +211,8 @@ def _label_spread(
     squares: Any = 0
     for block in blocks(len(known), _BLOCK):
         rows = known[block]
-        z = coordinates(rows).astype(np.float64)
-        indicator = np.zeros((len(counts), len(rows)))
-        indicator[classes[rows], np.arange(len(rows))] = 1
-        sums = sums + indicator @ z
-        squares = squares + indicator @ z**2
+        block_sums, block_squares = _class_sums(coordinates(rows), classes[rows], len(counts))
+        sums, squares = sums + block_sums, squares + block_squares
     n = counts.sum()
     present = counts > 0
     counts, sums, squares = counts[present], sums[present], squares[present]
@@ -229,6 +227,16 @@ def _label_spread(
         Spread(same / max(n_same, 1.0), float(n) if n_same else 0.0),
         Spread(different / max(n_different, 1.0), float(n) if n_different else 0.0),
     )
+
+
+def _class_sums(z: Any, classes: NDArray[np.integer], n_classes: int) -> tuple[Floats, Floats]:
+    """Sums of the rows of each class, and of their squares."""
+    if backend.is_foreign(z):
+        return backend.class_sums(z, classes, n_classes)
+    z = z.astype(np.float64)
+    indicator = np.zeros((n_classes, len(z)))
+    indicator[classes, np.arange(len(z))] = 1
+    return indicator @ z, indicator @ z**2
 
 
 def _pooled(a: Spread, b: Spread) -> Spread:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.kernels import (
     Floats,
@@ -26,7 +27,13 @@ from nearkin.kernels import (
     unit_rows,
 )
 from nearkin.linalg import leading_eigenpairs
-from nearkin.local_weights import combine, weights_from_distances, weights_from_rows
+from nearkin.local_weights import (
+    combine,
+    foreign_combination,
+    foreign_weights,
+    weights_from_distances,
+    weights_from_rows,
+)
 
 _FAR = 1e15
 
@@ -76,6 +83,9 @@ class KernelLandmarks:
 
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
+        if backend.is_foreign(X):
+            X = backend.wide(X)
+            return self.kernel(X, backend.moved(self.rows, X))
         X = X.astype(np.float64, copy=False)
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
@@ -84,6 +94,9 @@ class KernelLandmarks:
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
         """Half squared feature-space distances between rows and landmarks, and their rounding."""
+        if backend.is_foreign(X):
+            X = backend.wide(X)
+            return half_squared_distances(self.kernel, X, backend.moved(self.rows, X))
         if self.columns is None:
             with _silent():
                 X = X.astype(np.float64, copy=False)
@@ -129,6 +142,9 @@ class LocalExtension:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        if backend.is_foreign(X):
+            found: Floats = self._embed_foreign(X, coordinates)
+            return found
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
@@ -136,6 +152,40 @@ class LocalExtension:
             combine(*self._block_weights(X[rows], rows.start), coordinates, out[rows])
 
         for_each_block(work, X.shape[0], self._block_size(X))
+        return out
+
+    def _embed_foreign(self, X: Any, coordinates: Floats) -> Any:
+        """The same on X's device, by blocks of about a gigabyte (on the host a few megabytes)."""
+        xp = backend.namespace(X)
+        k, d = self.n_neighbors, X.shape[1]
+        coordinates = backend.moved(coordinates, X)
+        out = xp.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype, device=X.device)
+        if self.landmarks.kernel.is_euclidean:
+            points = backend.moved(self._euclidean.points[:, :-1], X)
+            ranking = -2.0 * points.T
+            lengths = xp.sum(points * points, axis=1)
+            item = 4 if backend.dtype_name(X) == "float32" else 8
+            bytes_per_row = item * (2 * len(self.landmarks) + 3 * k * d) + 32 * k * k
+        else:
+            among = backend.moved(self._among, backend.wide(X[:1]))
+            bytes_per_row = 32 * len(self.landmarks) + 32 * k * k
+        saturating = self.landmarks.kernel.name == "rbf"
+        for rows in backend.blocks(X, bytes_per_row):
+            if self.landmarks.kernel.is_euclidean:
+                prepared = self._prepare_foreign(X[rows])
+                _, neighbors = backend.smallest(backend.product_plus(prepared, ranking, lengths), k)
+                away = backend.gathered(points, neighbors) - prepared[:, None, :]
+                inner = backend.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+                e, gram = _feature_distances(xp, inner, saturating)
+            else:
+                found, rounding = self.landmarks.distances_to(X[rows])
+                _refuse_overflow(found, "row", rows.start)
+                e, neighbors = backend.smallest(found, k)
+                e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
+                flat = neighbors.T[:, None, :] * len(self.landmarks) + neighbors.T[None, :, :]
+                gram = backend.gathered(xp.reshape(among, (-1,)), flat)
+            weights = xp.astype(foreign_weights(e, gram), X.dtype)
+            out[rows] = foreign_combination(neighbors, weights, coordinates)
         return out
 
     def weights(self, X: Rows) -> sp.csr_array:
@@ -195,6 +245,14 @@ class LocalExtension:
         # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
         np.clip(rows, -_FAR, _FAR, out=rows)
         return prepared
+
+    def _prepare_foreign(self, X: Any) -> Any:
+        """The same without the column of ones, for foreign rows."""
+        if self.landmarks.kernel.name == "cosine":
+            return unit_rows(X)
+        center, scale = self._center_and_scale
+        prepared = (X - backend.moved(center, X)) * scale
+        return backend.clipped(prepared, -_FAR, _FAR)
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
@@ -262,6 +320,9 @@ def _expanded(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
     """Kernel values against the landmarks, centred if their means are given, times coefficients."""
+    if backend.is_foreign(X):
+        found: Floats = _expanded_foreign(landmarks, X, coefficients, column_means)
+        return found
     out = np.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype)
 
     def work(rows: slice) -> None:
@@ -273,6 +334,36 @@ def _expanded(
 
     for_each_block(work, X.shape[0], block_rows(len(landmarks) * 8))
     return out
+
+
+def _expanded_foreign(
+    landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Any
+) -> Any:
+    xp = backend.namespace(X)
+    out = xp.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype, device=X.device)
+    for rows in backend.blocks(X, 32 * len(landmarks)):
+        K = landmarks.kernel_to(X[rows])
+        _refuse_overflow(K, "row", rows.start)
+        if column_means is not None:
+            means = backend.moved(column_means, K)
+            K = K - xp.mean(K, axis=1, keepdims=True) - means + xp.mean(means)
+        found = xp.astype(K @ backend.moved(coefficients, K), X.dtype)
+        _refuse_overflow(found, "row", rows.start)
+        out[rows] = found
+    return out
+
+
+def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
+    """Half squared feature distances to, and among, neighbours, (k, n) and (k, k, n).
+
+    From inner products of the differences to the point: a cancellation among these is small
+    beside the distances that it will be divided by.
+    """
+    squared = xp.stack([inner[a, a] for a in range(inner.shape[0])])
+    among = backend.clipped(squared[:, None] + squared[None, :] - 2.0 * inner, 0.0)
+    if saturating:
+        return -xp.expm1(-squared), -xp.expm1(-among)
+    return 0.5 * squared, 0.5 * among
 
 
 def equal_where_rows_are(X: Rows, Z: Floats) -> Floats:
@@ -300,7 +391,14 @@ def dense_rows(rows: Rows) -> Any:
 
 def _refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
     """Kernel values can overflow where the data do not: name the first such row."""
-    finite = np.isfinite(values).all(axis=1)
+    finite: Any
+    if backend.is_foreign(values):
+        xp = backend.namespace(values)
+        if bool(xp.all(xp.isfinite(values))):
+            return
+        finite = backend.to_numpy(xp.all(xp.isfinite(values), axis=1))
+    else:
+        finite = np.isfinite(values).all(axis=1)
     if not finite.all():
         raise ValueError(
             f"kernel values of {what} {start + int(finite.argmin())} are not finite: its entries "

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
+from nearkin import backend
 from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
 from nearkin.kernels import (
     GAMMA_RULES,
@@ -144,19 +144,23 @@ def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLa
     """Some rows of X as landmarks."""
     if kernel.name == "precomputed":
         return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
-    return KernelLandmarks(kernel, X[rows])
+    return KernelLandmarks(kernel, backend.take_home(X, rows))
 
 
 def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
-    X = validate_data(
+    if backend.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
+        raise TypeError(
+            f"kernel={kernel!r} takes NumPy arrays only, got one of {backend.home(X)}: use a "
+            "kernel that is computed from rows, by its name."
+        )
+    X = backend.validated(
         learner,
         X,
         accept_sparse=False if kernel == "precomputed" else "csr",
         # City-block distances know 32-bit indices only, and so may a callable.
         accept_large_sparse=kernel != "laplacian" and not callable(kernel),
-        dtype=[np.float64, np.float32],
         reset=reset,
         ensure_min_samples=2 if reset else 1,
     )

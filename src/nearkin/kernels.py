@@ -27,10 +27,11 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
+from nearkin import backend
 from nearkin.blocks import block_rows, blocks
 
 Floats: TypeAlias = NDArray[np.floating]
-Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
+Rows: TypeAlias = Any  # a dense array, NumPy's or foreign, or a sparse matrix, samples as rows
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 KernelName: TypeAlias = Literal["rbf", "laplacian", "poly", "cosine", "linear", "precomputed"]
 
@@ -69,6 +70,9 @@ class Kernel:
 
     def __call__(self, A: Rows, B: Rows) -> Floats:
         """Kernel matrix between the rows of A and of B."""
+        if backend.is_foreign(A):
+            found: Floats = _foreign_kernel(self, A, B)
+            return found
         if self.name == "rbf":
             return np.asarray(np.exp(-self.gamma * _squared_distances(A, B)))
         if self.name == "laplacian":
@@ -87,6 +91,9 @@ class Kernel:
 
     def diagonal(self, A: Rows) -> Floats:
         """``k(x, x)`` of every row of A."""
+        if backend.is_foreign(A):
+            found: Floats = _foreign_diagonal(self, A)
+            return found
         if self.name in ("rbf", "laplacian"):
             return np.ones(A.shape[0], dtype=A.dtype)
         if self.name == "cosine":
@@ -108,6 +115,8 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
     rounding : ndarray of shape (n_A,)
         The size below which an entry of that row cannot be told from zero.
     """
+    if backend.is_foreign(A):
+        return _foreign_half_squared_distances(kernel, A, B)
     eps = float(np.finfo(A.dtype).eps)
     if kernel.name == "laplacian":
         return -np.expm1(-kernel.gamma * manhattan_distances(A, B)), np.zeros(A.shape[0])
@@ -120,6 +129,8 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
 
 def unit_rows(X: Rows) -> Rows:
     """Rows of length one; rows of zeros stay. Entries of any size are safe to square."""
+    if backend.is_foreign(X):
+        return _foreign_unit_rows(X)
     if not isinstance(X, np.ndarray):
         return normalize(normalize(X, norm="max"))
     # Own code, since scikit-learn's leaves rows alone that are short but not zero.
@@ -206,7 +217,9 @@ def resolve_gamma(
         n = X.shape[0]
         if n > _BANDWIDTH_ROWS:
             rows = check_random_state(random_state).choice(n, _BANDWIDTH_ROWS, replace=False)
-            X = X[np.sort(rows)]
+            X = backend.take_home(X, np.sort(rows))
+        elif backend.is_foreign(X):
+            X = backend.to_numpy(X)
         distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
         between = distances[np.triu_indices(len(distances), 1)]
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
@@ -225,7 +238,12 @@ def resolve_gamma(
 def _mean_squared_distance(X: Rows) -> float:
     """Mean of ‖x_i − x_j‖² over all i ≠ j, in one pass: twice the unbiased total variance."""
     n = int(X.shape[0])
-    if not isinstance(X, np.ndarray):  # sparse
+    if backend.is_foreign(X):
+        mean, covariance = backend.moments(X)
+        rounding = 4 * np.finfo(np.float64).eps * float(np.abs(mean).max())
+        variance = float(np.trace(covariance))
+        spread = n * variance if variance > X.shape[1] * rounding**2 else 0.0
+    elif not isinstance(X, np.ndarray):  # sparse
         mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         spread = float(X.multiply(X).sum(dtype=np.float64)) - n * float(mean @ mean)
         spread = spread if spread > 1e-12 * n * float(mean @ mean) else 0.0
@@ -242,6 +260,60 @@ def _mean_squared_distance(X: Rows) -> float:
         rounding = 4 * np.finfo(np.float64).eps * float(np.abs(origin).max())
         spread = spread if spread > n * X.shape[1] * rounding**2 else 0.0
     return 2 * spread / (n - 1)
+
+
+def _foreign_kernel(kernel: Kernel, A: Any, B: Any) -> Any:
+    """Kernel matrix between foreign rows, on their device; in float64 where it has that."""
+    xp = backend.namespace(A)
+    if kernel.name == "rbf":
+        return xp.exp(-kernel.gamma * backend.squared_distances(A, B))
+    if kernel.name == "laplacian":
+        return xp.exp(-kernel.gamma * backend.distances(A, B, city_block=True))
+    if kernel.name == "cosine":
+        return _foreign_unit_rows(A) @ _foreign_unit_rows(B).T
+    if kernel.name == "poly":
+        return (kernel.gamma * (A @ B.T) + kernel.coef0) ** kernel.degree
+    if kernel.name == "linear":
+        return A @ B.T
+    raise TypeError(
+        f"a {kernel.name} kernel takes NumPy arrays only: use a kernel by name, of "
+        f"{[name for name in KERNEL_NAMES if name != 'precomputed']}, for {backend.home(A)}."
+    )
+
+
+def _foreign_diagonal(kernel: Kernel, A: Any) -> Any:
+    xp = backend.namespace(A)
+    if kernel.name in ("rbf", "laplacian"):
+        return xp.ones(A.shape[0], dtype=A.dtype, device=A.device)
+    if kernel.name == "cosine":
+        return xp.astype(xp.any(A != 0, axis=1), A.dtype)
+    squared_norms = xp.sum(A * A, axis=1)
+    if kernel.name == "linear":
+        return squared_norms
+    return (kernel.gamma * squared_norms + kernel.coef0) ** kernel.degree
+
+
+def _foreign_half_squared_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any, Any]:
+    xp = backend.namespace(A)
+    eps = float(xp.finfo(A.dtype).eps)
+    if kernel.name == "laplacian":
+        distances = backend.distances(A, B, city_block=True)
+        return -xp.expm1(-kernel.gamma * distances), xp.zeros_like(A[:, 0])
+    if kernel.name == "rbf":
+        magnitude = xp.sum(A * A, axis=1) + xp.max(xp.sum(B * B, axis=1))
+        squared = backend.squared_distances(A, B)
+        return -xp.expm1(-kernel.gamma * squared), 8 * eps * kernel.gamma * magnitude
+    own, other = _foreign_diagonal(kernel, A), _foreign_diagonal(kernel, B)
+    distances = 0.5 * (own[:, None] + other) - _foreign_kernel(kernel, A, B)
+    return backend.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))
+
+
+def _foreign_unit_rows(X: Any) -> Any:
+    xp = backend.namespace(X)
+    largest = xp.max(xp.abs(X), axis=1, keepdims=True)
+    X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
+    length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
+    return X / xp.where(length > 0, length, xp.ones_like(length))
 
 
 def _called(function: KernelFunction, A: Rows, B: Rows) -> Floats:

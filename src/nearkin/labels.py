@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin import backend
+
 
 def class_numbers(y: Any) -> NDArray[np.int64]:
     """Give each label the number of its class, from 0, or −1 where it is unknown.
@@ -24,6 +26,9 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     -------
     int ndarray of shape (n,)
     """
+    if backend.library(y) is not None:
+        backend.refuse_stranded(y, "y")
+        y = backend.to_numpy(y)
     # A list becomes objects first: NumPy would turn the NaN of ["a", NaN] into a string.
     labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if labels.ndim != 1:

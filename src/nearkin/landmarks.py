@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
+from nearkin import backend
 from nearkin.kernels import Kernel, Rows, distances_from_kernel, half_squared_distances
 
 STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
@@ -69,6 +70,17 @@ def choose_landmarks(
         sample = max(_SAMPLE_ROWS, 10 * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
+        if backend.is_foreign(X):  # the sample is small enough for the host
+            seen = np.union1d(others, include).astype(np.int64)
+            place = choose_landmarks(
+                backend.take_home(X, seen),
+                min(n_landmarks, n),
+                strategy,
+                kernel=kernel,
+                include=np.searchsorted(seen, include),
+                random_state=rng,
+            )
+            return seen[place]
         if strategy == "leverage":
             scores = _leverage_scores(X, others, kernel, n_landmarks, rng)
             # A few rows may hold all the leverage; every row keeps some chance.

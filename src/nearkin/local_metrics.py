@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin import backend
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.class_models import ClassModels
 
@@ -38,11 +39,10 @@ _MOST_PARTS = 64
 _LEAST_ROWS = 16
 # Eigenvalues below this share of the norm are zeros after rounding.
 _NO_SIGN = 1e-9
-# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and when
-# they have.
+# The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and how far
+# the number of those that have, or are zero, may be from a whole one.
+_DOUBT = {"float64": 1e-6, "float32": 1e-2}
 _SMALLEST_EIGENVALUE = {"float64": 1e-8, "float32": 1e-6}
-_ARRIVED = 1e-14
-_MOST_STRETCH = 1.6
 
 
 def bias_matrices(X: Floats, models: ClassModels) -> Floats:
@@ -199,6 +199,11 @@ def mean_local_metric(
     blocks of a few megabytes for each core.
     """
     n, d = X.shape
+    if backend.is_foreign(X):
+        total = _foreign_sum_of_metrics(X, models, weights)
+        total /= n if weights is None else weights.sum()
+        mean = (1 - interpolation) * total + interpolation * np.eye(d)
+        return np.asarray((mean + mean.T) / 2)
     part_rows = max(_LEAST_ROWS, -(-n // _MOST_PARTS))
     parts = np.zeros((-(-n // part_rows), d, d))
     at_a_time = rows_at_a_time(models)
@@ -233,6 +238,78 @@ def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> F
     return np.asarray(side_by_side @ side_by_side.T)
 
 
+def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
+    """On X's device; Φ in float64, and what is done with it in the type of X if that will do."""
+    xp = backend.namespace(X)
+    c, d = models.means.shape
+    precise = models.moved(backend.wide(X[:1]))
+    total: Any = 0.0
+    for rows in backend.blocks(X, 48 * d * d + 48 * c * d):
+        metrics = _foreign_metrics(_foreign_bias_matrices(backend.wide(X[rows]), precise), X.dtype)
+        if weights is not None:
+            metrics = metrics * backend.moved(weights[rows], X)[:, None, None]
+        total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
+    return backend.to_numpy(total).astype(np.float64)
+
+
+def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
+    """Local metrics of foreign Φ: by the sign function, and where that is in doubt more precisely.
+
+    What float32 cannot tell is done in float64, and what is in doubt there too, which is rare,
+    by eigenvectors on the host: every metric is that of :func:`local_metrics`.
+    """
+    xp = backend.namespace(Phi)
+    metrics, doubt = _by_sign(xp.astype(Phi, dtype, copy=False), xp)
+    those = xp.nonzero(doubt > _DOUBT[backend.dtype_name(metrics)])[0]
+    if those.shape[0] == 0:
+        return metrics
+    left = xp.take(Phi, those, axis=0)
+    if metrics.dtype == Phi.dtype:
+        metrics[those] = backend.moved(local_metrics(backend.to_numpy(left)), Phi)
+    else:
+        metrics[those] = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
+    return metrics
+
+
+def _foreign_bias_matrices(X: Any, models: ClassModels) -> Any:
+    """:func:`bias_matrices` where X and the models are."""
+    xp = backend.namespace(X)
+    c, d = models.means.shape
+    differences, gradients = models.gradients(X)
+    log_densities = models.log_densities_of(differences, gradients)
+    lengths = xp.sum(gradients * gradients, axis=2).T
+    coefficients = _foreign_bias_coefficients(log_densities)
+    identity = backend.moved(np.eye(d), X)
+    curvature = xp.sum(models.precisions * identity, axis=(1, 2))
+    scale = xp.max(xp.maximum(lengths, curvature), axis=1)
+    lost = ~xp.isfinite(scale)
+    scale = xp.where(lost, xp.ones_like(scale), scale)
+    coefficients = xp.where(lost[:, None], xp.zeros_like(coefficients), coefficients)
+    rows = xp.permute_dims(gradients, (1, 0, 2))  # row, class, column
+    rows = xp.where(lost[:, None, None], xp.zeros_like(rows), rows) / xp.sqrt(scale)[:, None, None]
+    bent = xp.matrix_transpose(rows * coefficients[:, :, None]) @ rows
+    flat = (coefficients / scale[:, None]) @ xp.reshape(models.precisions, (c, d * d))
+    return bent - xp.reshape(flat, (-1, d, d))
+
+
+def _foreign_bias_coefficients(log_densities: Any) -> Any:
+    """:func:`bias_coefficients` where the densities are."""
+    xp = backend.namespace(log_densities)
+    top = xp.argmax(log_densities, axis=1)[:, None]
+    is_top = top == xp.arange(log_densities.shape[1], device=log_densities.device)
+    largest = xp.max(log_densities, axis=1, keepdims=True)
+    others = xp.where(is_top, xp.full_like(log_densities, -xp.inf), log_densities)
+    to_largest = xp.exp(others - largest)
+    to_second = xp.exp(others - xp.max(others, axis=1, keepdims=True))
+    total = xp.sum(to_largest, axis=1, keepdims=True)
+    squares = xp.sum(to_largest * to_largest, axis=1, keepdims=True)
+    coefficients = to_second * ((1 - to_largest) + squares - to_largest * total)
+    at_top = xp.sum(to_second * (to_largest - 1), axis=1, keepdims=True)
+    coefficients = xp.where(is_top, at_top, coefficients)
+    known = xp.max(xp.abs(coefficients), axis=1, keepdims=True) > _ROUNDING
+    return xp.where(known, coefficients, xp.zeros_like(coefficients))
+
+
 def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
     r"""Local metrics by products of matrices only, for accelerators.
 
@@ -253,43 +330,43 @@ def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
     Returns
     -------
     array of shape (n, d, d)
-        As by :func:`local_metrics`. Eigenvalues of Φ below 1e-8 of its norm (in float32 1e-6) may
-        have been given a weight between those of both signs, which changes an eigenvalue of M of
-        the size of the floor.
+        As by :func:`local_metrics`. Eigenvalues of Φ between 1e-11 and 1e-8 of its norm (in
+        float32 up to 1e-6) may have been given a weight between those of both signs, which changes
+        an eigenvalue of M of the size of the floor.
 
     Notes
     -----
     O(n d³) time and O(n d²) memory. Each step (about 25, in float32 20) is two products.
+    """
+    return _by_sign(Phi, xp)[0]
+
+
+def _by_sign(Phi: Any, xp: Any) -> tuple[Any, Any]:
+    """Local metrics, and how many eigenvalues are in doubt: neither 0 nor of a certain sign.
+
+    Zeros cannot be told in float32 and are in doubt there.
     """
     d = Phi.shape[-1]
     identity = xp.eye(d, dtype=Phi.dtype, device=getattr(Phi, "device", None))
     norm = xp.sqrt(xp.sum(Phi * Phi, axis=(-2, -1), keepdims=True))
     flat = norm == 0
     scaled = Phi / xp.where(flat, xp.ones_like(norm), norm)
-    sign = scaled
-    for stretch in sign_iteration_scales(_SMALLEST_EIGENVALUE[str(Phi.dtype).split(".")[-1]]):
+    sign = backend.sign_function(scaled, _SMALLEST_EIGENVALUE[backend.dtype_name(Phi)])
+    rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
+    doubt = d - rank
+    if backend.dtype_name(Phi) == "float64":
         square = sign @ sign
-        sign = (0.5 * stretch) * (3.0 * sign - stretch**2 * (sign @ square))
+        doubt = rank - xp.sum(square * square, axis=(-2, -1), keepdims=True)
+        # s ← (5 s³ − 3 s⁵) / 2 keeps ±1, and what rounding made of zeros goes back to zero.
+        sign = 0.5 * ((sign @ square) @ (5.0 * identity - 3.0 * square))
+        rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)
     sizes = scaled @ sign + FLOOR / d**0.5 * identity
     balance = xp.sum(sign * identity, axis=(-2, -1), keepdims=True)  # d⁺ − d⁻
-    rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
     metrics = sizes @ (rank * identity + balance * sign)
     metrics = 0.5 * (metrics + xp.matrix_transpose(metrics))
     metrics = xp.where(flat, identity, metrics)
-    log_determinant = xp.linalg.slogdet(metrics)[1]
-    return metrics / xp.exp(log_determinant / d)[..., None, None]
-
-
-def sign_iteration_scales(smallest: float) -> list[float]:
-    r"""Factors ρ of the steps :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`.
-
-    They bring eigenvalues between ``smallest`` and 1 to 1 in the fewest steps, short of factors
-    that would bring the largest back to zero, where rounding decides on the sign.
-    """
-    scales = []
-    lower = smallest
-    while 1 - lower > _ARRIVED:
-        scale = min(_MOST_STRETCH, (3 / (1 + lower + lower**2)) ** 0.5)
-        scales.append(scale)
-        lower = scale * lower * (3 - (scale * lower) ** 2) / 2
-    return scales
+    if backend.is_foreign(metrics):
+        log_determinant = backend.log_determinants(metrics)
+    else:
+        log_determinant = xp.linalg.slogdet(metrics)[1]
+    return metrics / xp.exp(log_determinant / d)[..., None, None], doubt[..., 0, 0]

@@ -11,6 +11,7 @@ from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array, check_consistent_length
 
+from nearkin import backend
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
@@ -49,12 +50,12 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     >>> separability([[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1])
     4.0
     """
-    Z = check_array(Z, dtype=[np.float64, np.float32], accept_sparse="csr")
+    Z = _checked_embedding(Z, accept_sparse="csr")
     classes = class_numbers(y)
     check_consistent_length(Z, classes)
     order = np.argsort(classes, kind="stable")
     order = order[classes[order] >= 0]
-    Z, classes = Z[order], classes[order]
+    Z, classes = backend.take(Z, order), classes[order]
     starts = np.flatnonzero(np.diff(classes, prepend=-1))
     counts = np.diff(np.r_[starts, len(classes)])
     if len(counts) < 2 or counts.max() < 2:
@@ -63,6 +64,9 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
             f"classes and a class with two points, got {len(counts)} classes of at most "
             f"{counts.max(initial=0)} points."
         )
+    if backend.is_foreign(Z):
+        sum_within, sum_between = _foreign_sums(Z, starts, counts, distance)
+        return _ratio(sum_within, sum_between, counts)
     if distance is None:
         distance = _accurate_euclidean
         if isinstance(Z, np.ndarray):
@@ -78,11 +82,43 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
 
     for_each_block(work, len(number), size)
     sum_within, sum_between = sums.sum(axis=0)
+    return _ratio(sum_within, sum_between, counts)
+
+
+def _ratio(sum_within: float, sum_between: float, counts: NDArray[np.integer]) -> float:
     mean_within = sum_within / float((counts * (counts - 1)).sum())
-    mean_between = sum_between / float(len(number) ** 2 - (counts**2).sum())
+    mean_between = sum_between / float(counts.sum() ** 2 - (counts**2).sum())
     if mean_within == 0:
         return 1.0 if mean_between == 0 else float("inf")
     return float(mean_between / mean_within)
+
+
+def _foreign_sums(
+    Z: Any,
+    starts: NDArray[np.integer],
+    counts: NDArray[np.integer],
+    distance: Callable[[Any, Any], Any] | None,
+) -> tuple[float, float]:
+    """Sums of the distances within classes and between them; rows are in the order of classes."""
+    xp = backend.namespace(Z)
+    within, total = 0.0, 0.0
+    ends = starts + counts
+    if distance is None:
+        Z = backend.wide(Z)
+        distance = backend.distances
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        members = Z[start:end]
+        for rows in backend.blocks(members, 16 * len(Z)):
+            distances = backend.wide(distance(members[rows], Z))
+            within += float(xp.sum(distances[:, start:end]))
+            total += float(xp.sum(distances))
+    return within, total - within
+
+
+def _checked_embedding(Z: Any, **options: Any) -> Any:
+    """Rows in float32 or float64, where they are."""
+    backend.refuse_stranded(Z, "Z")
+    return check_array(Z, dtype=backend.float_dtypes(Z), **options)
 
 
 def _accurate_euclidean(A: Any, B: Any) -> Any:
@@ -166,14 +202,15 @@ def pair_auc(
     1.0
     """
     check_roles(y, pairs)
-    Z = check_array(Z, dtype=[np.float64, np.float32])
+    Z = _checked_embedding(Z)
     if y is None and pairs is None:
         raise ValueError("pair_auc needs labels y or pairs.")
     judged = Pairs() if pairs is None else pairs
     judged.check_rows(len(Z))
     if y is not None:
         classes = class_numbers(y)
-        check_consistent_length(Z, classes)
+        if len(classes) != len(Z):
+            check_consistent_length(Z, classes)
         counts = np.bincount(classes[classes >= 0]).astype(np.int64)
         n_possible = int(counts.sum() * (counts.sum() - 1) // 2)
         n_pairs = None if n_possible <= max_pairs else max_pairs
@@ -187,7 +224,7 @@ def pair_auc(
     same = np.repeat([True, False], [len(judged.must_link), len(judged.cannot_link)])
     links = np.concatenate([judged.must_link, judged.cannot_link])
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
-    distances = linked_distances(Z, links)
+    distances = backend.to_numpy(linked_distances(Z, links))
     return float(roc_auc_score(same, -distances, sample_weight=weight))
 
 
@@ -240,11 +277,31 @@ def rowwise_distances(
     A: Floats, B: Floats, rows_A: Any = slice(None), rows_B: Any = slice(None)
 ) -> NDArray[np.float64]:
     """Euclidean distance between A and B row by row, by blocks and without cancellation."""
+    if backend.is_foreign(A):
+        found: NDArray[np.float64] = _foreign_rowwise(A, B, rows_A, rows_B)
+        return found
     rows_A, rows_B = np.arange(len(A))[rows_A], np.arange(len(B))[rows_B]
     out = np.empty(len(rows_A))
     for block in blocks(len(rows_A), block_rows(16 * A.shape[1])):
         difference = A[rows_A[block]].astype(np.float64) - B[rows_B[block]]
         out[block] = np.sqrt((difference**2).sum(axis=1))
+    return out
+
+
+def _foreign_rowwise(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Any:
+    xp = backend.namespace(A)
+    picked = [
+        rows if isinstance(rows, slice) else backend.moved(rows, A) for rows in (rows_A, rows_B)
+    ]
+    n = A.shape[0] if isinstance(rows_A, slice) else len(rows_A)
+    out = xp.empty(n, dtype=backend.wide(A[:1]).dtype, device=A.device)
+    for block in backend.blocks(out, 40 * A.shape[1]):
+        left, right = (
+            Z[block] if isinstance(rows, slice) else xp.take(Z, rows[block], axis=0)
+            for Z, rows in zip((A, B), picked, strict=True)
+        )
+        difference = backend.wide(left) - backend.wide(right)
+        out[block] = xp.sqrt(xp.sum(difference * difference, axis=1))
     return out
 
 

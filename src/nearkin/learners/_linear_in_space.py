@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
 from nearkin.evidence import Evidence, gather_evidence
@@ -24,7 +25,7 @@ from nearkin.feature_space import (
     with_kernel_tags,
 )
 from nearkin.kernels import Rows
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, projected
 from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
@@ -50,7 +51,15 @@ class Columns:
 
     def coordinates(self, X: Floats) -> Floats:
         """Of rows, in float64."""
+        if backend.is_foreign(X):
+            X = backend.wide(X)
+            found: Floats = X - backend.moved(self.mean, X)
+            return found
         return np.asarray(X - self.mean)
+
+    def projected(self, X: Any, components: Floats) -> Any:
+        """Coordinates of foreign rows times the transpose of components, in their own type."""
+        return projected(X, self.mean, components)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -73,7 +82,12 @@ class Directions:
 
     def coordinates(self, X: Rows) -> Floats:
         """Of rows, in float64."""
-        return self.extension.embed(X, self.landmarks).astype(np.float64)
+        F = self.extension.embed(X, self.landmarks)
+        return backend.wide(F) if backend.is_foreign(F) else F.astype(np.float64)
+
+    def projected(self, X: Any, components: Floats) -> Any:
+        """Coordinates of foreign rows times the transpose of components, in their own type."""
+        return self.extension.embed(X, self.landmarks @ components.T)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -90,6 +104,8 @@ Space = Columns | Directions
 
 def columns_of(X: Floats) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time."""
+    if backend.is_foreign(X):
+        return Columns(*backend.moments(X))
     mean = X.mean(axis=0, dtype=np.float64)
     total = np.zeros((len(mean), len(mean)))
     for block in blocks(len(X), _BLOCK):
@@ -121,6 +137,7 @@ class LinearInSpaceMixin(MetricMixin):
     """
 
     _without_differences: str
+    _array_api: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
@@ -193,6 +210,9 @@ class LinearInSpaceMixin(MetricMixin):
         return self._embed(self._validated(X, reset=False))
 
     def _embed(self, X: Rows) -> Floats:
+        if backend.is_foreign(X):
+            found: Floats = self._space.projected(X, self.components_)
+            return found
         embedded: Floats = (self._space.coordinates(X) @ self.components_.T).astype(X.dtype)
         return embedded
 
@@ -200,8 +220,7 @@ class LinearInSpaceMixin(MetricMixin):
         if self.kernel is not None:
             return validated_rows(self, X, reset=reset)
         least = 2 if reset else 1
-        dtypes = [np.float64, np.float32]
-        return validate_data(self, X, dtype=dtypes, reset=reset, ensure_min_samples=least)
+        return backend.validated(self, X, reset=reset, ensure_min_samples=least)
 
     def __sklearn_tags__(self) -> Tags:
         if self.kernel is not None:

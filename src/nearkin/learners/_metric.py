@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.evidence import Evidence, example_pairs
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
@@ -46,6 +47,9 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
+        if backend.is_foreign(Z_a):
+            found: Floats = backend.distances(Z_a, Z_b)
+            return found
         distances = cdist(Z_a, Z_b)
         return np.asarray(distances, dtype=np.result_type(Z_a, Z_b))
 
@@ -66,7 +70,11 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"pair_distance compares row by row, but X_a has {len(Z_a)} rows and X_b has "
                 f"{len(Z_b)}. Use distance(X_a, X_b) for all pairs of rows."
             )
-        return rowwise_distances(Z_a, Z_b).astype(np.result_type(Z_a, Z_b))
+        distances = rowwise_distances(Z_a, Z_b)
+        if backend.is_foreign(distances):
+            found: Floats = backend.namespace(Z_a).astype(distances, Z_a.dtype)
+            return found
+        return distances.astype(np.result_type(Z_a, Z_b))
 
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel, the inner products of the embeddings.
@@ -98,7 +106,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         bool ndarray of shape (n,)
             True where the learned distance is at most ``threshold_``.
         """
-        return np.asarray(self.pair_distance(X_a, X_b) <= self.threshold_)
+        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= self.threshold_
+        return found
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.
@@ -121,12 +130,14 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if y is None and pairs is not None and len(pairs):
             pairs.check_rows(_n_rows(X))
             rows = pairs.points
-            X, pairs = _safe_indexing(X, rows), pairs.restrict(rows)
+            pairs = pairs.restrict(rows)
+            X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
-        return np.asarray(self.transform(X))
+        Z = self.transform(X)
+        return Z if backend.is_foreign(Z) else np.asarray(Z)
 
     @property
     def _n_features_out(self) -> int:
@@ -148,8 +159,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             background = background[background[:, 0] != background[:, 1]]
         links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
         rows, positions = np.unique(links, return_inverse=True)
-        Z = self._embed(X[rows]) if embedding is None else embedding[rows]
-        distances = linked_distances(Z, positions.reshape(links.shape))
+        Z = self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
+        distances = backend.to_numpy(linked_distances(Z, positions.reshape(links.shape)))
         n_must = len(pairs.must_link)
         return best_threshold(distances[:n_must], distances[n_must:])
 
@@ -169,10 +180,12 @@ class LinearMetricMixin(MetricMixin):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._embed(X)
+        return self._embed(backend.validated(self, X, reset=False))
 
     def _embed(self, X: Floats) -> Floats:
+        if backend.is_foreign(X):
+            found: Floats = projected(X, self.mean_, self.components_)
+            return found
         embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
         return embedded
 
@@ -180,6 +193,11 @@ class LinearMetricMixin(MetricMixin):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def projected(X: Any, mean: Floats, components: Floats) -> Any:
+    """Centred foreign rows times the transpose of the components, in their own type."""
+    return (X - backend.moved(mean, X)) @ backend.moved(components, X).T
 
 
 def _n_rows(X: Any) -> int:

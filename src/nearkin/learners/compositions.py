@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin
 from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
-_DTYPES = (np.float64, np.float32)
 # Rows, at most, that tell the scale of a learner's distances.
 _MOST_SCALED = 10_000
 
@@ -271,11 +271,10 @@ def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
 
 
 def _validated(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> Any:
-    return validate_data(
+    return backend.validated(
         whole,
         X,
         accept_sparse="csr" if _all_take_sparse(parts) else False,
-        dtype=list(_DTYPES),
         reset=reset,
         ensure_min_samples=2 if reset else 1,
     )

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin
 from nearkin.pairs import Pairs
@@ -48,6 +49,8 @@ class Euclidean(MetricMixin, BaseEstimator):
     2.5
     """
 
+    _array_api: ClassVar[bool] = True
+
     def __init__(self, *, random_state: Any = None) -> None:
         self.random_state = random_state
 
@@ -69,7 +72,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         evidence = gather_evidence(len(X), y, pairs)
         self.n_components_ = X.shape[1]
         self.threshold_ = self._choose_threshold(X, evidence, check_random_state(self.random_state))
@@ -87,8 +90,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         ndarray of shape (n, d)
         """
         check_is_fitted(self)
-        dtypes = [np.float64, np.float32]
-        return self._embed(validate_data(self, X, dtype=dtypes, reset=False, copy=True))
+        return self._embed(backend.validated(self, X, reset=False, copy=True))
 
     def _embed(self, X: Floats) -> Floats:
         return X

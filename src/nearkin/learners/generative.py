@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
 from nearkin.class_models import ClassModels, fit_class_models
@@ -328,6 +329,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
     True
     """
 
+    _array_api: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -376,29 +379,36 @@ class Generative(LinearMetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         rows, classes = known_classes(evidence)
-        known = X[rows].astype(np.float64)
+        if backend.is_foreign(X):
+            self._refuse_other_than_uniform(X)
+            known = backend.take(X, rows)
+            mean, covariance = backend.moments(X)
+            covariance *= len(X) / (len(X) - 1)
+            shift = backend.moved(mean, X)
+        else:
+            known = X[rows].astype(np.float64)
+            mean = shift = X.mean(axis=0, dtype=np.float64)
+            covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(len(mean), -1)
         models = self._fit_models(known, classes)
-        mean = X.mean(axis=0, dtype=np.float64)
         interpolation = self._interpolation()
         n_rounds = 1
         weights = None
         if self.combine in ("gmm", "kde"):
             metric, weights, n_rounds = density_weighted_metric(
-                known - mean,
+                known - shift,
                 _moved(models, -mean),
                 self._density(known, classes, rng),
                 interpolation,
                 self.n_iter,
             )
         else:
-            metric = mean_local_metric(known - mean, _moved(models, -mean), None, interpolation)
+            metric = mean_local_metric(known - shift, _moved(models, -mean), None, interpolation)
 
         self.metric_ = metric
-        covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(metric.shape)
         self.components_ = leading_components(metric, covariance, self.n_components)
         self.mean_ = mean
         self.classes_ = _names(y, evidence, rows, classes)
@@ -409,7 +419,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             self.weights_ = np.zeros(len(X))
             self.weights_[rows] = weights
         self._rows = rows
-        self._known = X[rows]
+        self._known = backend.take(X, rows)
         self._classes = classes
         self._metric_at_each_row = self.combine == "local"
         self.threshold_ = self._choose_threshold(X, evidence, rng)
@@ -432,6 +442,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
             Row numbers of the training X, nearest first.
         """
         distances, positions = self._neighbors(X, n_neighbors)
+        if backend.is_foreign(positions):
+            return distances, backend.gathered(backend.moved(self._rows, positions), positions)
         return distances, self._rows[positions]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -447,17 +459,25 @@ class Generative(LinearMetricMixin, BaseEstimator):
             Of ``classes_``. Of equally frequent classes, that of the nearest row.
         """
         _, positions = self._neighbors(X, None)
+        if backend.is_foreign(positions):
+            voted = majority(self._classes[backend.to_numpy(positions)])
+            found: NDArray[Any] = backend.named(self.classes_, voted, positions)
+            return found
         return np.asarray(self.classes_[majority(self._classes[positions])])
 
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = backend.validated(self, X, reset=False)
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         if wanted < 1:
             raise ValueError(f"n_neighbors={wanted} must be at least 1.")
         k = min(wanted, len(self._known))
         if self._metric_at_each_row:
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
+        if backend.is_foreign(X):
+            squared, positions = backend.nearest_rows(self._embed(X), self._embed(self._known), k)
+            xp = backend.namespace(X)
+            return xp.astype(xp.sqrt(squared), X.dtype), positions
         search = NearestNeighbors(n_neighbors=k).fit(self._embed(self._known))
         distances, positions = search.kneighbors(self._embed(X))
         return distances.astype(X.dtype), positions
@@ -466,6 +486,13 @@ class Generative(LinearMetricMixin, BaseEstimator):
         return fit_class_models(
             X, classes, covariance=self.covariance, regularization=self.regularization
         )
+
+    def _refuse_other_than_uniform(self, X: Any) -> None:
+        if self.combine != "uniform":
+            raise TypeError(
+                f"combine={self.combine!r} takes NumPy arrays only, got one of "
+                f"{backend.home(X)}: use combine='uniform' there."
+            )
 
     def _interpolation(self) -> float:
         if self.interpolation is None:
@@ -532,6 +559,8 @@ def _names(y: Any, evidence: Evidence, rows: Integers, classes: Integers) -> NDA
     n_classes = int(classes.max()) + 1
     if evidence.classes is None or evidence.classes.max() < 1:
         return np.arange(n_classes)
+    if backend.library(y) is not None:
+        y = backend.to_numpy(y)
     labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     first = [int((evidence.classes == c).argmax()) for c in range(n_classes)]
     return np.array([labels[row] for row in first])

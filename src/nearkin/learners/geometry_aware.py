@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -310,12 +311,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
 
     def _validated(self, X: Any, *, reset: bool) -> Rows:
         least = 2 if reset else 1
-        dtypes = [np.float64, np.float32]
-        return validate_data(
+        return backend.validated(
             self,
             X,
             accept_sparse="csr",
-            dtype=dtypes,
             order="C",  # frames are not: the last digits of sums would depend on it
             reset=reset,
             ensure_min_samples=least,

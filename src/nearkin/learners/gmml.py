@@ -12,6 +12,7 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from nearkin import backend
 from nearkin.evidence import Evidence
 from nearkin.kernels import KernelFunction, Rows
 from nearkin.learners._linear_in_space import (
@@ -142,21 +143,37 @@ def label_scatter(F: Floats, classes: NDArray[np.integer]) -> tuple[Scatter, Sca
     """
     n = len(classes)
     _, number, counts = np.unique(classes, return_inverse=True, return_counts=True)
-    sums = np.zeros((len(counts), F.shape[1]))
-    np.add.at(sums, number, F)
-    means = sums / counts[:, None]
-    within, between = F - means[number], means - F.mean(axis=0)
 
     def weighing_as_labels(total: Floats, n_pairs: float) -> Scatter:
         return Scatter(total * n / n_pairs, n) if n_pairs else Scatter(np.zeros_like(total), 0)
 
-    same = (counts[number] * within.T) @ within
-    different = ((n - counts[number]) * within.T) @ within + n * (counts * between.T) @ between
+    same, different = _class_scatters(F, number, counts)
     n_same = float((counts * (counts - 1.0)).sum() / 2)
     return (
         weighing_as_labels(same, n_same),
         weighing_as_labels(different, n * (n - 1) / 2 - n_same),
     )
+
+
+def _class_scatters(
+    F: Any, number: NDArray[np.integer], counts: NDArray[np.integer]
+) -> tuple[Floats, Floats]:
+    """Sums of outer products over all pairs of one class, and of different classes."""
+    n = len(number)
+    if backend.is_foreign(F):
+        sums, _ = backend.class_sums(F, number, len(counts))
+        means = sums / counts[:, None]
+        between = means - sums.sum(axis=0) / n
+        weights = np.column_stack([counts, n - counts])
+        same, different = backend.within_scatters(F, number, means, weights.astype(np.float64))
+    else:
+        sums = np.zeros((len(counts), F.shape[1]))
+        np.add.at(sums, number, F)
+        means = sums / counts[:, None]
+        within, between = F - means[number], means - F.mean(axis=0)
+        same = (counts[number] * within.T) @ within
+        different = ((n - counts[number]) * within.T) @ within
+    return same, different + n * (counts * between.T) @ between
 
 
 class GMML(LinearInSpaceMixin, BaseEstimator):
@@ -296,12 +313,13 @@ def _measured(X: Rows, space: Space, evidence: Evidence) -> tuple[Scatter, Scatt
     must = cannot = Scatter(np.zeros((r, r)), 0.0)
     pairs = evidence.pairs
     if len(pairs):
-        F, known = space.coordinates(X[pairs.points]), pairs.restrict(pairs.points)
+        F = backend.to_numpy(space.coordinates(backend.take(X, pairs.points)))
+        known = pairs.restrict(pairs.points)
         must = pair_scatter(F, known.must_link, known.must_weight)
         cannot = pair_scatter(F, known.cannot_link, known.cannot_weight)
     if evidence.classes is not None and (evidence.classes >= 0).any():
         labelled = np.flatnonzero(evidence.classes >= 0)
-        F = space.coordinates(X[labelled])
+        F = space.coordinates(backend.take(X, labelled))
         same, different = label_scatter(F, evidence.classes[labelled])
         must, cannot = must + same, cannot + different
     return must, cannot

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from nearkin import backend
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -225,10 +226,11 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         bounds = checked_bounds(self.bounds)
         if bounds is None:
             rows, positions = np.unique(random_ends(X.shape[0], rng), return_inverse=True)
-            bounds = random_bounds(space.coordinates(X[rows]), positions.reshape(2, -1), prior)
+            F = backend.to_numpy(space.coordinates(backend.take(X, rows)))
+            bounds = random_bounds(F, positions.reshape(2, -1), prior)
         links = example_pairs(evidence, rng)
         solution = project(
-            space.coordinates(X[links.points]),
+            backend.to_numpy(space.coordinates(backend.take(X, links.points))),
             bounded_pairs(links.restrict(links.points), bounds, self.slack),
             prior,
             max_sweeps=self.max_iter,

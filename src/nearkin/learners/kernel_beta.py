@@ -12,6 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.evidence import Spread, gather_evidence, measure_spread
 from nearkin.extension import Extension, KernelLandmarks, LocalExtension
 from nearkin.feature_space import (
@@ -203,6 +204,8 @@ class KernelBeta(MetricMixin, BaseEstimator):
     True
     """
 
+    _array_api: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -281,7 +284,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
 
             def along(some: NDArray[np.integer], extension: Extension = extension) -> Floats:
                 """Unweighted coordinates of some rows of X."""
-                return extension.embed(_through(stages, X[some]), directions)
+                return extension.embed(_through(stages, backend.take(X, some)), directions)
 
             must, cannot = measure_spread(evidence, along)
             beta = self._weights(must, cannot, eigenvalues, len(space.rows))
@@ -323,7 +326,8 @@ class KernelBeta(MetricMixin, BaseEstimator):
         return self._embed(validated_rows(self, X, reset=False))
 
     def _embed(self, X: Rows) -> Floats:
-        return np.asarray(_through(self._stages, X))
+        embedded: Floats = _through(self._stages, X)
+        return embedded
 
     def _weights(
         self, must: Spread, cannot: Spread, eigenvalues: Floats, n_landmarks: int

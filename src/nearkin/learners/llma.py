@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.kernels import resolve_gamma
@@ -184,7 +185,7 @@ class LLMA(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
@@ -233,7 +234,7 @@ class LLMA(MetricMixin, BaseEstimator):
         Each row is compared with every anchor, by blocks on all cores.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = backend.validated(self, X, reset=False)
         return self._embed(X)
 
     def _embed(self, X: Floats) -> Floats:

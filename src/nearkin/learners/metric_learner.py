@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin
 from nearkin.learners.compositions import Blend, Chain
@@ -162,7 +163,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         trial = _Trial(X, example_pairs(evidence, rng), rng)
@@ -199,7 +200,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = backend.validated(self, X, reset=False)
         return np.asarray(self.metric_.transform(X))
 
     def _report(self, trial: _Trial) -> SelectionReport:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
+from nearkin import backend
 from nearkin.evidence import Evidence, gather_evidence
 from nearkin.learners._metric import LinearMetricMixin
 from nearkin.linalg import fix_signs
@@ -36,6 +36,13 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     ndarray of shape (d, d)
     """
     _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
+    if backend.is_foreign(X):
+        X = X - backend.gathered(backend.take(X, first), backend.moved(number, X))
+        counts = np.bincount(number)[:, None]
+        middle = backend.class_sums(X, number, len(first))[0] / counts
+        weight = np.full((len(first), 1), 1 / len(number))
+        scatter: Floats = backend.within_scatters(X, number, middle, weight)[0]
+        return scatter
     X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
     means = np.zeros((len(first), X.shape[1]))
     np.add.at(means, number, X)
@@ -120,6 +127,8 @@ class RCA(LinearMetricMixin, BaseEstimator):
     True
     """
 
+    _array_api: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -153,7 +162,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         rows, chunklet = chunklets(evidence)
@@ -163,12 +172,17 @@ class RCA(LinearMetricMixin, BaseEstimator):
                 "RCA learns from rows that are alike, but no two are: give must-links, or labels "
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )
-        mean = X.mean(axis=0, dtype=np.float64)
+        if backend.is_foreign(X):
+            mean, linked = backend.moments(X)[0], backend.wide(backend.take(X, rows))
+            if evidence.classes is None:  # few rows in perhaps many chunklets
+                linked = backend.to_numpy(linked)
+        else:
+            mean, linked = X.mean(axis=0, dtype=np.float64), X[rows].astype(np.float64)
         if isinstance(self.shrinkage, str):  # "auto"
             shrinkage = X.shape[1] / (X.shape[1] + n_links)
         else:
             shrinkage = float(self.shrinkage)
-        covariance = within_chunklet_covariance(X[rows].astype(np.float64), chunklet)
+        covariance = within_chunklet_covariance(linked, chunklet)
         components = whitening(covariance, shrinkage)[: self.n_components]
         self.components_ = components
         self.mean_ = mean

@@ -16,6 +16,7 @@ of their class. Sums over fewer than k rows, in small classes, are scaled to k.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -25,11 +26,12 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.blocks import for_each_block
 from nearkin.large_margin import nearest_alike
 
@@ -79,6 +81,10 @@ class Members:
 def gather_members(Z: Floats, number: Ints, n_neighbors: int) -> tuple[Members, Ints]:
     """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
     order = np.argsort(number, kind="stable")
+    if backend.is_foreign(Z):
+        return _gather_foreign(
+            backend.wide(backend.take(Z, order)), number[order], n_neighbors
+        ), order
     Z, number = np.ascontiguousarray(Z[order], dtype=np.float64), number[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
     nearest = nearest_alike(Z, number, n_neighbors + 1)
@@ -87,6 +93,23 @@ def gather_members(Z: Floats, number: Ints, n_neighbors: int) -> tuple[Members, 
         known = np.flatnonzero(rows >= 0)
         squared[known, place] = ((Z[known] - Z[rows[known]]) ** 2).sum(axis=1)
     return Members(Z, starts, nearest, squared), order
+
+
+def _gather_foreign(Z: Any, number: Ints, n_neighbors: int) -> Members:
+    """The same on the device of Z, whose rows are sorted by class."""
+    xp = backend.namespace(Z)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
+    shape = (Z.shape[0], n_neighbors + 1)
+    nearest = xp.full(shape, -1, dtype=xp.int64, device=Z.device)
+    squared = xp.full(shape, xp.inf, dtype=Z.dtype, device=Z.device)
+    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        k = min(n_neighbors + 1, stop - start - 1)
+        if k > 0:
+            own = Z[start:stop]
+            near, place = backend.nearest_rows(own, own, k, skip_self=True)
+            squared[start:stop, :k] = near
+            nearest[start:stop, :k] = place + start
+    return Members(Z, starts, nearest, squared)
 
 
 def class_distances(Z: Floats, members: Members, left_out: Ints | None = None) -> Floats:
@@ -104,6 +127,12 @@ def class_distances(Z: Floats, members: Members, left_out: Ints | None = None) -
     ndarray of shape (n_points, n_classes, k)
         Nearest first, then inf where a class has fewer.
     """
+    if backend.is_foreign(Z):
+        found: Any = [
+            _foreign_nearest_by_class(squared, members)
+            for _, squared in _foreign_blocks(Z, members, left_out)
+        ]
+        return backend.to_numpy(backend.namespace(Z).concat(found))
     out = np.empty((len(Z), len(members.starts) - 1, members.n_neighbors))
 
     def work(rows: slice) -> None:
@@ -145,6 +174,9 @@ def energies(
     all sums over rows at once. Memory: some tens of megabytes for each core.
     """
     n_classes = len(members.starts) - 1
+    if backend.is_foreign(Z):
+        found: Floats = _foreign_energies(Z, members, margins, push, left_out)
+        return found
     out = np.empty((len(margins), len(Z), n_classes))
     margins = np.asarray(margins, dtype=np.float64)
 
@@ -167,6 +199,95 @@ def energies(
 
     for_each_block(work, len(Z), _block_rows(members))
     return out
+
+
+def _foreign_blocks(Z: Any, members: Members, left_out: Ints | None) -> Iterator[tuple[slice, Any]]:
+    """Squared distances to all members, by blocks of points, on their device."""
+    xp = backend.namespace(Z)
+    lengths = xp.sum(members.Z * members.Z, axis=1)
+    for rows in backend.blocks(Z, 64 * len(members.Z)):
+        block = backend.wide(Z[rows])
+        squared = lengths - 2.0 * (block @ members.Z.T)
+        squared = backend.clipped(squared + xp.sum(block * block, axis=1)[:, None], 0.0)
+        if left_out is not None:
+            places = xp.arange(block.shape[0], device=Z.device)
+            squared[places, backend.moved(left_out[rows], Z)] = xp.inf
+        yield rows, squared
+
+
+def _foreign_nearest_by_class(squared: Any, members: Members) -> Any:
+    """Squared distances (n_points, n_classes, k) to the nearest of each class, then inf."""
+    xp = backend.namespace(squared)
+    shape = (squared.shape[0], len(members.starts) - 1, members.n_neighbors)
+    out = xp.full(shape, xp.inf, dtype=squared.dtype, device=squared.device)
+    bounds = zip(members.starts[:-1].tolist(), members.starts[1:].tolist(), strict=True)
+    for c, (start, stop) in enumerate(bounds):
+        k = min(members.n_neighbors, stop - start)
+        # A copy: the search overwrites what it is given.
+        out[:, c, :k] = backend.smallest(squared[:, start:stop] + 0.0, k)[0]
+    return out
+
+
+def _foreign_energies(
+    Z: Any, members: Members, margins: Floats, push: float, left_out: Ints | None
+) -> Any:
+    """The energies where Z is: all hinges of a block at once, a pass for each sum over rows."""
+    xp = backend.namespace(Z)
+    n_classes, k = len(members.starts) - 1, members.n_neighbors
+    shape = (len(margins), Z.shape[0], n_classes)
+    out = xp.empty(shape, dtype=members.Z.dtype, device=Z.device)
+    for rows, squared in _foreign_blocks(Z, members, left_out):
+        own = _foreign_nearest_by_class(squared, members)
+        there = xp.isfinite(own)
+        n_own = xp.sum(xp.astype(there, own.dtype), axis=2)
+        scale = k / xp.where(n_own > 0, n_own, xp.ones_like(n_own))
+        pulled = xp.sum(xp.where(there, own, xp.zeros_like(own)), axis=2)
+        nobody = None if left_out is None else backend.moved(left_out[rows], Z)
+        for b, margin in enumerate(np.asarray(margins, dtype=np.float64).tolist()):
+            hinges = _foreign_impostors(squared, own, members, margin)
+            intrusions = _foreign_intrusions(squared, members, nobody, margin)
+            everywhere = xp.sum(intrusions, axis=1, keepdims=True)
+            energy = (1.0 - push) * scale * pulled + push * scale * hinges
+            energy = energy + push * (everywhere - intrusions)
+            out[b, rows] = xp.where(n_own > 0, energy, xp.full_like(energy, xp.inf))
+    return out
+
+
+def _foreign_impostors(squared: Any, own: Any, members: Members, margin: float) -> Any:
+    """Hinges of rows of other classes, (n_points, n_classes)."""
+    xp = backend.namespace(squared)
+    totals = []
+    bounds = zip(members.starts[:-1].tolist(), members.starts[1:].tolist(), strict=True)
+    for c, (start, stop) in enumerate(bounds):
+        total: Any = xp.zeros_like(squared[:, 0])
+        for t in range(own.shape[2]):
+            limit = xp.where(xp.isfinite(own[:, c, t]), own[:, c, t] + margin, 0.0)[:, None]
+            for others in (squared[:, :start], squared[:, stop:]):
+                total = total + xp.sum(backend.clipped(limit - others, 0.0), axis=1)
+        totals.append(total)
+    return xp.stack(totals, axis=1)
+
+
+def _foreign_intrusions(squared: Any, members: Members, left_out: Any, margin: float) -> Any:
+    """Hinges of the point as an impostor of rows, (n_points, n_classes) by the class of these."""
+    xp = backend.namespace(squared)
+    k = members.n_neighbors
+    nearest: Any = members.nearest
+    total = xp.zeros_like(squared)
+    n_own: Any = xp.zeros_like(squared)
+    for t in range(k + 1):
+        counts = (nearest[:, t] >= 0)[None, :]
+        if left_out is not None:
+            counts = counts & (nearest[:, t][None, :] != left_out[:, None])
+        # The one more that is kept takes the place of one that is left out.
+        counts = counts & (n_own < k)
+        reach: Any = xp.where(nearest[:, t] >= 0, members.squared[:, t], 0.0)
+        hinge = backend.clipped(margin + reach[None, :] - squared, 0.0)
+        total = total + xp.where(counts, hinge, xp.zeros_like(hinge))
+        n_own = n_own + xp.astype(counts, n_own.dtype)
+    total = total * k / xp.where(n_own > 0, n_own, xp.ones_like(n_own))
+    bounds = zip(members.starts[:-1].tolist(), members.starts[1:].tolist(), strict=True)
+    return xp.stack([xp.sum(total[:, start:stop], axis=1) for start, stop in bounds], axis=1)
 
 
 def _block_rows(members: Members) -> int:
@@ -336,7 +457,7 @@ def choose_margin(
     judged, number = _with_company(judged, number, members)
     if len(judged) == 0:  # one row in every class
         return 0.0, np.zeros(len(FACTORS))
-    Z = members.Z[judged]
+    Z = backend.take(members.Z, judged)
     nearest = class_distances(Z, members, judged)[:, :, 0]
     rows = np.arange(len(judged))
     same = nearest[rows, number]
@@ -346,7 +467,7 @@ def choose_margin(
     if gap <= 0:
         gap = float(np.median(np.abs(gaps)))
     margins = gap * np.array(FACTORS)
-    found = energies(Z, members, margins, push, judged).argmin(axis=2)
+    found = backend.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
     errors = (found != number).mean(axis=1)
     return float(margins[errors.argmin()]), errors
 
@@ -421,6 +542,8 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    _array_api: ClassVar[bool] = True
+
     def __init__(
         self,
         metric: Any = None,
@@ -459,7 +582,15 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         given = X
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        if backend.library(y) is not None:
+            backend.refuse_stranded(y, "y")
+            y = backend.to_numpy(y)
+        if backend.is_foreign(X):
+            X = backend.validated(self, X, reset=True)
+            check_consistent_length(X, y)
+            y = column_or_1d(y, warn=True)
+        else:
+            X, y = backend.validated(self, X, reset=True, y=y)
         check_classification_targets(y)
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -473,10 +604,11 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         else:
             if not _is_fitted(metric):
                 metric = clone(metric).fit(given, number)
-            Z = np.asarray(metric.transform(given))
+            Z = _plain(metric.transform(given))
         rng = check_random_state(self.random_state)
-        center = Z.mean(axis=0, dtype=np.float64)
-        members, _ = gather_members(Z - center, number, self.n_neighbors)
+        foreign = backend.is_foreign(Z)
+        center = backend.moments(Z)[0] if foreign else Z.mean(axis=0, dtype=np.float64)
+        members, _ = gather_members(_centered(Z, center), number, self.n_neighbors)
         if isinstance(self.margin, str):  # "auto"
             margin, _ = choose_margin(members, float(self.push), rng)
         else:
@@ -500,6 +632,9 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n,)
         """
         found = self._energies(X)
+        if backend.is_foreign(found):
+            xp = backend.namespace(found)
+            return backend.named(self.classes_, xp.argmin(found, axis=1), found)
         return self.classes_[found.argmin(axis=1)]
 
     def decision_function(self, X: Any) -> Floats:
@@ -516,16 +651,30 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         """
         found = self._energies(X)
         if len(self.classes_) == 2:
-            return np.asarray(found[:, 0] - found[:, 1])
+            found = found[:, 0] - found[:, 1]
+            return found
         return -found
 
     def _energies(self, X: Any) -> Floats:
         check_is_fitted(self)
         given = X
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        Z = X if self.metric_ is None else np.asarray(self.metric_.transform(given))
+        X = backend.validated(self, X, reset=False)
+        Z = X if self.metric_ is None else _plain(self.metric_.transform(given))
         margins = np.array([self.margin_])
-        return np.asarray(energies(Z - self._center, self._members, margins, self.push)[0])
+        found: Floats = energies(_centered(Z, self._center), self._members, margins, self.push)[0]
+        return found
+
+
+def _plain(Z: Any) -> Any:
+    """An embedding as a plain array, whatever ``set_output`` made of it, or as a foreign one."""
+    return Z if backend.is_foreign(Z) else np.asarray(Z)
+
+
+def _centered(Z: Any, center: Floats) -> Any:
+    if backend.is_foreign(Z):
+        Z = backend.wide(Z)
+        return Z - backend.moved(center, Z)
+    return Z - center
 
 
 def _is_fitted(metric: Any) -> bool:

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.class_models import fit_class_models
 from nearkin.local_metrics import mean_local_metric
 
@@ -136,7 +137,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = backend.validated(self, X, reset=True)
         if len(X) < self.n_clusters:
             raise ValueError(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
         rng = check_random_state(self.random_state)
@@ -181,7 +182,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         int ndarray of shape (n,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = backend.validated(self, X, reset=False)
         Z, centers = X @ self.components_.T, self.cluster_centers_ @ self.components_.T
         # ‖c‖² − 2 z·c ranks centres by their distance.
         return np.asarray(((centers**2).sum(axis=1) - 2 * Z @ centers.T).argmin(axis=1))

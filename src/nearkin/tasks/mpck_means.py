@@ -32,8 +32,9 @@ from sklearn.base import (
 )
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.labels import class_numbers
@@ -391,7 +392,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C")
+        X = backend.validated(self, X, reset=True, order="C")
         if self.n_clusters > len(X):
             raise ValueError(
                 f"n_clusters={self.n_clusters} clusters cannot be made of n_samples={len(X)} "
@@ -472,9 +473,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _validated(self, X: Any) -> Floats:
         check_is_fitted(self)
-        rows: Floats = validate_data(
-            self, X, dtype=[np.float64, np.float32], order="C", reset=False
-        )
+        rows: Floats = backend.validated(self, X, order="C", reset=False)
         return rows
 
     @property

@@ -19,8 +19,9 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.class_models import fit_class_models
 from nearkin.kernel_weights import combine_kernels, weighted_sum
 from nearkin.local_metrics import mean_local_metric
@@ -218,7 +219,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = backend.validated(self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         names, classes = np.unique(y, return_inverse=True)
         if len(names) < 2:
@@ -280,7 +281,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _kernel_to(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = backend.validated(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
     def _base_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:

@@ -1,0 +1,220 @@
+"""What arrays on an accelerator gain: ``SCIPY_ARRAY_API=1 python -m benchmarks.speed.gpu``.
+
+Not among the benchmarks that ``make bench`` runs, since it needs a CUDA device with torch (CuPy is
+measured too if it is there). Prints one line for each figure, and with ``--out FILE`` writes them
+as JSON too. ``--device cpu`` tries the program itself on a small scale.
+
+- KernelBeta: rows a second of ``transform``, 50 columns, 1000 landmarks, 5 neighbours, float32.
+- Generative: seconds for the mean of the local metrics (M^UNI) and for the whole ``fit`` at
+  60 000 × 40 and 60 000 × 164, and the largest difference from the metric in float64 on the host,
+  relative to the largest entry.
+- EnergyClassifier: points a second, 60 000 training rows of 40 columns.
+- The parts that ``transform`` is made of, to see where time goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy as np
+import sklearn
+
+from nearkin import EnergyClassifier, Generative, KernelBeta, Pairs, backend
+from nearkin.class_models import fit_class_models
+from nearkin.local_metrics import mean_local_metric
+
+GOALS = {
+    "KernelBeta transform, rows/s": 2e7,
+    "Generative M^UNI d=40, s": 0.3,
+    "Generative M^UNI d=164, s": 2.0,
+    "Generative d=40, relative difference": 1e-3,
+    "Generative d=164, relative difference": 1e-3,
+}
+
+
+class Device:
+    """Arrays of one library on one device."""
+
+    def __init__(self, library: str, device: str) -> None:
+        self.library, self.device = library, device
+        if library == "torch":
+            import torch
+
+            self.xp: Any = torch
+        else:
+            import cupy
+
+            self.xp = cupy
+
+    def put(self, X: np.ndarray) -> Any:
+        if self.library == "torch":
+            return self.xp.asarray(X, device=self.device)
+        return self.xp.asarray(X)
+
+    def wait(self) -> None:
+        if self.library == "cupy":
+            self.xp.cuda.Device().synchronize()
+        elif self.device != "cpu":
+            self.xp.cuda.synchronize()
+
+    def seconds(self, work: Callable[[], Any], turns: int = 5) -> float:
+        """Median of some turns, after one that does not count."""
+        work()
+        self.wait()
+        times = []
+        for _ in range(turns):
+            start = time.perf_counter()
+            work()
+            self.wait()
+            times.append(time.perf_counter() - start)
+        return float(np.median(times))
+
+
+def clustered(n: int) -> np.ndarray:
+    """The same data as in ``benchmarks.speed.one``, which needs more than this program."""
+    rng = np.random.default_rng(0)
+    centers = np.zeros((20, 50), dtype=np.float32)
+    centers[:, :10] = 3 * rng.standard_normal((20, 10))
+    X = rng.standard_normal((n, 50), dtype=np.float32)
+    X[:, 10:] *= 0.3
+    X += centers[rng.integers(20, size=n)]
+    return X
+
+
+def gaussian_classes(n: int, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Ten overlapping classes with variances that fall as those of principal components do."""
+    y = rng.integers(10, size=n)
+    scales = np.arange(1, d + 1) ** -0.7
+    X = np.empty((n, d))
+    for c in range(10):
+        turn = np.linalg.qr(rng.standard_normal((d, d)) * 0.15 + np.eye(d))[0]
+        own = y == c
+        drawn = rng.standard_normal((own.sum(), d)) * scales * rng.uniform(0.6, 1.4, d)
+        X[own] = drawn @ turn + rng.standard_normal(d) * scales
+    return X, y
+
+
+def kernel_beta(on: Device, small: bool) -> dict[str, float]:
+    n, m = (20_000, 200) if small else (4_000_000, 1000)
+    base = clustered(n // 4)
+    ends = np.random.default_rng(1).permutation(len(base))[:100].reshape(2, 25, 2)
+    pairs = Pairs(ends[0], ends[1])
+    rows = on.put(base)
+    metric = KernelBeta(n_landmarks=m, random_state=0)
+    fitting = on.seconds(lambda: metric.fit(rows, pairs=pairs), turns=1)
+    X = on.put(np.tile(base, (4, 1)))
+    transform = on.seconds(lambda: metric.transform(X))
+    some = base[:20_000]
+    same = metric.transform(X[: len(some)])
+    with sklearn.config_context(array_api_dispatch=False):
+        host = KernelBeta(n_landmarks=m, random_state=0).fit(base, pairs=pairs)
+        expected = host.transform(some)
+    difference = np.abs(backend.to_numpy(same) - expected).max(axis=1) / np.abs(expected).max()
+    found = {
+        "KernelBeta fit, s": fitting,
+        "KernelBeta transform, rows/s": len(X) / transform,
+        "KernelBeta components": metric.n_components_,
+        "KernelBeta relative difference, median": float(np.median(difference)),
+        "KernelBeta relative difference, 99.9 %": float(np.quantile(difference, 0.999)),
+        "KernelBeta pair_distance, pairs/s": len(X)
+        / 2
+        / on.seconds(lambda: metric.pair_distance(X[: len(X) // 2], X[len(X) // 2 :]), turns=2),
+    }
+    return found | parts(on, X[: min(len(X), 131_072)], m)
+
+
+def parts(on: Device, X: Any, m: int) -> dict[str, float]:
+    """Nanoseconds a row for the steps of transform."""
+    n, k = len(X), 5
+    xp = backend.namespace(X)
+    points = X[:m]
+    ranking = X @ points.T
+    _, near = backend.smallest(ranking + 0.0, k)
+    away = backend.gathered(points, near) - X[:, None, :]
+    inner = backend.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+    eye = backend.moved(np.eye(k), inner)[:, :, None]
+    steps: dict[str, Callable[[], Any]] = {
+        "product": lambda: X @ points.T,
+        "copy of it": lambda: ranking + 0.0,
+        "copy and k smallest": lambda: backend.smallest(ranking + 0.0, k),
+        "gather": lambda: backend.gathered(points, near) - X[:, None, :],
+        "inner products": lambda: away @ xp.matrix_transpose(away),
+        "small systems": lambda: backend.solved(inner * 0.0 + eye, inner[0], 1e-3),
+    }
+    if on.library == "torch":
+        steps["torch.topk"] = lambda: on.xp.topk(ranking, k, dim=1, largest=False, sorted=False)
+    return {f"part: {name}, ns/row": 1e9 * on.seconds(do) / n for name, do in steps.items()}
+
+
+def generative(on: Device, d: int, small: bool) -> dict[str, float]:
+    rng = np.random.default_rng(0)
+    X, y = gaussian_classes(600 if small else 60_000, d, rng)
+    X = X.astype(np.float32)
+    rows = on.put(X)
+    # The metric in float64 on the host, at some of the rows: all take minutes at d = 164.
+    some = slice(0, min(len(X), 4000))
+    with sklearn.config_context(array_api_dispatch=False):
+        models = fit_class_models(X.astype(np.float64), y)
+        expected = mean_local_metric(X[some].astype(np.float64), models)
+    found = mean_local_metric(rows[some], models)
+    difference = np.abs(found - expected).max() / np.abs(expected).max()
+    return {
+        f"Generative M^UNI d={d}, s": on.seconds(lambda: mean_local_metric(rows, models), 3),
+        f"Generative class models d={d}, s": on.seconds(lambda: fit_class_models(rows, y), 1),
+        f"Generative fit d={d}, s": on.seconds(lambda: Generative(random_state=0).fit(rows, y), 1),
+        f"Generative d={d}, relative difference": float(difference),
+    }
+
+
+def energy(on: Device, small: bool) -> dict[str, float]:
+    rng = np.random.default_rng(0)
+    X, y = gaussian_classes(2000 if small else 70_000, 40, rng)
+    X = X.astype(np.float32)
+    cut = len(X) * 6 // 7
+    train, test = on.put(X[:cut]), on.put(X[cut:])
+    model = EnergyClassifier(random_state=0)
+    return {
+        "EnergyClassifier fit, s": on.seconds(lambda: model.fit(train, y[:cut]), turns=1),
+        "EnergyClassifier predict, rows/s": len(test) / on.seconds(lambda: model.predict(test), 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.gpu", description=__doc__)
+    parser.add_argument("--device", default="cuda", help="of torch (cuda)")
+    parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
+    options = parser.parse_args()
+    small = options.device == "cpu"
+    found: dict[str, dict[str, float]] = {}
+    for library in ("torch",) if small else ("torch", "cupy"):
+        try:
+            on = Device(library, options.device)
+        except ImportError:
+            print(f"{library}: not installed")
+            continue
+        figures = found.setdefault(library, {})
+        with sklearn.config_context(array_api_dispatch=True):
+            for measure in (
+                lambda on=on: kernel_beta(on, small),
+                lambda on=on: generative(on, 40, small),
+                lambda on=on: generative(on, 164, small),
+                lambda on=on: energy(on, small),
+            ):
+                for name, value in measure().items():
+                    figures[name] = value
+                    goal = f"   (goal {GOALS[name]:g})" if name in GOALS else ""
+                    print(f"{library:6} {name:45} {value:12.4g}{goal}", flush=True)
+                if options.out is not None:
+                    options.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,615 @@
+"""Arrays of torch and CuPy under scikit-learn's dispatch: the same numbers, where the input is.
+
+Runs over torch on the host, and over torch and CuPy on a CUDA device where there are any.
+"""
+
+import importlib.util
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from nearkin import (
+    GMML,
+    ITML,
+    LLMA,
+    LMNN,
+    RCA,
+    Blend,
+    EnergyClassifier,
+    Euclidean,
+    Generative,
+    GeometryAware,
+    KernelA,
+    KernelBeta,
+    MetricLearner,
+    Pairs,
+    backend,
+)
+from nearkin.class_models import fit_class_models
+from nearkin.kernels import Kernel
+from nearkin.landmarks import choose_landmarks
+from nearkin.local_metrics import (
+    _foreign_metrics,
+    bias_matrices,
+    local_metrics,
+    mean_local_metric,
+)
+from nearkin.scores import pair_auc, separability
+
+if importlib.util.find_spec("torch") is None and importlib.util.find_spec("cupy") is None:
+    pytest.skip("neither torch nor CuPy is installed", allow_module_level=True)
+if backend.array_api_compat is None:
+    pytest.skip("dispatch needs scikit-learn 1.7 or later", allow_module_level=True)
+
+N_ROWS = 300
+# Largest difference from NumPy's result, relative to its largest entry.
+TOLERANCE = {"float64": 1e-10, "float32": 3e-5}
+
+
+class Place:
+    """A library and a device."""
+
+    def __init__(self, library, device):
+        self.library, self.device = library, device
+        self.xp = pytest.importorskip(library, reason=f"{library} is not installed")
+        if library == "torch" and device == "cuda" and not self.xp.cuda.is_available():
+            pytest.skip("torch sees no CUDA device")
+        if library == "cupy" and not self.xp.cuda.is_available():
+            pytest.skip("CuPy sees no CUDA device")
+
+    def put(self, X):
+        options = {"device": self.device} if self.library == "torch" else {}
+        return self.xp.asarray(np.array(X), **options)
+
+    def holds(self, X, dtype=None):
+        """Whether X is an array of this library, on this device, and of that type."""
+        if backend.library(X) != self.library or dtype not in (None, backend.dtype_name(X)):
+            return False
+        return self.library != "torch" or X.device.type == self.device
+
+
+@pytest.fixture(params=["torch cpu", "torch cuda", "cupy cuda"])
+def place(request, monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # what scikit-learn looks at
+    found = Place(*request.param.split())
+    with sklearn.config_context(array_api_dispatch=True):
+        yield found
+
+
+@pytest.fixture
+def sizes_home(monkeypatch):
+    """Shapes of all arrays that leave the device, which they can by one way only."""
+    shapes = []
+    through = backend.to_numpy
+
+    def spy(X):
+        if backend.is_foreign(X):
+            shapes.append(tuple(X.shape))
+        return through(X)
+
+    monkeypatch.setattr(backend, "to_numpy", spy)
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        def refuse(self, *args, **options):
+            raise AssertionError("an array of torch was read by NumPy")
+
+        monkeypatch.setattr(torch.Tensor, "__array__", refuse)
+    return shapes
+
+
+def example(dtype="float64", n=N_ROWS, d=6):
+    """Three overlapping classes, rows and labels, with pairs and new rows."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=n)
+    shape = rng.standard_normal((3, d, d)) / d**0.5
+    X = np.einsum("nd,nde->ne", rng.standard_normal((n, d)), shape[y]) + 2 * np.eye(3, d)[y] + 5
+    X, new = X.astype(dtype), X[n - 50 :].astype(dtype)
+    X, y = X[:-50], y[:-50]
+    return X, y, Pairs.from_labels(y, 40, random_state=0), new
+
+
+LEARNERS = {
+    "exact": KernelBeta(random_state=0),
+    "landmarks": KernelBeta(n_landmarks=40, random_state=0),
+    "paper": KernelBeta(n_landmarks=40, weighting="paper", random_state=0),
+    "kmeans++": KernelBeta(n_landmarks=40, landmarks="kmeans++", random_state=0),
+    "farthest": KernelBeta(n_landmarks=40, landmarks="farthest", random_state=0),
+    "leverage": KernelBeta(n_landmarks=40, landmarks="leverage", random_state=0),
+    "named": KernelBeta(landmarks=np.arange(0, 200, 5), random_state=0),
+    "nystroem": KernelBeta(n_landmarks=40, extension="nystroem", random_state=0),
+    "iterated": KernelBeta(n_landmarks=40, n_iter=3, random_state=0),
+    "median": KernelBeta(n_landmarks=40, gamma="median", n_components=3, random_state=0),
+    "laplacian": KernelBeta(n_landmarks=40, kernel="laplacian", random_state=0),
+    "poly": KernelBeta(n_landmarks=40, kernel="poly", degree=2, random_state=0),
+    "poly nystroem": KernelBeta(
+        n_landmarks=40, kernel="poly", degree=2, extension="nystroem", random_state=0
+    ),
+    "cosine": KernelBeta(n_landmarks=40, kernel="cosine", random_state=0),
+    "linear": KernelBeta(n_landmarks=40, kernel="linear", random_state=0),
+    "one neighbour": KernelBeta(n_landmarks=40, n_neighbors=1, random_state=0),
+    "ITML": ITML(random_state=0),
+    "ITML covariance": ITML(prior="covariance", random_state=0),
+    "ITML kernel": ITML(kernel="rbf", n_landmarks=40, random_state=0),
+    "GMML": GMML(random_state=0),
+    "GMML kernel": GMML(kernel="rbf", n_landmarks=40, random_state=0),
+    "GMML nystroem": GMML(kernel="rbf", n_landmarks=40, extension="nystroem", random_state=0),
+    "Generative": Generative(random_state=0),
+    "Generative full": Generative(covariance="full", interpolation=0.2, random_state=0),
+    "Generative shared": Generative(covariance="shared", random_state=0),
+    "RCA": RCA(random_state=0),
+    "Euclidean": Euclidean(random_state=0),
+}
+each_learner = pytest.mark.parametrize(
+    "learner", [pytest.param(learner, id=name) for name, learner in LEARNERS.items()]
+)
+each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
+each_evidence = pytest.mark.parametrize("evidence", ["pairs", "labels", "both"])
+
+
+def told(evidence, y, pairs):
+    return {
+        "pairs": {"pairs": pairs},
+        "labels": {"y": y},
+        "both": {"y": np.where(np.arange(len(y)) % 2, y, -1), "pairs": pairs},
+    }[evidence]
+
+
+def on_host(work):
+    with sklearn.config_context(array_api_dispatch=False):
+        return work()
+
+
+def assert_close(found, expected, dtype, scale=None):
+    largest = np.abs(expected).max() if scale is None else scale
+    assert_allclose(backend.to_numpy(found), expected, atol=TOLERANCE[dtype] * largest, rtol=0)
+
+
+# Learners
+
+
+@each_learner
+@each_dtype
+@each_evidence
+def test_learners_give_the_same_numbers_where_the_input_is(place, learner, dtype, evidence):
+    X, y, pairs, X_new = example(dtype)
+    evidence = told(evidence, y, pairs)
+    host = on_host(lambda: clone(learner).fit(X, **evidence))
+    there = clone(learner).fit(place.put(X), **evidence)
+    for rows in (X, X_new):
+        Z = there.transform(place.put(rows))
+        assert place.holds(Z, dtype)
+        assert_close(Z, on_host(lambda rows=rows: host.transform(rows)), dtype)
+    assert_allclose(there.threshold_, host.threshold_, rtol=1e3 * TOLERANCE[dtype])
+
+
+@each_learner
+@each_dtype
+def test_methods_give_the_same_numbers_where_the_input_is(place, learner, dtype):
+    X, y, pairs, X_new = example(dtype)
+    host = on_host(lambda: clone(learner).fit(X, pairs=pairs))
+    there = clone(learner).fit(place.put(X), pairs=pairs)
+    A, B = X_new[:25], X_new[25:]
+    a, b = place.put(A), place.put(B)
+    scale = np.abs(on_host(lambda: host.transform(X_new))).max()
+    for name, power in (("distance", 1), ("pair_distance", 1), ("kernel_matrix", 2)):
+        found = getattr(there, name)(a, b)
+        assert place.holds(found, dtype)
+        expected = on_host(lambda name=name: getattr(host, name)(A, B))
+        assert_close(found, expected, dtype, 10 * scale**power)
+    assert_close(there.distance(a), on_host(lambda: host.distance(A)), dtype, 10 * scale)
+    same = there.same(a, b)
+    assert place.holds(same, "bool")
+    assert_array_equal(backend.to_numpy(same), on_host(lambda: host.same(A, B)))
+    score = there.score(place.put(X), place.put(y))
+    assert_allclose(score, on_host(lambda: host.score(X, y)), atol=1e-5)
+    score = there.score(place.put(X), pairs=pairs)
+    assert_allclose(score, on_host(lambda: host.score(X, pairs=pairs)), atol=1e-5)
+
+
+@each_learner
+def test_rows_stay_on_their_device(place, learner, sizes_home):
+    X, _, pairs, _ = example("float32", n=1200)
+    if learner.get_params().get("n_landmarks", 0) is None and not isinstance(learner, (ITML, GMML)):
+        learner = clone(learner).set_params(landmarks=np.arange(30))  # not every row
+    looks = getattr(learner, "landmarks", "random")
+    seen_whole = isinstance(looks, str) and looks != "random"  # up to 20 000 rows, or 2000
+    if seen_whole or getattr(learner, "gamma", None) == "median":
+        pytest.skip("looks at a sample on the host, which here is everything")
+    if getattr(learner, "kernel", None) == "laplacian":
+        learner = clone(learner).set_params(gamma=0.1)  # its rule looks at a sample too
+    if isinstance(learner, ITML):
+        learner = clone(learner).set_params(bounds=(0.5, 3.0))  # random pairs need no rows
+    there = clone(learner).fit(place.put(X), pairs=pairs)
+    metric_rows = len(pairs.points) + 60
+    there.transform(place.put(X))
+    there.pair_distance(place.put(X), place.put(X))
+    there.distance(place.put(X[:100]), place.put(X))
+    there.same(place.put(X), place.put(X))
+    assert sizes_home
+    background = 4000  # one number for each random pair of the threshold
+    for shape in sizes_home:
+        assert len(shape) <= 3
+        assert shape[0] <= metric_rows or (len(shape) == 1 and shape[0] <= background)
+
+
+@pytest.mark.parametrize("name", ["landmarks", "GMML", "GMML kernel", "Generative", "RCA"])
+def test_labelled_rows_stay_on_their_device(place, name, sizes_home):
+    X, y, _, _ = example("float32", n=1200)
+    clone(LEARNERS[name]).fit(place.put(X), place.put(y))
+    for shape in sizes_home:
+        assert len(shape) == 1 or max(shape) <= 40
+
+
+def test_threshold_of_foreign_rows_is_that_of_pairs_alone(place):
+    X = np.array([[0.0], [1.0], [5.0]])
+    metric = Euclidean().fit(place.put(X), pairs=Pairs([(0, 1)], [(1, 2)]))
+    assert metric.threshold_ == 2.5
+
+
+@each_dtype
+def test_a_landmark_is_embedded_where_it_was(place, dtype):
+    X, _, pairs, _ = example(dtype)
+    metric = KernelBeta(n_landmarks=40, random_state=0).fit(place.put(X), pairs=pairs)
+    Z = backend.to_numpy(metric.transform(place.put(X[metric.landmarks_])))
+    assert_allclose(Z, metric.embedding_.astype(dtype), rtol=1e-6, atol=1e-12)
+
+
+@each_dtype
+def test_blocks_do_not_change_the_result(place, dtype, monkeypatch):
+    X, _, pairs, _ = example(dtype)
+    pairs = Pairs(pairs.must_link, pairs.cannot_link)  # of any number of rows
+    X = place.put(np.tile(X, (3, 1)))
+    for learner in (LEARNERS["landmarks"], LEARNERS["laplacian"], LEARNERS["nystroem"]):
+        metric = clone(learner).fit(X, pairs=pairs)
+        whole = backend.to_numpy(metric.transform(X))
+        with monkeypatch.context() as patch:
+            patch.setattr(backend, "_BLOCK_BYTES", {"accelerator": 1, "cpu": 1})
+            assert len(list(backend.blocks(X, 1))) > 5
+            assert_close(metric.transform(X), whole, dtype)
+
+
+def test_far_and_repeated_rows_give_finite_numbers(place):
+    X, _, pairs, _ = example("float32")
+    X[1] = X[0]
+    metric = KernelBeta(n_landmarks=40, random_state=0).fit(place.put(X), pairs=pairs)
+    far = place.put(np.full((2, X.shape[1]), 1e30, dtype=np.float32))
+    assert np.isfinite(backend.to_numpy(metric.transform(far))).all()
+
+
+def test_overflow_of_kernel_values_names_the_row(place):
+    X, _, pairs, X_new = example()
+    metric = KernelBeta(kernel="poly", degree=8, n_landmarks=40, random_state=0)
+    metric.fit(place.put(X), pairs=pairs)
+    X_new[3] = 1e200
+    with pytest.raises(ValueError, match="row 3 are not finite"):
+        metric.transform(place.put(X_new))
+
+
+def test_a_fitted_learner_can_be_stored(place):
+    X, _, pairs, X_new = example()
+    metric = KernelBeta(n_landmarks=40, random_state=0).fit(place.put(X), pairs=pairs)
+    again = pickle.loads(pickle.dumps(metric))
+    X_new = place.put(X_new)
+    assert_array_equal(
+        backend.to_numpy(again.transform(X_new)), backend.to_numpy(metric.transform(X_new))
+    )
+    assert type(metric.embedding_) is np.ndarray
+
+
+def test_whole_numbers_become_float64(place):
+    X, _, pairs, _ = example()
+    X = np.round(X).astype(np.int64)
+    Z = GMML(random_state=0).fit(place.put(X), pairs=pairs).transform(place.put(X))
+    assert place.holds(Z, "float64")
+
+
+def test_numpy_arrays_are_as_they_were_under_dispatch(place):
+    X, _, pairs, X_new = example()
+    under = KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=pairs).transform(X_new)
+    assert type(under) is np.ndarray
+    metric = on_host(lambda: KernelBeta(n_landmarks=40, random_state=0).fit(X, pairs=pairs))
+    assert_array_equal(under, on_host(lambda: metric.transform(X_new)))
+
+
+# Generative
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_local_metrics_of_singular_and_nearly_singular_bias(place, dtype):
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.standard_normal((8, 5, 5)))[0]
+    # Zeros, and eigenvalues that are below and above what counts as zero (1e-9 of the norm).
+    values = np.array(
+        [
+            [1, -1, 0, 0, 0],
+            [1, 0.5, 0, 0, 0],
+            [1, -1e-3, 1e-12, 0, 0],
+            [1, -1e-3, 1e-10, -1e-10, 0],
+            [1, -1, 5e-9, -5e-9, 1e-8],
+            [1, -1, 5e-8, -5e-7, 1e-6],
+            [1, -0.1, 0.2, -0.3, 0.4],
+            [0, 0, 0, 0, 0],
+        ]
+    )
+    Phi = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
+    Phi = (Phi + Phi.transpose(0, 2, 1)) / 2
+    expected = local_metrics(Phi)
+    found = backend.to_numpy(_foreign_metrics(place.put(Phi), getattr(place.xp, dtype)))
+    tolerance = {"float64": 1e-9, "float32": 1e-4}[dtype] * np.abs(expected).max(axis=(1, 2))
+    assert (np.abs(found - expected).max(axis=(1, 2)) <= tolerance).all()
+
+
+@each_dtype
+@pytest.mark.parametrize("d", [1, 7, 60])
+def test_mean_of_local_metrics(place, dtype, d):
+    X, y, _, _ = example("float64", n=300, d=max(d, 3))
+    X = X[:, :d].astype(dtype)
+    models = fit_class_models(X.astype(np.float64), y)
+    expected = local_metrics(bias_matrices(X.astype(np.float64), models)).mean(axis=0)
+    found = mean_local_metric(place.put(X), models)
+    # The goal is 1e-3; single precision is about a hundred times better than that.
+    tolerance = {"float64": 1e-7, "float32": 1e-4}[dtype]
+    assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    weights = np.arange(1.0, len(X) + 1)
+    expected = on_host(lambda: mean_local_metric(X.astype(np.float64), models, weights, 0.3))
+    found = mean_local_metric(place.put(X), models, weights, 0.3)
+    assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+
+
+def test_class_models_are_the_same(place):
+    X, y, _, _ = example()
+    for covariance in ("shrunk", "full", "shared"):
+        expected = on_host(lambda c=covariance: fit_class_models(X, y, covariance=c))
+        found = fit_class_models(place.put(X), y, covariance=covariance)
+        for name in ("means", "precisions", "log_determinants", "pooled_shares"):
+            assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-10)
+
+
+def test_generative_finds_the_same_neighbours_and_classes(place):
+    X, y, _, X_new = example()
+    there, host = (Generative(random_state=0) for _ in range(2))
+    there.fit(place.put(X), place.put(y))
+    on_host(lambda: host.fit(X, y))
+    distances, rows = there.kneighbors(place.put(X_new))
+    expected, expected_rows = on_host(lambda: host.kneighbors(X_new))
+    assert place.holds(distances, "float64")
+    assert place.holds(rows, "int64")
+    assert_array_equal(backend.to_numpy(rows), expected_rows)
+    assert_allclose(backend.to_numpy(distances), expected, rtol=1e-9)
+    classes = there.predict(place.put(X_new))
+    assert place.holds(classes, "int64")
+    assert_array_equal(backend.to_numpy(classes), on_host(lambda: host.predict(X_new)))
+
+
+def test_generative_refuses_what_it_cannot_do_there(place):
+    X, y, _, _ = example()
+    with pytest.raises(TypeError, match=r"combine='kde' takes NumPy arrays only.*'uniform'"):
+        Generative(combine="kde").fit(place.put(X), y)
+
+
+# EnergyClassifier
+
+
+@each_dtype
+@pytest.mark.parametrize("metric", [None, "Generative", "landmarks"])
+@pytest.mark.parametrize("n_neighbors", [1, 3])
+def test_energies(place, dtype, metric, n_neighbors):
+    X, y, _, X_new = example(dtype)
+    y[:2] = 7  # a class of two rows
+    y[2] = 9  # and one of a single row
+    model = EnergyClassifier(
+        None if metric is None else LEARNERS[metric], n_neighbors=n_neighbors, random_state=0
+    )
+    host = on_host(lambda: clone(model).fit(X, y))
+    there = clone(model).fit(place.put(X), place.put(y))
+    assert_allclose(there.margin_, host.margin_, rtol=1e-4)
+    found = there.decision_function(place.put(X_new))
+    assert place.holds(found)
+    expected = on_host(lambda: host.decision_function(X_new))
+    assert_close(found, expected, dtype)
+    labels = there.predict(place.put(X_new))
+    assert place.holds(labels, "int64")
+    assert_array_equal(backend.to_numpy(labels), on_host(lambda: host.predict(X_new)))
+
+
+def test_training_rows_of_the_classifier_stay_on_their_device(place, sizes_home):
+    X, y, _, _ = example("float32", n=1200)
+    model = EnergyClassifier(random_state=0).fit(place.put(X), y)
+    model.predict(place.put(X))
+    judged = {(8, len(X), 3), (len(X), 3, 3)}  # energies and distances of rows left out
+    assert all(shape in judged or max(shape) <= X.shape[1] for shape in sizes_home)
+
+
+def test_labels_that_are_names_come_back_as_names(place):
+    X, y, _, X_new = example()
+    names = np.array(["ant", "bee", "cow"])[y]
+    for model in (EnergyClassifier(random_state=0), Generative(random_state=0)):
+        found = model.fit(place.put(X), names).predict(place.put(X_new))
+        assert type(found) is np.ndarray
+        assert set(found) <= set(names)
+
+
+# Scores
+
+
+@each_dtype
+def test_scores(place, dtype):
+    X, y, pairs, _ = example(dtype)
+    there = place.put(X)
+    expected = on_host(lambda: (pair_auc(X, y), pair_auc(X, pairs=pairs), separability(X, y)))
+    found = (pair_auc(there, place.put(y)), pair_auc(there, pairs=pairs), separability(there, y))
+    assert_allclose(found, expected, rtol=1e-6)
+    assert all(isinstance(value, float) for value in found)
+
+
+# The backend's own
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_smallest(place, k, monkeypatch):
+    values = np.random.default_rng(0).standard_normal((40, 33))
+    expected = np.argsort(values, axis=1)[:, :k]
+    for on_the_host in (None, False):  # also as on an accelerator
+        if on_the_host is not None:
+            monkeypatch.setattr(backend, "_on_host", lambda X: False)
+        found, positions = backend.smallest(place.put(values), k)
+        assert_array_equal(backend.to_numpy(positions), expected)
+        assert_array_equal(backend.to_numpy(found), np.take_along_axis(values, expected, axis=1))
+
+
+def test_small_systems(place):
+    rng = np.random.default_rng(0)
+    roots = rng.standard_normal((30, 4, 4))
+    matrices, right = roots @ roots.transpose(0, 2, 1) + np.eye(4), rng.standard_normal((30, 4))
+    expected = np.linalg.solve(matrices, right[:, :, None])[:, :, 0]
+    found = backend.solved(place.put(matrices.transpose(1, 2, 0)), place.put(right.T), 0.0)
+    assert_allclose(backend.to_numpy(found).T, expected, rtol=1e-9)
+
+
+def test_sign_function(place):
+    rng = np.random.default_rng(0)
+    vectors = np.linalg.qr(rng.standard_normal((20, 5, 5)))[0]
+    values = rng.choice([-1, 1], (20, 5)) * rng.uniform(1e-6, 0.4, (20, 5))
+    matrices = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1)
+    expected = (vectors * np.sign(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    found = backend.sign_function(place.put(matrices), 1e-8)
+    assert_allclose(backend.to_numpy(found), expected, atol=1e-9)
+    assert_allclose(backend.sign_function(matrices, 1e-8), expected, atol=1e-9)
+
+
+def test_log_determinants_also_of_what_is_not_definite(place):
+    matrices = np.stack([np.diag([1.0, 4.0]), np.diag([3.0, -2.0]), np.eye(2)])
+    found = backend.log_determinants(place.put(matrices))
+    assert_allclose(backend.to_numpy(found), np.log([4, 6, 1]), atol=1e-12)
+
+
+def test_distances(place):
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((9, 4)) + 1e6, rng.standard_normal((40, 4)) + 1e6
+    B[3] = A[2]
+    a, b = place.put(A), place.put(B)
+    difference = A[:, None] - B
+    exact = np.sqrt((difference**2).sum(axis=2))
+    assert_allclose(backend.to_numpy(backend.distances(a, b)), exact, rtol=1e-12)
+    city = backend.distances(a, b, city_block=True)
+    assert_allclose(backend.to_numpy(city), np.abs(difference).sum(axis=2), rtol=1e-12)
+    squared, rows = backend.nearest_rows(a, b, 3)
+    assert_array_equal(backend.to_numpy(rows), np.argsort(exact, axis=1)[:, :3])
+    assert_allclose(backend.to_numpy(squared), np.sort(exact, axis=1)[:, :3] ** 2, rtol=1e-10)
+    assert backend.to_numpy(squared)[2, 0] == 0
+    _, others = backend.nearest_rows(b, b, 1, skip_self=True)
+    assert (backend.to_numpy(others)[:, 0] != np.arange(len(B))).all()
+
+
+def test_moments_of_equal_rows_are_exact(place):
+    X = np.full((7, 3), 0.1)
+    mean, covariance = backend.moments(place.put(X))
+    assert_array_equal(mean, X[0])
+    assert_array_equal(covariance, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("strategy", ["random", "kmeans++", "farthest", "leverage"])
+def test_landmarks_are_the_same_rows(place, strategy):
+    X, _, _, _ = example()
+    options = {"kernel": Kernel("rbf", gamma=0.1), "include": np.array([3, 70]), "random_state": 0}
+    expected = on_host(lambda: choose_landmarks(X, 30, strategy, **options))
+    assert_array_equal(choose_landmarks(place.put(X), 30, strategy, **options), expected)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "learner", [KernelA(), LLMA(), LMNN(), GeometryAware(), MetricLearner(), Blend([ITML()])]
+)
+def test_learners_that_do_not_take_foreign_arrays_say_so(place, learner):
+    X, y, _, _ = example()
+    with pytest.raises(TypeError, match=f"{type(learner).__name__} takes NumPy arrays only.*give"):
+        learner.fit(place.put(X), y)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
+def test_kernels_that_do_not_take_foreign_arrays_say_so(place, kernel):
+    X, y, _, _ = example()
+    with pytest.raises(TypeError, match=r"kernel=.* takes NumPy arrays only"):
+        KernelBeta(kernel=kernel).fit(place.put(X @ X.T), y)
+
+
+def test_arrays_of_other_libraries_are_refused(place):
+    class Other:
+        def __array_namespace__(self):
+            raise NotImplementedError
+
+    with pytest.raises(TypeError, match="only those of NumPy, torch and cupy are known"):
+        KernelBeta().fit(Other(), [0, 1])
+
+
+def test_subclasses_are_of_their_library():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    assert backend.library(torch.nn.Parameter(torch.zeros(2))) == "torch"
+    assert backend.library(type("Own", (torch.Tensor,), {})()) == "torch"
+    assert backend.library(np.zeros(2)) is None
+
+
+def test_float16_is_refused(place):
+    X, y, _, _ = example()
+    with pytest.raises(TypeError, match=r"float16, which is too coarse.*give X\."):
+        KernelBeta().fit(place.put(X.astype(np.float16)), y)
+
+
+@pytest.mark.parametrize("learner", [KernelBeta(n_landmarks=40), GMML(), Generative()])
+def test_rows_from_elsewhere_than_in_fit_are_refused(place, learner):
+    X, y, _, X_new = example()
+    there = clone(learner).fit(place.put(X), y)
+    with pytest.raises(
+        ValueError, match=f"fitted to an array of {place.library} on .*NumPy: bring"
+    ):
+        there.transform(X_new)
+    with pytest.raises(ValueError, match="fitted to an array of"):
+        there.pair_distance(place.put(X_new), X_new)
+    host = clone(learner).fit(X, y)
+    with pytest.raises(ValueError, match=f"fitted to an array of NumPy.*{place.library} on"):
+        host.transform(place.put(X_new))
+    assert type(there.fit(X, y).transform(X_new)) is np.ndarray  # fitted anew
+
+
+def test_nan_is_refused(place):
+    X, y, _, _ = example()
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        KernelBeta(n_landmarks=40).fit(place.put(X), y)
+
+
+def test_arrays_of_an_accelerator_without_dispatch_are_refused():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    X, y, _, _ = example()
+    stranded = torch.empty(X.shape, device="meta")  # a device that every machine has
+    for learner in (KernelBeta(), GMML(), Generative(), EnergyClassifier()):
+        with pytest.raises(TypeError, match=r"X is an array of torch on meta.*config_context"):
+            learner.fit(stranded, y)
+    with pytest.raises(TypeError, match=r"Z is an array of torch on meta.*SCIPY_ARRAY_API=1"):
+        pair_auc(stranded, y)
+    with pytest.raises(TypeError, match=r"y is an array of torch on meta.*y\.cpu\(\)"):
+        KernelBeta().fit(X, torch.empty(len(y), device="meta"))
+
+
+def test_arrays_of_torch_without_dispatch_are_read_by_numpy():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    X, y, _, X_new = example()
+    metric = KernelBeta(n_landmarks=40, random_state=0).fit(torch.asarray(X), torch.asarray(y))
+    expected = KernelBeta(n_landmarks=40, random_state=0).fit(X, y).transform(X_new)
+    found = metric.transform(torch.asarray(X_new))
+    assert type(found) is np.ndarray
+    assert_array_equal(found, expected)
+
+
+def test_old_scikit_learn_is_named(monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setattr(backend, "array_api_compat", None)
+    with pytest.raises(ImportError, match=r"arrays of torch need scikit-learn 1\.7 or later"):
+        backend.namespace(torch.zeros(2))
