@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from nearkin.blocks import block_rows, for_each_block
+from nearkin.stored import floats, ints, stored
 
 Floats = NDArray[np.floating]
 
@@ -23,6 +24,14 @@ _LEAST_IDENTITY = 1e-10
 _NO_SPREAD = 1e-12
 
 
+@stored(
+    means=floats("c d"),
+    precisions=floats("c d d"),
+    log_determinants=floats("c"),
+    counts=ints("c"),
+    pooled_shares=floats("c"),
+    identity_shares=floats("c"),
+)
 @dataclass(frozen=True)
 class ClassModels:
     """Gaussian densities of c classes.

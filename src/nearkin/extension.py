@@ -27,8 +27,11 @@ from nearkin.kernels import (
 )
 from nearkin.linalg import leading_eigenpairs
 from nearkin.local_weights import combine, weights_from_distances, weights_from_rows
+from nearkin.stored import a, floats, ints, maybe, stored, training_rows, whole
 
 _FAR = 1e15
+# Any of the extensions, as a field of what is stored.
+EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
 
 class Extension(Protocol):
@@ -38,6 +41,7 @@ class Extension(Protocol):
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
 
 
+@stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
 class KernelLandmarks:
     """Landmark rows seen through a kernel.
 
@@ -116,6 +120,7 @@ class _EuclideanLandmarks(NamedTuple):
     ranking: Floats
 
 
+@stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
 class LocalExtension:
     """Locally linear weights over the ``n_neighbors`` nearest landmarks in feature space.
 
@@ -129,6 +134,10 @@ class LocalExtension:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
+        if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
+            raise ValueError(
+                f"coordinates of {len(coordinates)} landmarks, but there are {len(self.landmarks)}."
+            )
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
@@ -221,6 +230,7 @@ class LocalExtension:
         return distances_from_kernel(K, K.diagonal(), K.diagonal())[0]
 
 
+@stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("r"), eigenvectors=floats("m r"))
 class NystroemExtension:
     """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
 
@@ -244,6 +254,7 @@ class NystroemExtension:
         return _expanded(self.landmarks, X, projection, self._column_means)
 
 
+@stored(landmarks=a("KernelLandmarks"))
 class KernelExpansion:
     """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
 

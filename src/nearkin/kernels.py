@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from nearkin.blocks import block_rows, blocks
+from nearkin.stored import a, maybe, one_of, positive, real, stored
 
 Floats: TypeAlias = NDArray[np.floating]
 Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
@@ -40,6 +41,13 @@ GAMMA_RULES = ("mean", "median")
 _BANDWIDTH_ROWS = 2000
 
 
+@stored(
+    name=one_of(*KERNEL_NAMES, "callable"),
+    gamma=positive,
+    degree=real,
+    coef0=real,
+    function=maybe(a("Kernel")),
+)
 @dataclass(frozen=True)
 class Kernel:
     """A kernel with all its parameters settled.

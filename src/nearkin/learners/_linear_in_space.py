@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
 from nearkin.evidence import Evidence, gather_evidence
-from nearkin.extension import Extension
+from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -26,6 +26,7 @@ from nearkin.feature_space import (
 from nearkin.kernels import Rows
 from nearkin.learners._metric import MetricMixin
 from nearkin.pairs import Pairs
+from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
 
 Floats = NDArray[np.floating]
 
@@ -34,6 +35,15 @@ _MOST_DIRECTIONS = 60
 _RANK_TOL = 1e-3
 _BLOCK = 65536
 
+# What these learners keep, beside what all do; some may be left from a fit with another kernel.
+KEPT: dict[str, Spec] = {
+    "components_": floats("q r"),
+    "mean_": maybe(floats("_")),
+    "landmarks_": maybe(ints("_")),
+    "eigenvalues_": maybe(floats("_")),
+    "gamma_": maybe(positive),
+    "_through": maybe(tuple_of(EXTENSION, floats("m r"))),
+}
 # What scikit-learn checks of the parameters that these learners share.
 SPACE_CONSTRAINTS: dict[str, list[Any]] = {
     **PARAMETER_CONSTRAINTS,
@@ -55,7 +65,7 @@ class Columns:
     @property
     def attributes(self) -> dict[str, Any]:
         """What a fitted learner shows of this space."""
-        return {"mean_": self.mean}
+        return {"mean_": self.mean, "_through": None}
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,7 @@ class Directions:
             "landmarks_": self.found.rows,
             "eigenvalues_": self.found.eigenvalues[:_MOST_DIRECTIONS],
             "gamma_": self.found.kernel.gamma,
+            "_through": (self.extension, self.landmarks),
         }
 
 
@@ -166,7 +177,6 @@ class LinearInSpaceMixin(MetricMixin):
         self.n_components_ = len(self.components_)
         for name, value in space.attributes.items():
             setattr(self, name, value)
-        self._space = space
         self.threshold_ = self._choose_threshold(X, evidence, rng)
         return self
 
@@ -192,7 +202,12 @@ class LinearInSpaceMixin(MetricMixin):
         return self._embed(self._validated(X, reset=False))
 
     def _embed(self, X: Rows) -> Floats:
-        embedded: Floats = (self._space.coordinates(X) @ self.components_.T).astype(X.dtype)
+        if self._through is None:
+            F = X - self.mean_
+        else:
+            extension, landmarks = self._through
+            F = extension.embed(X, landmarks).astype(np.float64)
+        embedded: Floats = (F @ self.components_.T).astype(X.dtype)
         return embedded
 
     def _validated(self, X: Any, *, reset: bool) -> Rows:

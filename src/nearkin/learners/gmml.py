@@ -15,11 +15,13 @@ from sklearn.utils._param_validation import Interval
 from nearkin.evidence import Evidence
 from nearkin.kernels import KernelFunction, Rows
 from nearkin.learners._linear_in_space import (
+    KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
 )
+from nearkin.learners._metric import stored_learner
 
 Floats = NDArray[np.floating]
 
@@ -159,6 +161,7 @@ def label_scatter(F: Floats, classes: NDArray[np.integer]) -> tuple[Scatter, Sca
     )
 
 
+@stored_learner(**KEPT)
 class GMML(LinearInSpaceMixin, BaseEstimator):
     """Geometric mean metric learning, a linear metric in closed form.
 
