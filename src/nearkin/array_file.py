@@ -227,7 +227,7 @@ def _read_header(
     _check_version(path, version, versions)
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
-            raise ValueError("names in its header")
+            raise ValueError("other names in its header than there are to be")
         content = strict_json(metadata["content"])
         table = {name: _entry(entry) for name, entry in raw.items()}
     except _MALFORMED as error:
@@ -247,11 +247,13 @@ def _read_header(
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     """An array's line of the header, checked on its own."""
     if set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise ValueError("names in its header")
+        raise ValueError("other names in its header than there are to be")
+    if entry["dtype"] not in DTYPES:
+        raise ValueError(f"dtype {entry['dtype']}")
     dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
     numbers = [*shape, begin, end]
     if len(shape) > _MOST_AXES or any(type(n) is not int or n < 0 for n in numbers):
-        raise ValueError(f"shape {shape}")
+        raise ValueError(f"an array of shape {shape} from byte {begin} to {end}")
     if math.prod(shape) * np.dtype(dtype).itemsize != end - begin:
         raise ValueError(f"{end - begin} bytes for an array of shape {shape}")
     return dtype, tuple(shape), begin, end

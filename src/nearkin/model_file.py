@@ -77,7 +77,7 @@ def load(path: StrPath) -> Any:
     """
     arrays, content = read_arrays(path, KIND, (OLDEST, NEWEST))
     with _refusing(path):
-        metric = unpack(Packed(content["model"], arrays))
+        metric = unpack(Packed(_model(content), arrays))
         if not hasattr(metric, "threshold_"):
             raise StorageError("it holds no fitted learner.")
         _try(metric, "it does not fit together")
@@ -168,7 +168,7 @@ def describe(path: StrPath) -> ModelInfo:
     """
     header = read_header(path, KIND, (OLDEST, NEWEST))
     with _refusing(path):
-        node = header.content["model"]
+        node = _model(header.content)
         state = node["state"]
         names = state.get("feature_names_in_")
         numbers: dict[str, int] = {}
@@ -189,17 +189,27 @@ def describe(path: StrPath) -> ModelInfo:
         )
 
 
+def _model(content: Any) -> Any:
+    match content:
+        case {"nearkin": str(), "model": dict(node), **rest} if not rest:
+            return node
+    raise StorageError("it says other things than it is to say.")
+
+
 def _summary(state: dict[str, Any]) -> dict[str, Any]:
     """Numbers and texts at the top, and the reason for a choice."""
     found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
     if "report_" in state:
         found["report_"] = state["report_"]["state"]["reason"]
-    sizes = ("n_features_in_", "n_components_")
     return {
         name: value
         for name, value in found.items()
-        if name not in sizes and not isinstance(value, _Text)
+        if name not in ("n_features_in_", "n_components_") and not _is_left_out(value)
     }
+
+
+def _is_left_out(value: Any) -> bool:
+    return isinstance(value, _Text) or (isinstance(value, list) and any(map(_is_left_out, value)))
 
 
 class _Text(str):

@@ -350,6 +350,8 @@ class _Unpacker:
     def __init__(self, arrays: dict[str, Array]) -> None:
         self.arrays = arrays
         self.used: set[str] = set()
+        # An array that is referred to twice is one object, as it was.
+        self._turned: dict[str, Array] = {}
 
     def unpack(self, node: Json, path: str, depth: int) -> Any:
         if depth > _MOST_NESTED:
@@ -373,7 +375,8 @@ class _Unpacker:
             case {"array": str(), **rest} if not rest:
                 return self._array(node["array"], path)
             case {"array": str(), "order": "F", **rest} if not rest:
-                return self._array(node["array"], path).T
+                turned = self._array(node["array"], path).T
+                return self._turned.setdefault(node["array"], turned)
             case {"words": list(words), "dtype": "object" | "str" as dtype, **rest} if not rest:
                 return _words(words, dtype, path)
             case {"float": str(name), **rest} if not rest and name in _NOT_FINITE:
@@ -396,7 +399,7 @@ class _Unpacker:
             } if not rest and name in _SPARSE:
                 parts = [self.unpack(part, path, depth) for part in (data, indices, indptr)]
                 return _sparse(name, (n, d), parts, path)
-        raise StorageError(f"{path or 'the model'} is nothing that can be stored.")
+        raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
 
     def _items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
         return [self.unpack(node, _within(path, str(i)), depth) for i, node in enumerate(nodes)]
