@@ -30,6 +30,7 @@ from nearkin import (
 from nearkin.array_file import read_arrays, write_arrays
 from nearkin.kernels import Kernel
 from nearkin.model_file import KIND, NEWEST, describe
+from nearkin.selection import SelectionReport
 from tests.common.learners import example
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -46,16 +47,16 @@ def path(tmp_path):
 
 
 def test_files_of_format_version_1_are_read():
-    # Blend of Chain([StandardScaler(), PCA(2), ITML(kernel="rbf")]), KernelBeta and Generative,
-    # from 24 rows of XOR, written by nearkin 0.1.0.
+    # A Blend of all learners and transformers, from 16 rows of XOR, written by nearkin 0.1.0.
     metric = nearkin.load(GOLDEN / "model-1.nearkin")
     rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]])
-    expected = [0.62685224, 0.88840992, 0.88282601, 1.24248476, 1.12466269, 0.72851509]
+    expected = [0.79170231, 0.65221643, 0.91637392, 1.32785463, 1.36148016, 0.88109814]
     with pytest.warns(UserWarning, match="feature names"):
         distances = metric.distance(rows)
     assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
-    assert metric.threshold_ == 1.0486410086252542
-    assert metric.weights == [1, 2, 1]
+    assert metric.threshold_ == 0.9216060351399968
+    assert metric.weights == [1, 2, *[1] * 11]
+    assert isinstance(metric.learners_[-1].report_, SelectionReport)
     info = describe(GOLDEN / "model-1.nearkin")
     assert info.feature_names == ["a", "b", "c"]
     assert info.format_version == 1
@@ -79,6 +80,16 @@ def test_a_description_says_where_training_rows_are(data, path):
     RCA().fit(X, y).save(path)
     assert describe(path).training_rows == {}
     assert "rows of the training data: none" in str(describe(path))
+
+
+def test_estimators_that_are_parameters_are_stored_without_what_they_learned(data, path):
+    X, y, _, _ = data
+    step = KernelBeta(random_state=0).fit(X, y)
+    Chain([step]).fit(X[:5], y[:5]).save(path)
+    loaded = nearkin.load(path)
+    assert list(describe(path).training_rows.values()) == [(5, 3)]
+    assert not hasattr(loaded.steps[0], "threshold_")
+    assert loaded.steps[0].get_params() == step.get_params()
 
 
 def test_a_linear_metric_takes_little_more_than_its_matrix(path):

@@ -275,6 +275,7 @@ class _Packer:
         self.arrays: dict[str, Array] = {}
         # An array that is met twice is stored once. The arrays stay alive, so ids are unique.
         self._met: dict[int, tuple[Array, Json]] = {}
+        self._is_parameter = False
 
     def pack(self, value: Any, path: str) -> Json:
         if type(value) in _FIELDS:
@@ -299,13 +300,15 @@ class _Packer:
 
     def _object(self, value: Any, path: str) -> Json:
         cls = type(value)
-        kept = {name: getattr(value, name) for name in _FIELDS[cls] if hasattr(value, name)}
-        for name in self.forget:
-            kept.pop(name, None)
-        node = {"class": cls.__name__}
+        names = [name for name in _FIELDS[cls] if hasattr(value, name) and name not in self.forget]
+        node: dict[str, Json] = {"class": cls.__name__}
         if isinstance(value, BaseEstimator):
-            given = value.get_params(deep=False)
-            node["parameters"] = self._named(given, path)
+            if self._is_parameter:  # to be cloned: what it once learned is of no account
+                names = []
+            outer, self._is_parameter = self._is_parameter, True
+            node["parameters"] = self._named(value.get_params(deep=False), path)
+            self._is_parameter = outer
+        kept = {name: getattr(value, name) for name in names}
         if kept:
             _check(cls, kept, path)
         node["state"] = self._named(kept, path)
