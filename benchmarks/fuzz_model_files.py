@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
@@ -60,6 +61,7 @@ def models() -> list[tuple[Any, Any]]:
         (nk.Generative(combine="local", random_state=0), X),
         (nk.Blend(parts, weights=np.array([1, 2, 3]), random_state=0), X),
         (nk.MetricLearner(time_budget=0, random_state=0), X),
+        (nk.LMNN(random_state=0), pd.DataFrame(X, columns=["width", "height", "area"])),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -166,6 +166,14 @@ def test_forged_sizes(change, message, path):
         read(path)
 
 
+def test_messages_are_printable(path):
+    header, numbers = header_of(path)
+    header["__metadata__"]["kind"] = "\x1b[2J"
+    write_header(path, header, numbers)
+    with pytest.raises(StorageError, match=r"is a \?\[2J file, not a example file"):
+        read(path)
+
+
 def test_json_is_strict():
     assert strict_json('{"a": [1, 2.5]}') == {"a": [1, 2.5]}
     for text in ("NaN", "[-Infinity]", '{"a": 1, "a": 2}', "[" * 10**5, "1" * 5000, "{"):

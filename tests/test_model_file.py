@@ -250,6 +250,19 @@ def test_forged_models(state, data, path):
         nearkin.load(forged(path, change))
 
 
+def test_a_description_is_printable(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+
+    def change(content, _):
+        content["nearkin"] = content["model"]["class"] = "\x1b[2J"
+        content["model"]["parameters"]["\x1b[2J"] = content["model"]["state"]["\r"] = "\x07"
+
+    assert str(describe(forged(path, change))).replace("\n", "").isprintable()
+    with pytest.raises(StorageError) as caught:
+        nearkin.load(path)
+    assert str(caught.value).isprintable()
+
+
 def test_what_landmarks_say_must_fit(data, path):
     KernelBeta(random_state=0).fit(*data[:2]).save(path)
 

@@ -58,6 +58,14 @@ _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 class StorageError(ValueError):
     """Something cannot be stored, or a file cannot be used; the message says why."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
+
+def printable(text: str) -> str:
+    """A text from a file that cannot steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
 
 @dataclass(frozen=True)
 class Header:

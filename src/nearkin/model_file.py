@@ -23,6 +23,7 @@ from nearkin.array_file import (
     Header,
     StorageError,
     StrPath,
+    printable,
     read_arrays,
     read_header,
     write_arrays,
@@ -128,18 +129,17 @@ class ModelInfo:
         kept = "; ".join(f"{shape[0]} in {place}" for place, shape in self.training_rows.items())
         numbers = ", ".join(f"{n} of {dtype}" for dtype, n in self.numbers.items())
         names = "not kept" if self.feature_names is None else str(self.feature_names)
-        return "\n".join(
-            [
-                f"{self.learner}({given})",
-                f"from {self.n_features} columns to {self.n_components}",
-                f"column names: {names}",
-                f"learned: {learned}",
-                f"rows of the training data: {kept or 'none'}",
-                f"numbers: {numbers or 'none'}",
-                f"{self.size} bytes, format version {self.format_version}, "
-                f"written by nearkin {self.nearkin_version!r}",
-            ]
-        )
+        lines = [
+            f"{self.learner}({given})",
+            f"from {self.n_features} columns to {self.n_components}",
+            f"column names: {names}",
+            f"learned: {learned}",
+            f"rows of the training data: {kept or 'none'}",
+            f"numbers: {numbers or 'none'}",
+            f"{self.size} bytes, format version {self.format_version}, "
+            f"written by nearkin {self.nearkin_version}",
+        ]
+        return printable("\n".join(lines))
 
 
 def describe(path: StrPath) -> ModelInfo:
