@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import StandardScaler
 
 from nearkin import Euclidean, StorageError, Suspect
 from nearkin.extension import KernelLandmarks, LocalExtension, NystroemExtension
@@ -61,6 +62,13 @@ def test_sparse(form):
     assert type(found) is form
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found.toarray(), matrix.toarray())
+
+
+def test_parameters_of_scikit_learn_are_stored_if_they_are_not_the_default():
+    scaler = StandardScaler(with_mean=False)
+    assert pack(scaler).node["parameters"] == {"with_mean": False}
+    assert through(scaler).get_params() == scaler.get_params()
+    assert pack(Euclidean()).node["parameters"] == {"random_state": None}
 
 
 # What is not stored

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -306,7 +307,7 @@ class _Packer:
             if self._is_parameter:  # to be cloned: what it once learned is of no account
                 names = []
             outer, self._is_parameter = self._is_parameter, True
-            node["parameters"] = self._named(value.get_params(deep=False), path)
+            node["parameters"] = self._named(_parameters(value), path)
             self._is_parameter = outer
         kept = {name: getattr(value, name) for name in names}
         if kept:
@@ -427,7 +428,9 @@ class _Unpacker:
         cls: Any = _known(name, path, estimator=True)
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
-            raise StorageError(f"{name} has no parameter {sorted(unknown)[0]!r}.")
+            raise StorageError(
+                f"{name} has no parameter {sorted(unknown)[0]!r} in the version that is installed."
+            )
         try:
             made = cls(**parameters)
             made._validate_params()
@@ -438,6 +441,22 @@ class _Unpacker:
         for attribute, value in state.items():
             setattr(made, attribute, value)
         return made
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters; of scikit-learn's estimators those that are not the default.
+
+    So a file can be read with another scikit-learn, whose estimators have more or fewer of them.
+    """
+    given: dict[str, Any] = estimator.get_params(deep=False)
+    if not _is_of_scikit_learn(type(estimator)):
+        return given
+    usual = signature(type(estimator)).parameters
+    return {name: value for name, value in given.items() if value != usual[name].default}
+
+
+def _is_of_scikit_learn(cls: type) -> bool:
+    return cls.__module__.startswith("sklearn.")
 
 
 def _known(name: str, path: str, *, estimator: bool) -> type:
@@ -498,7 +517,7 @@ def _why_not(value: Any, path: str) -> str:
             "learned does not depend on it any more."
         )
     if isinstance(value, BaseEstimator):
-        others = (cls.__name__ for cls in _FIELDS if cls.__module__.startswith("sklearn."))
+        others = (cls.__name__ for cls in _FIELDS if _is_of_scikit_learn(cls))
         return (
             f"{path or 'this'} is a {kind}, which is not stored. Of scikit-learn's transformers "
             f"these are: {', '.join(others)}. Apply others to the rows beforehand."
