@@ -112,7 +112,9 @@ def forge(path: Path, base: Path, rng: np.random.Generator) -> None:
         name = list(arrays)[rng.integers(len(arrays))]
         arrays[name] = _other_array(arrays[name], rng)
     try:
-        if kind >= 4 or not arrays:
+        if kind == 9:
+            _widen(content["model"], int(rng.choice([2**24, 2**24 + 1, 2**31 - 1, 2**31, 2**62])))
+        elif kind >= 4 or not arrays:
             for _ in range(rng.integers(1, 3)):
                 _change_node(content, rng)
         write_arrays(path, KIND, NEWEST, arrays, content)
@@ -167,6 +169,15 @@ def _forged_header(data: bytes, rng: np.random.Generator) -> bytes:
     metadata["digest"] = digest.hexdigest()
     header = json.dumps({"__metadata__": metadata, **table}).encode()
     return len(header).to_bytes(8, "little") + header + data[end:]
+
+
+def _widen(node: Any, columns: int) -> None:
+    """Claim another number of columns wherever one is claimed."""
+    for here, key in _places(node):
+        if key == "n_features_in_":
+            here[key] = columns
+        elif key == "sparse":
+            here["shape"][1] = columns
 
 
 def _places(node: Any) -> list[tuple[Any, Any]]:

@@ -34,8 +34,11 @@ KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
 # new version; load then says what becomes of files of the ones before.
 OLDEST, NEWEST = 1, 1
-# Columns of a dense row of zeros, on which a model is tried.
-_MOST_COLUMNS = 10_000_000
+# A file of a few bytes can claim any number of columns, and both a dense row and the product of
+# sparse ones take memory for each.
+_MOST_COLUMNS = 1 << 24
+# Models with more landmarks are not tried: some extensions make a matrix of all pairs of them.
+_MOST_TRIED = 2000
 
 
 def save(metric: Any, path: StrPath, *, forget_names: bool = False) -> None:
@@ -50,7 +53,8 @@ def load(path: StrPath) -> Any:
     """Fitted learner from a file that its ``save`` wrote.
 
     Nothing in the file is run, and all of it is checked: its digest, the parameters by the
-    learner's own rules, the shape of every array, and that a row can be embedded.
+    learner's own rules, the shape of every array, and that a row can be embedded (up to 2000
+    landmarks).
 
     Parameters
     ----------
@@ -260,15 +264,20 @@ def _shape(node: Any, header: Header) -> tuple[int, ...]:
 
 
 def _try(metric: Any, otherwise: str) -> None:
-    """Embed a row of zeros: whatever does not fit together shows."""
+    """Embed a row of zeros: whatever does not fit together shows.
+
+    Many landmarks are left to the first use, as they were before the model was saved; extensions
+    refuse coordinates that are not theirs.
+    """
     columns = int(metric.n_features_in_)
-    row: Any
-    if _holds_sparse_rows(metric):
-        row = sp.csr_array((1, columns))
-    elif columns <= _MOST_COLUMNS:
-        row = np.zeros((1, columns))
-    else:
-        raise StorageError(f"{otherwise}: {columns} columns are too many.")
+    if columns > _MOST_COLUMNS:
+        raise StorageError(f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}.")
+    row: Any = np.zeros((1, columns))
+    for rows in _kept_rows(metric):
+        if rows.shape[0] > _MOST_TRIED:
+            return
+        if sp.issparse(rows):
+            row = sp.csr_array(row)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name in ("_embedded", "predict", "kneighbors"):
@@ -282,14 +291,17 @@ def _try(metric: Any, otherwise: str) -> None:
                 raise StorageError(f"{otherwise}: a row's image has shape {found.shape}.")
 
 
-def _holds_sparse_rows(value: Any) -> bool:
-    """Whether there is a sparse matrix anywhere in a learner."""
-    if sp.issparse(value):
-        return True
+def _kept_rows(value: Any) -> Iterator[Any]:
+    """All arrays and sparse matrices of training rows in a learner."""
     if isinstance(value, list | tuple):
-        return any(map(_holds_sparse_rows, value))
-    fields = fields_of(type(value).__name__)
-    return any(_holds_sparse_rows(getattr(value, name, None)) for name in fields)
+        for part in value:
+            yield from _kept_rows(part)
+        return
+    for name, spec in fields_of(type(value).__name__).items():
+        part = getattr(value, name, None)
+        if spec.training_rows and part is not None:
+            yield part
+        yield from _kept_rows(part)
 
 
 @contextmanager
