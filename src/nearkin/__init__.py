@@ -1,6 +1,8 @@
 """Learn a distance from a few pairs."""
 
 from nearkin import datasets, plot, scores
+from nearkin._version import __version__ as __version__
+from nearkin.array_file import StorageError
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.generative import Generative
@@ -13,6 +15,7 @@ from nearkin.learners.llma import LLMA
 from nearkin.learners.lmnn import LMNN
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.rca import RCA
+from nearkin.model_file import load
 from nearkin.pairs import Conflict, Pairs
 from nearkin.propagation import spread_pairs
 from nearkin.selection import SelectionWarning
@@ -51,14 +54,14 @@ __all__ = [
     "Oracle",
     "Pairs",
     "SelectionWarning",
+    "StorageError",
     "Suspect",
     "datasets",
     "learn_actively",
+    "load",
     "pairs_between",
     "plot",
     "scores",
     "spread_pairs",
     "suggest_pairs",
 ]
-
-__version__ = "0.1.0"

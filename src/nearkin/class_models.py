@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
+from nearkin.stored import floats, ints, stored
 
 Floats = NDArray[np.floating]
 
@@ -26,6 +27,14 @@ _LOG_2_PI = float(np.log(2 * np.pi))
 _NO_SPREAD = 1e-12
 
 
+@stored(
+    means=floats("c d"),
+    precisions=floats("c d d"),
+    log_determinants=floats("c"),
+    counts=ints("c"),
+    pooled_shares=floats("c"),
+    identity_shares=floats("c"),
+)
 @dataclass(frozen=True)
 class ClassModels:
     """Gaussian densities of c classes.

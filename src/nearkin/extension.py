@@ -34,8 +34,11 @@ from nearkin.local_weights import (
     weights_from_distances,
     weights_from_rows,
 )
+from nearkin.stored import a, floats, ints, maybe, stored, training_rows, whole
 
 _FAR = 1e15
+# Any of the extensions, as a field of what is stored.
+EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
 
 class Extension(Protocol):
@@ -45,6 +48,7 @@ class Extension(Protocol):
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
 
 
+@stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
 class KernelLandmarks:
     """Landmark rows seen through a kernel.
 
@@ -129,6 +133,7 @@ class _EuclideanLandmarks(NamedTuple):
     ranking: Floats
 
 
+@stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
 class LocalExtension:
     """Locally linear weights over the ``n_neighbors`` nearest landmarks in feature space.
 
@@ -145,6 +150,10 @@ class LocalExtension:
         if backend.is_foreign(X):
             found: Floats = self._embed_foreign(X, coordinates)
             return found
+        if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
+            raise ValueError(
+                f"coordinates of {len(coordinates)} landmarks, but there are {len(self.landmarks)}."
+            )
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
@@ -279,6 +288,7 @@ class LocalExtension:
         return distances_from_kernel(K, K.diagonal(), K.diagonal())[0]
 
 
+@stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("r"), eigenvectors=floats("m r"))
 class NystroemExtension:
     """Weights ``V diag(1/μ) Vᵀ k(x)`` over all landmarks: projection on their eigenvectors.
 
@@ -302,6 +312,7 @@ class NystroemExtension:
         return _expanded(self.landmarks, X, projection, self._column_means)
 
 
+@stored(landmarks=a("KernelLandmarks"))
 class KernelExpansion:
     """Kernel values themselves as weights: ``z(x) = Σ_j k(x, x_j) · coordinates[j]``.
 

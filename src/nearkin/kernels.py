@@ -29,6 +29,7 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks
+from nearkin.stored import a, maybe, one_of, positive, real, stored
 
 Floats: TypeAlias = NDArray[np.floating]
 Rows: TypeAlias = Any  # a dense array, NumPy's or foreign, or a sparse matrix, samples as rows
@@ -41,6 +42,13 @@ GAMMA_RULES = ("mean", "median")
 _BANDWIDTH_ROWS = 2000
 
 
+@stored(
+    name=one_of(*KERNEL_NAMES, "callable"),
+    gamma=positive,
+    degree=real,
+    coef0=real,
+    function=maybe(a("Kernel")),
+)
 @dataclass(frozen=True)
 class Kernel:
     """A kernel with all its parameters settled.

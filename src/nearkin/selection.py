@@ -16,6 +16,7 @@ from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pair_folds import pair_folds
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
+from nearkin.stored import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 
 Floats = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -49,6 +50,7 @@ class SelectionWarning(UserWarning):
     """No learned metric was chosen by its merits; the message says why."""
 
 
+@stored(name=text, auc=real, gain=real, error=real, chosen=truth)
 @dataclass(frozen=True)
 class Candidate:
     """A line of the report.
@@ -70,6 +72,13 @@ class Candidate:
     chosen: bool = False
 
 
+@stored(
+    reason=text,
+    candidates=list_of(a("Candidate")),
+    n_judged=whole,
+    chance_of_gain=maybe(real),
+    recipe=dict_of(real),
+)
 @dataclass(frozen=True)
 class SelectionReport:
     """How a metric was chosen. Print it.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearkin.held_out import Answers, model_answers
 from nearkin.pairs import Pairs
+from nearkin.stored import real, stored, truth, tuple_of, whole
 
 Floats = NDArray[np.floating]
 
@@ -18,6 +19,7 @@ LEAST_CHANCE = 0.55
 _LEAST_TRUST = 1e-3
 
 
+@stored(pair=tuple_of(whole, whole), same=truth, chance_opposite=real)
 class Suspect(NamedTuple):
     """A pair that looks wrong.
 

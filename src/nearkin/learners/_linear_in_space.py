@@ -16,7 +16,7 @@ from nearkin import backend
 from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
 from nearkin.evidence import Evidence, gather_evidence
-from nearkin.extension import Extension
+from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -27,6 +27,7 @@ from nearkin.feature_space import (
 from nearkin.kernels import Rows
 from nearkin.learners._metric import MetricMixin, projected
 from nearkin.pairs import Pairs
+from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
 
 Floats = NDArray[np.floating]
 
@@ -35,6 +36,15 @@ _MOST_DIRECTIONS = 60
 _RANK_TOL = 1e-3
 _BLOCK = 65536
 
+# What these learners keep, beside what all do; some may be left from a fit with another kernel.
+KEPT: dict[str, Spec] = {
+    "components_": floats("q r"),
+    "mean_": maybe(floats("_")),
+    "landmarks_": maybe(ints("_")),
+    "eigenvalues_": maybe(floats("_")),
+    "gamma_": maybe(positive),
+    "_through": maybe(tuple_of(EXTENSION, floats("m r"))),
+}
 # What scikit-learn checks of the parameters that these learners share.
 SPACE_CONSTRAINTS: dict[str, list[Any]] = {
     **PARAMETER_CONSTRAINTS,
@@ -57,14 +67,10 @@ class Columns:
             return found
         return np.asarray(X - self.mean)
 
-    def projected(self, X: Any, components: Floats) -> Any:
-        """Coordinates of foreign rows times the transpose of components, in their own type."""
-        return projected(X, self.mean, components)
-
     @property
     def attributes(self) -> dict[str, Any]:
         """What a fitted learner shows of this space."""
-        return {"mean_": self.mean}
+        return {"mean_": self.mean, "_through": None}
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,6 @@ class Directions:
         F = self.extension.embed(X, self.landmarks)
         return backend.wide(F) if backend.is_foreign(F) else F.astype(np.float64)
 
-    def projected(self, X: Any, components: Floats) -> Any:
-        """Coordinates of foreign rows times the transpose of components, in their own type."""
-        return self.extension.embed(X, self.landmarks @ components.T)
-
     @property
     def attributes(self) -> dict[str, Any]:
         """What a fitted learner shows of this space."""
@@ -96,6 +98,7 @@ class Directions:
             "landmarks_": self.found.rows,
             "eigenvalues_": self.found.eigenvalues[:_MOST_DIRECTIONS],
             "gamma_": self.found.kernel.gamma,
+            "_through": (self.extension, self.landmarks),
         }
 
 
@@ -183,7 +186,6 @@ class LinearInSpaceMixin(MetricMixin):
         self.n_components_ = len(self.components_)
         for name, value in space.attributes.items():
             setattr(self, name, value)
-        self._space = space
         self.threshold_ = self._choose_threshold(X, evidence, rng)
         return self
 
@@ -210,11 +212,12 @@ class LinearInSpaceMixin(MetricMixin):
         return self._embed(self._validated(X, reset=False))
 
     def _embed(self, X: Rows) -> Floats:
-        if backend.is_foreign(X):
-            found: Floats = self._space.projected(X, self.components_)
-            return found
-        embedded: Floats = (self._space.coordinates(X) @ self.components_.T).astype(X.dtype)
-        return embedded
+        if self._through is None:
+            found: Floats = projected(X, self.mean_, self.components_)
+        else:
+            extension, landmarks = self._through
+            found = extension.embed(X, landmarks @ self.components_.T)
+        return found
 
     def _validated(self, X: Any, *, reset: bool) -> Rows:
         if self.kernel is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +12,30 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
+from nearkin import backend, model_file
+from nearkin.array_file import StrPath
 from nearkin.evidence import Evidence, example_pairs
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
+from nearkin.stored import Spec, maybe, real, size, stored, words
 
 Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.
 _BACKGROUND_PAIRS = 2000
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
+    """Let a learner be stored: what all learners keep, and what it keeps of its own."""
+    return stored(
+        n_features_in_=size("d"),
+        feature_names_in_=maybe(words("d")),
+        n_components_=size("q"),
+        threshold_=real,
+        **fields,
+    )
 
 
 class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -134,6 +151,39 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
+    def save(self, path: StrPath, *, forget_names: bool = False) -> None:
+        """Write the fitted learner to a file that :func:`nearkin.load` reads.
+
+        The file holds parameters and arrays, never code, and no more of the training data than
+        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
+        many). A file that is there already is replaced once the new one is complete.
+
+        Parameters
+        ----------
+        path : path
+            By custom with the ending ``.nearkin``.
+        forget_names : bool, default=False
+            Leave out the names of the columns.
+
+        Raises
+        ------
+        StorageError
+            If the learner holds what cannot be stored, such as a function as its kernel.
+
+        Examples
+        --------
+        >>> import tempfile, nearkin
+        >>> X, y = nearkin.datasets.make_xor(100, random_state=0)
+        >>> metric = nearkin.KernelBeta(n_landmarks=20, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     metric.save(f"{folder}/xor.nearkin")
+        ...     loaded = nearkin.load(f"{folder}/xor.nearkin")
+        >>> (loaded.transform(X) == metric.transform(X)).all()
+        np.True_
+        """
+        check_is_fitted(self)
+        model_file.save(self, path, forget_names=forget_names)
+
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
         Z = self.transform(X)
@@ -183,11 +233,8 @@ class LinearMetricMixin(MetricMixin):
         return self._embed(backend.validated(self, X, reset=False))
 
     def _embed(self, X: Floats) -> Floats:
-        if backend.is_foreign(X):
-            found: Floats = projected(X, self.mean_, self.components_)
-            return found
-        embedded: Floats = ((X - self.mean_) @ self.components_.T).astype(X.dtype)
-        return embedded
+        found: Floats = projected(X, self.mean_, self.components_)
+        return found
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -196,7 +243,9 @@ class LinearMetricMixin(MetricMixin):
 
 
 def projected(X: Any, mean: Floats, components: Floats) -> Any:
-    """Centred foreign rows times the transpose of the components, in their own type."""
+    """Centred rows times the transpose of the components, in the type of the rows."""
+    if not backend.is_foreign(X):
+        return ((X - mean) @ components.T).astype(X.dtype)
     return (X - backend.moved(mean, X)) @ backend.moved(components, X).T
 
 

@@ -14,14 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.evidence import gather_evidence
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.stored import estimator, floats, list_of
 
 Floats = NDArray[np.floating]
 # Rows, at most, that tell the scale of a learner's distances.
 _MOST_SCALED = 10_000
 
 
+@stored_learner(steps_=list_of(estimator))
 class Chain(MetricMixin, BaseEstimator):
     """Learners one after the other: each learns in the space of the one before.
 
@@ -121,6 +123,7 @@ class Chain(MetricMixin, BaseEstimator):
         return _with_input_tags(super().__sklearn_tags__(), self.steps[:1])
 
 
+@stored_learner(learners_=list_of(estimator), factors_=floats("l"))
 class Blend(MetricMixin, BaseEstimator):
     r"""Learners side by side: the mean of their squared distances.
 

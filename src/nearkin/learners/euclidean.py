@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.evidence import gather_evidence
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
 
 
+@stored_learner()
 class Euclidean(MetricMixin, BaseEstimator):
     """The Euclidean distance, with a threshold from pairs.
 

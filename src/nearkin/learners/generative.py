@@ -20,7 +20,7 @@ from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
 from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.evidence import Evidence, gather_evidence, spread_labels
-from nearkin.learners._metric import LinearMetricMixin
+from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.learners.rca import chunklets
 from nearkin.local_metrics import (
     bias_matrices,
@@ -30,6 +30,7 @@ from nearkin.local_metrics import (
     rows_at_a_time,
 )
 from nearkin.pairs import Pairs
+from nearkin.stored import a, floats, ints, labels, maybe, training_rows, truth, whole
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
@@ -234,6 +235,19 @@ def density_weighted_metric(
     return metric, weights, n_rounds
 
 
+@stored_learner(
+    metric_=floats("d d"),
+    components_=floats("q d"),
+    mean_=floats("d"),
+    classes_=labels("c"),
+    models_=a("ClassModels"),
+    weights_=maybe(floats("n")),
+    n_iter_=whole,
+    _rows=ints("k"),
+    _known=training_rows("k d"),
+    _classes=ints("k", below="c"),
+    _metric_at_each_row=truth,
+)
 class Generative(LinearMetricMixin, BaseEstimator):
     r"""A linear metric from Gaussian models of the classes, in closed form.
 

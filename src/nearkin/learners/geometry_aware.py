@@ -25,6 +25,7 @@ from nearkin.bounds import (
 )
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.extension import (
+    EXTENSION,
     Extension,
     KernelExpansion,
     KernelLandmarks,
@@ -54,11 +55,12 @@ from nearkin.graph import (
 )
 from nearkin.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.landmarks import choose_landmarks
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spectral_kernels import diffusion
 from nearkin.springs import all_squared_distances
+from nearkin.stored import floats, maybe, numbers, positive, real, tuple_of, whole
 
 Floats = NDArray[np.floating]
 
@@ -79,6 +81,18 @@ _LEAST_DEVIATION = 1e-6
 _LEAST_WEIGHT = 1e-12
 
 
+@stored_learner(
+    n_vectors_=maybe(whole),
+    eigenvalues_=maybe(floats("_")),
+    weights_=maybe(floats("_")),
+    gamma_=maybe(positive),
+    bounds_=tuple_of(real, real),
+    objective_=numbers("_"),
+    n_iter_=whole,
+    embedding_=floats("n q"),
+    _extension=EXTENSION,
+    _at_landmarks=floats("m q"),
+)
 class GeometryAware(MetricMixin, BaseEstimator):
     """Metric that follows the shape of the data, most of which need no label.
 

@@ -16,11 +16,13 @@ from nearkin import backend
 from nearkin.evidence import Evidence
 from nearkin.kernels import KernelFunction, Rows
 from nearkin.learners._linear_in_space import (
+    KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
 )
+from nearkin.learners._metric import stored_learner
 
 Floats = NDArray[np.floating]
 
@@ -176,6 +178,7 @@ def _class_scatters(
     return same, different + n * (counts * between.T) @ between
 
 
+@stored_learner(**KEPT)
 class GMML(LinearInSpaceMixin, BaseEstimator):
     """Geometric mean metric learning, a linear metric in closed form.
 

@@ -23,12 +23,15 @@ from nearkin.bounds import (
 from nearkin.evidence import Evidence, example_pairs
 from nearkin.kernels import KernelFunction, Rows
 from nearkin.learners._linear_in_space import (
+    KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
 )
+from nearkin.learners._metric import stored_learner
 from nearkin.logdet import project
+from nearkin.stored import numbers, real, tuple_of, whole
 
 Floats = NDArray[np.floating]
 
@@ -76,6 +79,7 @@ def _checked_prior(prior: ArrayLike, d: int) -> Floats:
     return (matrix + matrix.T) / 2
 
 
+@stored_learner(**KEPT, bounds_=tuple_of(real, real), objective_=numbers("_"), n_iter_=whole)
 class ITML(LinearInSpaceMixin, BaseEstimator):
     """Information-theoretic metric learning: bounds on pairs, as near as can be to a prior.
 

@@ -22,14 +22,24 @@ from nearkin.feature_space import (
     with_kernel_tags,
 )
 from nearkin.kernels import Floats, KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.stored import a, floats, ints, numbers, positive, whole
 from nearkin.stress import relax
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 
 _RANK_TOL = 0.03
 
 
+@stored_learner(
+    embedding_=floats("n q"),
+    objective_=numbers("_"),
+    n_iter_=whole,
+    landmarks_=ints("m"),
+    eigenvalues_=floats("_"),
+    gamma_=positive,
+    _extension=a("LocalExtension"),
+)
 class KernelA(MetricMixin, BaseEstimator):
     """Non-linear metric that moves points: must-links pull, neighbourhoods hold.
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.evidence import Spread, gather_evidence, measure_spread
-from nearkin.extension import Extension, KernelLandmarks, LocalExtension
+from nearkin.extension import EXTENSION, Extension, KernelLandmarks, LocalExtension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
     feature_space_of,
@@ -22,8 +22,9 @@ from nearkin.feature_space import (
     with_kernel_tags,
 )
 from nearkin.kernels import Kernel, KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.stored import floats, ints, list_of, positive, real, tuple_of
 
 Floats = NDArray[np.floating]
 
@@ -105,6 +106,16 @@ def calibrated_weights(
     return np.asarray(np.sqrt(eigenvalues) * gain / gain.mean())
 
 
+@stored_learner(
+    beta_=floats("q"),
+    eigenvalues_=floats("q"),
+    eigenvectors_=floats("m q"),
+    landmarks_=ints("m"),
+    embedding_=floats("m q"),
+    gamma_=positive,
+    rank_tol_=real,
+    _stages=list_of(tuple_of(EXTENSION, floats("m _"))),
+)
 class KernelBeta(MetricMixin, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
 

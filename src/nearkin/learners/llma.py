@@ -19,8 +19,9 @@ from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.kernels import resolve_gamma
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.stored import floats, ints, numbers, positive, training_rows, whole
 from nearkin.stress import relax_along
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 
@@ -53,6 +54,15 @@ def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
     return np.exp(weights, out=weights)
 
 
+@stored_learner(
+    displacements_=floats("a d"),
+    anchors_=ints("a"),
+    anchor_rows_=training_rows("a d"),
+    width_=positive,
+    mean_=floats("d"),
+    objective_=numbers("_"),
+    n_iter_=whole,
+)
 class LLMA(MetricMixin, BaseEstimator):
     r"""Locally linear metric adaptation: a metric that bends input space.
 

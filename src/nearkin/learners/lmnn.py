@@ -17,13 +17,21 @@ from sklearn.utils.validation import check_array
 from nearkin import backend
 from nearkin.evidence import gather_evidence
 from nearkin.large_margin import Classes, known_classes, learn
-from nearkin.learners._metric import LinearMetricMixin
+from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
+from nearkin.stored import floats, numbers, real, whole
 
 Floats = NDArray[np.floating]
 
 
+@stored_learner(
+    components_=floats("q d"),
+    mean_=floats("d"),
+    margin_=real,
+    objective_=numbers("_"),
+    n_iter_=whole,
+)
 class LMNN(LinearMetricMixin, BaseEstimator):
     r"""Large margin nearest neighbours: a linear metric for nearest-neighbour rules.
 

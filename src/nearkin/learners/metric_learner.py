@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.evidence import example_pairs, gather_evidence
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
 from nearkin.pairs import Pairs
@@ -36,6 +36,7 @@ from nearkin.selection import (
     hold_out,
     unseen_choice,
 )
+from nearkin.stored import a, estimator, list_of
 from nearkin.suspicion import suspects, trusted
 
 Floats = NDArray[np.floating]
@@ -49,6 +50,7 @@ _MOST_AXES = 100
 _FEW_LANDMARKS = 300
 
 
+@stored_learner(metric_=estimator, report_=a("SelectionReport"), suspects_=list_of(a("Suspect")))
 class MetricLearner(MetricMixin, BaseEstimator):
     """The learner for those who do not want to choose one.
 

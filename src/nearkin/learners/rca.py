@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin import backend
 from nearkin.evidence import Evidence, gather_evidence
-from nearkin.learners._metric import LinearMetricMixin
+from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
+from nearkin.stored import floats, real
 
 Floats = NDArray[np.floating]
 
@@ -73,6 +74,7 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
     return components
 
 
+@stored_learner(components_=floats("q d"), mean_=floats("d"), shrinkage_=real)
 class RCA(LinearMetricMixin, BaseEstimator):
     """Relevant component analysis, a linear metric from must-links.
 

@@ -1,0 +1,344 @@
+"""Named arrays and JSON metadata in one file that cannot run anything.
+
+The file is a `safetensors <https://github.com/huggingface/safetensors>`_ file, which other programs
+read too: eight bytes with the length of a header, the header as JSON, and the numbers. Its
+``__metadata__`` holds
+
+- ``kind`` and ``version``: what the file is, and the version of its form;
+- ``content``: the metadata, JSON text;
+- ``digest``: SHA-256 of all that and of the arrays. It finds damage; it is no signature, which
+  whoever changes a file on purpose can make anew.
+
+Files are read and written here, without the library: nothing is allocated before its size is known
+to fit the file, and arrays are stored in C order whatever theirs is.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+StrPath = str | os.PathLike[str]
+
+DTYPES = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "F32": "float32",
+    "F64": "float64",
+}
+_CODES = {name: code for code, name in DTYPES.items()}
+_METADATA = "__metadata__"
+_MOST_HEADER = 1 << 24
+_MOST_AXES = 8
+_ALIGNMENT = 8
+# What a header that is no header of ours leads to.
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+class StorageError(ValueError):
+    """Something cannot be stored, or a file cannot be used; the message says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
+
+def printable(text: str) -> str:
+    """A text from a file that cannot steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself before its arrays.
+
+    Attributes
+    ----------
+    version : int
+    content : JSON value
+    digest : str
+    arrays : dict
+        For each array its dtype's name, its shape, and where its bytes begin and end.
+    size : int
+        Bytes of the whole file.
+    """
+
+    version: int
+    content: Any
+    digest: str
+    arrays: dict[str, tuple[str, tuple[int, ...], int, int]]
+    size: int
+
+
+def write_arrays(
+    path: StrPath, kind: str, version: int, arrays: Mapping[str, Array], content: Any
+) -> None:
+    """Write a file, or leave what was there: never half of one.
+
+    Parameters
+    ----------
+    path : path
+        In a folder that exists.
+    kind : str
+        What the file is, such as ``"nearkin model"``.
+    version : int
+        Of its form.
+    arrays : dict of ndarray
+        Of truth values, whole numbers, float32 or float64.
+    content : JSON value
+        Without NaN and infinities.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from nearkin.array_file import read_arrays, write_arrays
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_arrays(f"{folder}/file", "example", 1, {"a": np.arange(3)}, {"unit": "m"})
+    ...     arrays, content = read_arrays(f"{folder}/file", "example", versions=(1, 1))
+    >>> arrays["a"].tolist(), content
+    ([0, 1, 2], {'unit': 'm'})
+    """
+    # The widest numbers first, so that all are aligned.
+    names = sorted(arrays, key=lambda name: -arrays[name].itemsize)
+    stored = {name: _in_c_order(name, arrays[name]) for name in names}
+    table: dict[str, Any] = {}
+    end = 0
+    for name, array in stored.items():
+        begin, end = end, end + array.nbytes
+        code = _CODES[array.dtype.name]
+        table[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [begin, end]}
+    metadata = {
+        "kind": kind,
+        "version": str(version),
+        "content": json.dumps(content, allow_nan=False, separators=(",", ":")),
+    }
+    digest = _digest(metadata, table)
+    for array in stored.values():
+        digest.update(_bytes(array))
+    metadata["digest"] = digest.hexdigest()
+    header = json.dumps({_METADATA: metadata, **table}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % _ALIGNMENT)
+    if len(header) > _MOST_HEADER:
+        raise StorageError(
+            f"names and parameters take {len(header)} bytes, more than the {_MOST_HEADER} that a "
+            "file has room for. Are there very many column names? Then leave them out."
+        )
+    with _replacing(path) as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        for array in stored.values():
+            file.write(_bytes(array))
+
+
+def read_arrays(
+    path: StrPath, kind: str, versions: tuple[int, int]
+) -> tuple[dict[str, Array], Any]:
+    """Arrays and metadata of a file, all of it checked.
+
+    Parameters
+    ----------
+    path : path
+    kind : str
+        What the file must be.
+    versions : (int, int)
+        Oldest and newest version of its form that the caller understands.
+
+    Returns
+    -------
+    arrays : dict of ndarray
+    content : JSON value
+
+    Raises
+    ------
+    StorageError
+        If the file is another kind of file, of another version, or damaged.
+    """
+    with open(path, "rb") as file:
+        header, digest = _read_header(file, path, kind, versions)
+        arrays = {}
+        for name, (dtype, shape, begin, end) in header.arrays.items():
+            try:
+                array = np.empty(shape, dtype=dtype)
+            except (ValueError, MemoryError) as error:
+                raise _damaged(path, f"array {name!r} has shape {shape}") from error
+            if file.readinto(_bytes(array)) != end - begin:
+                raise _damaged(path, f"array {name!r} ends too early")
+            if dtype == "bool" and (array.view(np.uint8) > 1).any():
+                raise _damaged(path, f"array {name!r} has truth values other than 0 and 1")
+            digest.update(_bytes(array))
+            arrays[name] = array
+        if digest.hexdigest() != header.digest:
+            raise _damaged(path, "its content is not what was written (SHA-256 differs)")
+    return arrays, header.content
+
+
+def read_header(path: StrPath, kind: str, versions: tuple[int, int]) -> Header:
+    """What a file says of itself. Its arrays are neither read nor checked.
+
+    Parameters
+    ----------
+    path, kind, versions
+        As for :func:`read_arrays`.
+    """
+    with open(path, "rb") as file:
+        return _read_header(file, path, kind, versions)[0]
+
+
+def strict_json(text: str | bytes) -> Any:
+    """Value of a JSON text, without NaN, infinities and names given twice.
+
+    Raises
+    ------
+    ValueError
+        If it is no such text, or nested too deeply.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _read_header(
+    file: IO[bytes], path: StrPath, kind: str, versions: tuple[int, int]
+) -> tuple[Header, Any]:
+    """The header, and the beginning of the digest."""
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _MOST_HEADER):
+        raise StorageError(f"{os.fspath(path)} is no {kind} file, or only the beginning of one.")
+    try:
+        raw = strict_json(file.read(length))
+        metadata = raw.pop(_METADATA)
+        found, version = str(metadata["kind"]), int(metadata["version"])
+    except _MALFORMED as error:
+        raise StorageError(f"{os.fspath(path)} is no {kind} file, or a damaged one.") from error
+    if found != kind:
+        raise StorageError(f"{os.fspath(path)} is a {found} file, not a {kind} file.")
+    _check_version(path, version, versions)
+    try:
+        if set(metadata) != {"kind", "version", "content", "digest"}:
+            raise ValueError("other names in its header than there are to be")
+        content = strict_json(metadata["content"])
+        table = {name: _entry(entry) for name, entry in raw.items()}
+    except _MALFORMED as error:
+        raise _damaged(path, str(error)) from error
+    position = 0
+    ordered = dict(sorted(table.items(), key=lambda item: item[1][2:]))
+    for name, (_, _, begin, end) in ordered.items():
+        if begin != position:
+            raise _damaged(path, f"array {name!r} is out of place")
+        position = end
+    if 8 + length + position != size:
+        raise _damaged(path, f"it has {size} bytes, its header says {8 + length + position}")
+    header = Header(version, content, str(metadata["digest"]), ordered, size)
+    return header, _digest(metadata, raw)
+
+
+def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """An array's line of the header, checked on its own."""
+    if set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise ValueError("other names in its header than there are to be")
+    if entry["dtype"] not in DTYPES:
+        raise ValueError(f"dtype {entry['dtype']}")
+    dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+    numbers = [*shape, begin, end]
+    if len(shape) > _MOST_AXES or any(type(n) is not int or n < 0 for n in numbers):
+        raise ValueError(f"an array of shape {shape} from byte {begin} to {end}")
+    if math.prod(shape) * np.dtype(dtype).itemsize != end - begin:
+        raise ValueError(f"{end - begin} bytes for an array of shape {shape}")
+    return dtype, tuple(shape), begin, end
+
+
+def _check_version(path: StrPath, version: int, versions: tuple[int, int]) -> None:
+    oldest, newest = versions
+    if version > newest:
+        raise StorageError(
+            f"{os.fspath(path)} has format version {version}, and this nearkin reads up to "
+            f"{newest}. It was written by a newer nearkin: update yours, pip install -U nearkin."
+        )
+    if version < oldest:
+        raise StorageError(
+            f"{os.fspath(path)} has format version {version}, and this nearkin reads {oldest} "
+            "and later. Load it with the nearkin that wrote it, or fit the metric again."
+        )
+
+
+def _in_c_order(name: str, array: Array) -> Array:
+    if array.dtype.name not in _CODES:
+        raise StorageError(
+            f"{name} has dtype {array.dtype}, which is not stored. Those that are: "
+            f"{', '.join(_CODES)}."
+        )
+    native = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return np.ascontiguousarray(native).reshape(array.shape)  # a number stays a number
+
+
+def _bytes(array: Array) -> memoryview:
+    """Bytes of an array in C order, without a copy."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _digest(metadata: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
+    """Hash of the header, but for the digest itself; bytes of the arrays follow in its order."""
+    said = {name: value for name, value in metadata.items() if name != "digest"}
+    return hashlib.sha256(json.dumps([said, table], sort_keys=True).encode())
+
+
+def _damaged(path: StrPath, what: str) -> StorageError:
+    return StorageError(f"{os.fspath(path)} is damaged: {what}.")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is given twice")
+    return found
+
+
+@contextmanager
+def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of an old one once it is complete."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "A folder, not a file to write to", str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, f"There is no folder {target.parent}; make it first", str(path)
+        )
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        file = open(unfinished, "xb")  # noqa: SIM115, closed below
+    except OSError as error:  # name the file that was asked for
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, target)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise

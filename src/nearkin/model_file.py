@@ -1,0 +1,313 @@
+"""Fitted learners in a file: written, read, and described.
+
+A model file is a file of :mod:`nearkin.array_file` that holds what :mod:`nearkin.stored` makes of a
+learner. Nothing in it is code, and only classes of the register there can be built from it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nearkin import transformers as transformers  # for the register
+from nearkin._version import __version__
+from nearkin.array_file import (
+    Header,
+    StorageError,
+    StrPath,
+    printable,
+    read_arrays,
+    read_header,
+    write_arrays,
+)
+from nearkin.stored import Packed, fields_of, pack, unpack
+
+KIND = "nearkin model"
+# Format versions that are read, and that is written: the last. A change of what a class keeps is a
+# new version; load then says what becomes of files of the ones before.
+OLDEST, NEWEST = 1, 1
+# A file of a few bytes can claim any number of columns, and both a dense row and the product of
+# sparse ones take memory for each.
+_MOST_COLUMNS = 1 << 24
+# Models with more landmarks are not tried: some extensions make a matrix of all pairs of them.
+_MOST_TRIED = 2000
+
+
+def save(metric: Any, path: StrPath, *, forget_names: bool = False) -> None:
+    """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`."""
+    packed = pack(metric, ("feature_names_in_",) if forget_names else ())
+    _try(metric, "this metric cannot be stored")
+    content = {"nearkin": __version__, "model": packed.node}
+    write_arrays(path, KIND, NEWEST, packed.arrays, content)
+
+
+def load(path: StrPath) -> Any:
+    """Fitted learner from a file that its ``save`` wrote.
+
+    Nothing in the file is run, and all of it is checked: its digest, the parameters by the
+    learner's own rules, the shape of every array, and that a row can be embedded (up to 2000
+    landmarks).
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    learner
+        The same as was saved; ``transform`` gives the same to the last bit with the same versions
+        of NumPy and its libraries. What ``set_output`` asked for is not kept.
+
+    Raises
+    ------
+    StorageError
+        If the file is damaged, no model, or of a version that this nearkin does not read.
+
+    Examples
+    --------
+    >>> import tempfile, nearkin
+    >>> metric = nearkin.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nearkin.Pairs([(0, 1)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{folder}/example.nearkin")
+    ...     nearkin.load(f"{folder}/example.nearkin")
+    RCA()
+    """
+    arrays, content = read_arrays(path, KIND, (OLDEST, NEWEST))
+    with _refusing(path):
+        metric = unpack(Packed(_model(content), arrays))
+        if not hasattr(metric, "threshold_"):
+            raise StorageError("it holds no fitted learner.")
+        _try(metric, "it does not fit together")
+    return metric
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a model file holds. Print it.
+
+    Attributes
+    ----------
+    learner : str
+    parameters : dict
+        Values as JSON has them; learners and arrays as a text.
+    n_features : int
+    feature_names : list of str or None
+        None if there were none, or they were left out.
+    n_components : int
+    summary : dict
+        Numbers and texts that were learned, ``threshold_`` among them.
+    training_rows : dict
+        Where in the model rows of the training data are kept, as they are or as an earlier step
+        transforms them, such as landmarks: shapes by place.
+    numbers : dict
+        How many numbers there are of each type.
+    size : int
+        Bytes of the file.
+    format_version : int
+    nearkin_version : str
+    """
+
+    learner: str
+    parameters: dict[str, Any]
+    n_features: int
+    feature_names: list[str] | None
+    n_components: int
+    summary: dict[str, Any]
+    training_rows: dict[str, tuple[int, ...]]
+    numbers: dict[str, int]
+    size: int
+    format_version: int
+    nearkin_version: str
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        learned = ", ".join(f"{name} = {value!r}" for name, value in self.summary.items())
+        kept = "; ".join(f"{shape[0]} in {place}" for place, shape in self.training_rows.items())
+        numbers = ", ".join(f"{n} of {dtype}" for dtype, n in self.numbers.items())
+        names = "not kept" if self.feature_names is None else str(self.feature_names)
+        lines = [
+            f"{self.learner}({given})",
+            f"from {self.n_features} columns to {self.n_components}",
+            f"column names: {names}",
+            f"learned: {learned}",
+            f"rows of the training data: {kept or 'none'}",
+            f"numbers: {numbers or 'none'}",
+            f"{self.size} bytes, format version {self.format_version}, "
+            f"written by nearkin {self.nearkin_version}",
+        ]
+        return printable("\n".join(lines))
+
+
+def describe(path: StrPath) -> ModelInfo:
+    """What a model file holds, without reading its arrays.
+
+    What is said comes from the file's header, as it is: only :func:`load` checks it.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    StorageError
+        As for :func:`load`, but for damaged arrays.
+
+    Examples
+    --------
+    >>> import tempfile, nearkin
+    >>> metric = nearkin.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nearkin.Pairs([(0, 1)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{folder}/example.nearkin")
+    ...     info = nearkin.model_file.describe(f"{folder}/example.nearkin")
+    >>> info.learner, info.n_features, info.training_rows
+    ('RCA', 2, {})
+    """
+    header = read_header(path, KIND, (OLDEST, NEWEST))
+    with _refusing(path):
+        node = _model(header.content)
+        state = node["state"]
+        names = state.get("feature_names_in_")
+        numbers: dict[str, int] = {}
+        for dtype, _, begin, end in header.arrays.values():
+            numbers[dtype] = numbers.get(dtype, 0) + (end - begin) // np.dtype(dtype).itemsize
+        return ModelInfo(
+            learner=str(node["class"]),
+            parameters={name: _plain(value) for name, value in node["parameters"].items()},
+            n_features=int(state["n_features_in_"]),
+            feature_names=None if names is None else [str(name) for name in names["words"]],
+            n_components=int(state["n_components_"]),
+            summary=_summary(state),
+            training_rows=dict(_training_rows(node, header, "")),
+            numbers=numbers,
+            size=header.size,
+            format_version=header.version,
+            nearkin_version=str(header.content["nearkin"]),
+        )
+
+
+def _model(content: Any) -> Any:
+    match content:
+        case {"nearkin": str(), "model": dict(node), **rest} if not rest:
+            return node
+    raise StorageError("it says other things than it is to say.")
+
+
+def _summary(state: dict[str, Any]) -> dict[str, Any]:
+    """Numbers and texts at the top, and the reason for a choice."""
+    found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
+    if "report_" in state:
+        found["report_"] = state["report_"]["state"]["reason"]
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in ("n_features_in_", "n_components_") and not _is_left_out(value)
+    }
+
+
+def _is_left_out(value: Any) -> bool:
+    return isinstance(value, _Text) or (isinstance(value, list) and any(map(_is_left_out, value)))
+
+
+class _Text(str):
+    """Stands for a value that is not shown."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _plain(node: Any) -> Any:
+    """A parameter or number as plain JSON, without arrays."""
+    match node:
+        case {"float": str(value)}:
+            return float(value)
+        case {"number": value}:
+            return _plain(value)
+        case {"tuple": list(values)} | list(values):
+            return [_plain(value) for value in values]
+        case {"class": str(name)}:
+            return _Text(f"{name}(...)" if name.isidentifier() else "?")
+        case dict():
+            return _Text("array" if "array" in node else "...")
+    return node
+
+
+def _training_rows(node: Any, header: Header, path: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Places of training rows in a packed model, with their shapes."""
+    match node:
+        case list():
+            parts = {str(i): part for i, part in enumerate(node)}
+        case {"tuple": list(items)}:
+            parts = {str(i): part for i, part in enumerate(items)}
+        case {"class": str(name), "state": dict(parts)}:
+            for field, spec in fields_of(name).items():
+                if spec.training_rows and field in parts:
+                    yield f"{path}.{field}".lstrip("."), _shape(parts[field], header)
+        case _:
+            return
+    for name, part in parts.items():
+        yield from _training_rows(part, header, f"{path}.{name}")
+
+
+def _shape(node: Any, header: Header) -> tuple[int, ...]:
+    if "sparse" in node:
+        return tuple(int(n) for n in node["shape"])
+    shape = header.arrays[node["array"]][1]
+    return shape[::-1] if node.get("order") == "F" else shape
+
+
+def _try(metric: Any, otherwise: str) -> None:
+    """Embed a row of zeros: whatever does not fit together shows.
+
+    Many landmarks are left to the first use, as they were before the model was saved; extensions
+    refuse coordinates that are not theirs.
+    """
+    columns = int(metric.n_features_in_)
+    if columns > _MOST_COLUMNS:
+        raise StorageError(f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}.")
+    row: Any = np.zeros((1, columns))
+    for rows in _kept_rows(metric):
+        if rows.shape[0] > _MOST_TRIED:
+            return
+        if sp.issparse(rows):
+            row = sp.csr_array(row)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in ("_embedded", "predict", "kneighbors"):
+            if not hasattr(metric, name):
+                continue
+            try:
+                found: NDArray[Any] = getattr(metric, name)(row)
+            except Exception as error:
+                raise StorageError(f"{otherwise}: {error}") from error
+            if name == "_embedded" and found.shape != (1, metric.n_components_):
+                raise StorageError(f"{otherwise}: a row's image has shape {found.shape}.")
+
+
+def _kept_rows(value: Any) -> Iterator[Any]:
+    """All arrays and sparse matrices of training rows in a learner."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _kept_rows(part)
+        return
+    for name, spec in fields_of(type(value).__name__).items():
+        part = getattr(value, name, None)
+        if spec.training_rows and part is not None:
+            yield part
+        yield from _kept_rows(part)
+
+
+@contextmanager
+def _refusing(path: StrPath) -> Iterator[None]:
+    """Whatever goes wrong with a file's content is the file's fault, and is said so."""
+    try:
+        yield
+    except Exception as error:
+        raise StorageError(f"{os.fspath(path)} holds no whole model: {error}") from error

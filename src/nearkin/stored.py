@@ -1,0 +1,530 @@
+"""What may be stored, and what each class keeps: the only classes that a file can bring to life.
+
+A class says what it keeps in a decorator, as it says in ``_parameter_constraints`` what it takes::
+
+    @stored(landmarks=a("KernelLandmarks"), eigenvalues=floats("q"), eigenvectors=floats("m q"))
+    class NystroemExtension: ...
+
+Of an estimator these are the fitted attributes, beside its parameters; of any other class they are
+the arguments it is made of. A letter is a size that is the same wherever it stands in a class.
+Both :func:`pack` and :func:`unpack` check what was said, so that a file holds it and a model made
+of a file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from nearkin.array_file import DTYPES, StorageError
+
+Array = NDArray[Any]
+Json = Any
+Sizes = dict[str, int]
+
+_MOST_NESTED = 64
+# Characters of an array of words, all as long as the longest.
+_MOST_CHARACTERS = 1 << 24
+_NOT_FINITE = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
+_SPARSE = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
+_SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a value must be.
+
+    Attributes
+    ----------
+    what : str
+        In words.
+    fits : callable
+        Whether a value is that, given sizes that are known; it adds those it meets.
+    may_be_absent : bool
+    training_rows : bool
+        Whether these are rows of the training data.
+    """
+
+    what: str
+    fits: Callable[[Any, Sizes], bool]
+    may_be_absent: bool = False
+    training_rows: bool = False
+
+
+Fields = dict[str, Spec]
+_FIELDS: dict[type, Fields] = {}
+_CLASSES: dict[str, type] = {}
+_Class = TypeVar("_Class", bound=type)
+
+
+def stored(**fields: Spec) -> Callable[[_Class], _Class]:
+    """Let a class be stored, with these fields."""
+
+    def register(cls: _Class) -> _Class:
+        _FIELDS[cls] = fields
+        _CLASSES[cls.__name__] = cls
+        return cls
+
+    return register
+
+
+real = Spec("a number", lambda value, _: isinstance(value, Real) and not isinstance(value, bool))
+truth = Spec("True or False", lambda value, _: isinstance(value, bool))
+text = Spec("a text", lambda value, _: isinstance(value, str))
+positive = Spec(
+    "a positive number", lambda value, _: real.fits(value, {}) and 0 < float(value) < np.inf
+)
+estimator = Spec(
+    "an estimator",
+    lambda value, _: type(value) in _FIELDS and isinstance(value, BaseEstimator),
+)
+whole = Spec("a whole number, not negative", lambda value, _: _is_whole(value))
+
+
+def size(letter: str) -> Spec:
+    """A whole number that is a size of arrays too."""
+    return Spec(
+        f"the size {letter} of the other arrays",
+        lambda value, sizes: _is_whole(value) and sizes.setdefault(letter, value) == value,
+    )
+
+
+def floats(letters: str) -> Spec:
+    """Finite numbers in an array of this shape, one letter for each axis."""
+    return Spec(
+        f"an array of finite numbers of shape ({letters})",
+        lambda value, sizes: _is_finite(value) and _has_shape(value, letters, sizes),
+    )
+
+
+def numbers(letters: str) -> Spec:
+    """Numbers that nothing is computed from, so that they may be infinite or NaN."""
+    return Spec(
+        f"an array of numbers of shape ({letters})",
+        lambda value, sizes: (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind == "f"
+            and _has_shape(value, letters, sizes)
+        ),
+    )
+
+
+def ints(letters: str, below: str | None = None) -> Spec:
+    """Whole numbers from 0 on, and below a size."""
+
+    def fits(value: Any, sizes: Sizes) -> bool:
+        if not (isinstance(value, np.ndarray) and value.dtype.kind in "iu"):
+            return False
+        if not _has_shape(value, letters, sizes) or value.min(initial=0) < 0:
+            return False
+        return below is None or value.max(initial=-1) < sizes[below]
+
+    limit = "" if below is None else f" below {below}"
+    return Spec(f"an array of row numbers{limit} of shape ({letters})", fits)
+
+
+def labels(letters: str) -> Spec:
+    """Numbers or words."""
+    return Spec(
+        f"an array of labels of shape ({letters})",
+        lambda value, sizes: isinstance(value, np.ndarray) and _has_shape(value, letters, sizes),
+    )
+
+
+def words(letters: str) -> Spec:
+    """Texts."""
+    return Spec(
+        f"an array of texts of shape ({letters})",
+        lambda value, sizes: labels(letters).fits(value, sizes) and value.dtype.kind in "OU",
+    )
+
+
+def training_rows(letters: str) -> Spec:
+    """Rows of the training data, dense or sparse, as the learner sees them."""
+
+    def fits(value: Any, sizes: Sizes) -> bool:
+        numbers = value.data if isinstance(value, _SPARSE_TYPES) else value
+        return _is_finite(numbers) and _has_shape(value, letters, sizes) and value.shape[0] > 0
+
+    return Spec(f"rows of shape ({letters})", fits, training_rows=True)
+
+
+def a(*names: str) -> Spec:
+    """An object of one of these classes, which are stored themselves."""
+    return Spec(
+        f"a {' or '.join(names)}",
+        lambda value, _: type(value) in _FIELDS and type(value).__name__ in names,
+    )
+
+
+def one_of(*values: str) -> Spec:
+    """One of some words."""
+    return Spec(f"one of {values}", lambda value, _: isinstance(value, str) and value in values)
+
+
+def list_of(part: Spec) -> Spec:
+    """A list, all of one kind."""
+    return Spec(
+        f"a list, each {part.what}",
+        lambda value, sizes: isinstance(value, list) and all(part.fits(v, sizes) for v in value),
+    )
+
+
+def dict_of(part: Spec) -> Spec:
+    """Values by name, all of one kind."""
+    return Spec(
+        f"a dict, each {part.what}",
+        lambda value, sizes: (
+            isinstance(value, dict) and all(part.fits(v, sizes) for v in value.values())
+        ),
+    )
+
+
+def tuple_of(*parts: Spec) -> Spec:
+    """A tuple, each place of its own kind."""
+    return Spec(
+        f"a tuple of {', '.join(part.what for part in parts)}",
+        lambda value, sizes: (
+            isinstance(value, tuple)
+            and len(value) == len(parts)
+            and all(part.fits(v, sizes) for part, v in zip(parts, value, strict=True))
+        ),
+    )
+
+
+def maybe(part: Spec) -> Spec:
+    """What may be None or absent."""
+    return replace(part, may_be_absent=True)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+
+
+def _is_finite(value: Any) -> bool:
+    is_float = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return is_float and bool(np.isfinite(value).all())
+
+
+def _has_shape(value: Any, letters: str, sizes: Sizes) -> bool:
+    """Whether each axis has the size of its letter, which is free if the letter is "_"."""
+    named = letters.split()
+    return len(named) == len(value.shape) and all(
+        letter == "_" or sizes.setdefault(letter, n) == n
+        for letter, n in zip(named, value.shape, strict=True)
+    )
+
+
+@dataclass
+class Packed:
+    """A value as JSON, and the arrays that it refers to by name."""
+
+    node: Json = None
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+
+def pack(value: Any, forget: tuple[str, ...] = ()) -> Packed:
+    """Take a value apart.
+
+    Parameters
+    ----------
+    value : object of a class that is stored, or made of such
+    forget : tuple of str
+        Attributes to leave out.
+
+    Raises
+    ------
+    StorageError
+        If it holds something that cannot be stored; the message says where.
+    """
+    packer = _Packer(forget)
+    return Packed(packer.pack(value, ""), packer.arrays)
+
+
+def unpack(packed: Packed) -> Any:
+    """Put a value together again; nothing but classes that are stored can come of it.
+
+    Raises
+    ------
+    StorageError
+        If it is not whole, or not what the classes say.
+    """
+    unpacker = _Unpacker(packed.arrays)
+    value = unpacker.unpack(packed.node, "", 0)
+    if unpacker.used != set(packed.arrays):
+        raise StorageError("there are arrays that nothing refers to.")
+    return value
+
+
+def fields_of(name: str) -> Fields:
+    """What a class keeps, by the class's name; empty if it is not stored."""
+    cls = _CLASSES.get(name)
+    return {} if cls is None else _FIELDS[cls]
+
+
+class _Packer:
+    def __init__(self, forget: tuple[str, ...]) -> None:
+        self.forget = forget
+        self.arrays: dict[str, Array] = {}
+        # An array that is met twice is stored once. The arrays stay alive, so ids are unique.
+        self._met: dict[int, tuple[Array, Json]] = {}
+        self._is_parameter = False
+
+    def pack(self, value: Any, path: str) -> Json:
+        if type(value) in _FIELDS:
+            return self._object(value, path)
+        if value is None or isinstance(value, bool | str) or type(value) is int:
+            return value if not isinstance(value, np.str_) else str(value)
+        if type(value) is float:
+            return value if np.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.generic) and value.dtype.name in DTYPES.values():
+            return {"number": self.pack(value.item(), path), "dtype": value.dtype.name}
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if isinstance(value, _SPARSE_TYPES):
+            return self._sparse(value, path)
+        if type(value) is list:
+            return self._items(value, path)
+        if type(value) is tuple:
+            return {"tuple": self._items(value, path)}
+        if type(value) is dict and all(type(name) is str for name in value):
+            return {"dict": self._named(value, path)}
+        raise StorageError(_why_not(value, path))
+
+    def _object(self, value: Any, path: str) -> Json:
+        cls = type(value)
+        names = [name for name in _FIELDS[cls] if hasattr(value, name) and name not in self.forget]
+        node: dict[str, Json] = {"class": cls.__name__}
+        if isinstance(value, BaseEstimator):
+            if self._is_parameter:  # to be cloned: what it once learned is of no account
+                names = []
+            outer, self._is_parameter = self._is_parameter, True
+            node["parameters"] = self._named(_parameters(value), path)
+            self._is_parameter = outer
+        kept = {name: getattr(value, name) for name in names}
+        if kept:
+            _check(cls, kept, path)
+        node["state"] = self._named(kept, path)
+        return node
+
+    def _named(self, values: dict[str, Any], path: str) -> Json:
+        return {name: self.pack(value, _within(path, name)) for name, value in values.items()}
+
+    def _items(self, values: Any, path: str) -> Json:
+        return [self.pack(value, _within(path, str(i))) for i, value in enumerate(values)]
+
+    def _array(self, value: Array, path: str) -> Json:
+        if id(value) not in self._met:
+            self._met[id(value)] = (value, self._new_array(value, path))
+        return self._met[id(value)][1]
+
+    def _new_array(self, value: Array, path: str) -> Json:
+        if value.ndim == 1 and value.dtype.kind in "OU":
+            words = value.tolist()
+            if not all(isinstance(word, str) for word in words):
+                raise StorageError(f"{path} holds objects other than texts, which are not stored.")
+            return {"words": words, "dtype": "object" if value.dtype.kind == "O" else "str"}
+        name = path
+        while name in self.arrays:
+            name += "'"
+        # Order in memory decides how products are rounded, so it is kept.
+        reverse = (
+            value.ndim > 1
+            and not value.flags.c_contiguous
+            and value.strides[0] <= min(value.strides)
+        )
+        self.arrays[name] = value.T if reverse else value
+        return {"array": name, "order": "F"} if reverse else {"array": name}
+
+    def _sparse(self, value: Any, path: str) -> Json:
+        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+        node = {"sparse": type(value).__name__, "shape": [int(n) for n in value.shape]}
+        return node | self._named(parts, path)
+
+
+class _Unpacker:
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        self.arrays = arrays
+        self.used: set[str] = set()
+        # An array that is referred to twice is one object, as it was.
+        self._turned: dict[str, Array] = {}
+
+    def unpack(self, node: Json, path: str, depth: int) -> Any:
+        if depth > _MOST_NESTED:
+            raise StorageError("it is nested too deeply.")
+        depth += 1
+        match node:
+            case None | bool() | int() | float() | str():
+                return node
+            case list():
+                return self._items(node, path, depth)
+            case {"class": str(name), "state": dict(state), **rest} if not rest:
+                return self._part(name, self._named(state, path, depth), path)
+            case {
+                "class": str(name),
+                "parameters": dict(parameters),
+                "state": dict(state),
+                **rest,
+            } if not rest:
+                given = self._named(parameters, path, depth)
+                return self._estimator(name, given, self._named(state, path, depth), path)
+            case {"array": str(), **rest} if not rest:
+                return self._array(node["array"], path)
+            case {"array": str(), "order": "F", **rest} if not rest:
+                turned = self._array(node["array"], path).T
+                return self._turned.setdefault(node["array"], turned)
+            case {"words": list(words), "dtype": "object" | "str" as dtype, **rest} if not rest:
+                return _words(words, dtype, path)
+            case {"float": str(name), **rest} if not rest and name in _NOT_FINITE:
+                return float(_NOT_FINITE[name])
+            case {"number": number, "dtype": str(dtype), **rest} if not rest:
+                value = self.unpack(number, path, depth)
+                if dtype in DTYPES.values() and isinstance(value, int | float):
+                    return np.dtype(dtype).type(value)
+            case {"tuple": list(items), **rest} if not rest:
+                return tuple(self._items(items, path, depth))
+            case {"dict": dict(values), **rest} if not rest:
+                return self._named(values, path, depth)
+            case {
+                "sparse": str(name),
+                "shape": [int(n), int(d)],
+                "data": data,
+                "indices": indices,
+                "indptr": indptr,
+                **rest,
+            } if not rest and name in _SPARSE:
+                parts = [self.unpack(part, path, depth) for part in (data, indices, indptr)]
+                return _sparse(name, (n, d), parts, path)
+        raise StorageError(f"{path or 'the model'} is written in a form that is not known.")
+
+    def _items(self, nodes: list[Json], path: str, depth: int) -> list[Any]:
+        return [self.unpack(node, _within(path, str(i)), depth) for i, node in enumerate(nodes)]
+
+    def _named(self, nodes: dict[str, Json], path: str, depth: int) -> dict[str, Any]:
+        return {name: self.unpack(node, _within(path, name), depth) for name, node in nodes.items()}
+
+    def _array(self, name: str, path: str) -> Array:
+        if name not in self.arrays:
+            raise StorageError(f"{path} refers to an array {name!r} that is not there.")
+        self.used.add(name)
+        return self.arrays[name]
+
+    def _part(self, name: str, state: dict[str, Any], path: str) -> Any:
+        cls = _known(name, path, estimator=False)
+        _check(cls, state, path)
+        return cls(**state)
+
+    def _estimator(
+        self, name: str, parameters: dict[str, Any], state: dict[str, Any], path: str
+    ) -> Any:
+        cls: Any = _known(name, path, estimator=True)
+        unknown = set(parameters) - set(cls._get_param_names())
+        if unknown:
+            raise StorageError(
+                f"{name} has no parameter {sorted(unknown)[0]!r} in the version that is installed."
+            )
+        try:
+            made = cls(**parameters)
+            made._validate_params()
+        except (TypeError, ValueError) as error:
+            raise StorageError(f"parameters of {name}: {error}") from error
+        if state:
+            _check(cls, state, path)
+        for attribute, value in state.items():
+            setattr(made, attribute, value)
+        return made
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Parameters; of scikit-learn's estimators those that are not the default.
+
+    So a file can be read with another scikit-learn, whose estimators have more or fewer of them.
+    """
+    given: dict[str, Any] = estimator.get_params(deep=False)
+    if not _is_of_scikit_learn(type(estimator)):
+        return given
+    usual = signature(type(estimator)).parameters
+    return {name: value for name, value in given.items() if value != usual[name].default}
+
+
+def _is_of_scikit_learn(cls: type) -> bool:
+    return cls.__module__.startswith("sklearn.")
+
+
+def _known(name: str, path: str, *, estimator: bool) -> type:
+    cls = _CLASSES.get(name)
+    if cls is None or issubclass(cls, BaseEstimator) != estimator:
+        raise StorageError(f"{path or 'the model'} is a {name!r}, which this nearkin cannot build.")
+    return cls
+
+
+def _check(cls: type, state: dict[str, Any], path: str) -> None:
+    """Whether all is there that a class keeps, nothing else, and of the right shape."""
+    fields = _FIELDS[cls]
+    unknown = set(state) - set(fields)
+    if unknown:
+        raise StorageError(f"{cls.__name__} keeps no {sorted(unknown)[0]!r}.")
+    sizes: Sizes = {}
+    for name, spec in fields.items():
+        value = state.get(name)
+        if value is None and spec.may_be_absent:
+            continue
+        if name not in state or not spec.fits(value, sizes):
+            known = ", ".join(f"{letter} = {n}" for letter, n in sizes.items() if letter.isalpha())
+            raise StorageError(
+                f"{_within(path, name)} of {cls.__name__} is not {spec.what}"
+                f"{f' for {known}' if known else ''}."
+            )
+
+
+def _words(words: list[Any], dtype: str, path: str) -> Array:
+    if not all(isinstance(word, str) for word in words):
+        raise StorageError(f"{path} is not a list of texts.")
+    if len(words) * max(map(len, words), default=0) > _MOST_CHARACTERS:
+        raise StorageError(f"{path} has texts that are too long.")
+    return np.array(words, dtype=object if dtype == "object" else np.str_)
+
+
+def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> Any:
+    kinds = [part.dtype.kind if isinstance(part, np.ndarray) else "?" for part in parts]
+    if kinds != ["f", "i", "i"] or min(shape) < 0:
+        raise StorageError(f"{path} is not a sparse matrix.")
+    try:
+        made = _SPARSE[name](tuple(parts), shape=shape)
+        made.check_format(full_check=True)
+    except (ValueError, OverflowError) as error:
+        raise StorageError(f"{path} is not a sparse matrix: {error}") from error
+    return made
+
+
+def _within(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _why_not(value: Any, path: str) -> str:
+    kind = type(value).__name__
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return (
+            f"{path} is a {kind}, which is not stored. Set it to a number or None: what is "
+            "learned does not depend on it any more."
+        )
+    if isinstance(value, BaseEstimator):
+        others = (cls.__name__ for cls in _FIELDS if _is_of_scikit_learn(cls))
+        return (
+            f"{path or 'this'} is a {kind}, which is not stored. Of scikit-learn's transformers "
+            f"these are: {', '.join(others)}. Apply others to the rows beforehand."
+        )
+    if callable(value):
+        return (
+            f"{path} is a function, that is code, of which a file holds none. Take a kernel by its "
+            "name, a nearkin.kernels.Kernel, or kernel='precomputed' with the function's values."
+        )
+    return f"{path} is a {kind}, which is not stored."

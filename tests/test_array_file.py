@@ -1,0 +1,250 @@
+import json
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from nearkin import array_file
+from nearkin.array_file import StorageError, read_arrays, read_header, strict_json, write_arrays
+
+ARRAYS = {
+    "C": np.arange(12.0).reshape(3, 4),
+    "F": np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+    "strided": np.arange(24, dtype=np.float32).reshape(4, 6)[::2, 1::2],
+    "number": np.array(np.pi),
+    "empty": np.empty((0, 3)),
+    "big-endian": np.arange(5, dtype=">i4"),
+    "bytes": np.arange(3, dtype=np.uint8),
+    "truth": np.array([True, False, True]),
+    "extremes": np.array([np.nan, np.inf, -0.0, 5e-324]),
+}
+CONTENT = {"a": [1, None, 0.1, "é\ud800"], "b": {}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "some.file"
+    write_arrays(path, "example", 3, ARRAYS, CONTENT)
+    return path
+
+
+def read(path, kind="example", versions=(2, 3)):
+    return read_arrays(path, kind, versions)
+
+
+def header_of(path):
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:end]), data[end:]
+
+
+def write_header(path, header, numbers):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + numbers)
+
+
+def test_arrays_and_content_come_back(path):
+    arrays, content = read(path)
+    assert content == CONTENT
+    assert set(arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].shape == array.shape
+        assert arrays[name].dtype == array.dtype.newbyteorder("<")
+        np.testing.assert_array_equal(arrays[name], array)
+        assert arrays[name].flags.writeable
+        assert arrays[name].flags.aligned
+
+
+def test_numbers_are_aligned_in_the_file(path):
+    start = 8 + int.from_bytes(path.read_bytes()[:8], "little")
+    for dtype, _, begin, _ in read_header(path, "example", (3, 3)).arrays.values():
+        assert (start + begin) % np.dtype(dtype).itemsize == 0
+
+
+def test_the_same_content_gives_the_same_bytes(path, tmp_path):
+    write_arrays(tmp_path / "other", "example", 3, ARRAYS, CONTENT)
+    assert path.read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_safetensors_reads_our_files(path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    found = safetensors.load_file(path)
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_header_alone(path):
+    header = read_header(path, "example", (3, 3))
+    assert header.version == 3
+    assert header.content == CONTENT
+    assert header.arrays["C"][:2] == ("float64", (3, 4))
+    assert header.size == path.stat().st_size
+
+
+def test_no_arrays(tmp_path):
+    write_arrays(tmp_path / "f", "example", 1, {}, None)
+    assert read_arrays(tmp_path / "f", "example", (1, 1)) == ({}, None)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "float16", "datetime64[s]", "U3", "object"])
+def test_other_dtypes_are_not_stored(dtype, tmp_path):
+    with pytest.raises(StorageError, match=r"names has dtype .* not stored.*bool, uint8"):
+        write_arrays(tmp_path / "f", "example", 1, {"names": np.zeros(2).astype(dtype)}, None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_kinds_and_versions(path):
+    with pytest.raises(StorageError, match="is a example file, not a model file"):
+        read(path, kind="model")
+    with pytest.raises(StorageError, match=r"version 3, .* up to 2.*pip install -U nearkin"):
+        read(path, versions=(1, 2))
+    with pytest.raises(StorageError, match="version 3, and this nearkin reads 4 and later"):
+        read(path, versions=(4, 5))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0" * 7,
+        b"\0" * 8,
+        b"\x80\x04\x95 a pickle",
+        (2**63).to_bytes(8, "little") + b"{}",
+        (2).to_bytes(8, "little") + b"{}",
+        (2).to_bytes(8, "little") + b"[]",
+        (10**5).to_bytes(8, "little") + b"[" * 10**5,
+        (4).to_bytes(8, "little") + b"\xff\xff\xff\xff",
+    ],
+)
+def test_other_files(data, tmp_path):
+    (tmp_path / "f").write_bytes(data)
+    for reader in (read_arrays, read_header):
+        with pytest.raises(StorageError, match="f is no example file"):
+            reader(tmp_path / "f", "example", (1, 1))
+
+
+def test_every_byte_counts(path):
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    text = data[8:end].rstrip()
+    for at in [*range(8 + len(text)), *range(end, len(data))]:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(StorageError):
+            read(path)
+
+
+def test_damaged_numbers(path):
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + b"\1" if data[-1:] == b"\0" else data[:-1] + b"\0")
+    with pytest.raises(StorageError, match="content is not what was written"):
+        read(path)
+    path.write_bytes(data[:-1])
+    with pytest.raises(StorageError, match=f"has {len(data) - 1} bytes, its header says"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shape": [2**62, 2**62]}, "96 bytes for an array of shape"),
+        ({"shape": [0, 2**62, 2**62], "data_offsets": [0, 0]}, "damaged"),
+        ({"shape": [-3, -4]}, r"shape \[-3, -4\]"),
+        ({"shape": [True, 12]}, r"shape \[True, 12\]"),
+        ({"shape": [1] * 60 + [12]}, "shape"),
+        ({"dtype": "F32"}, "96 bytes"),
+        ({"dtype": "object"}, "dtype object"),
+        ({"data_offsets": [96, 192]}, "out of place"),
+        ({"more": 1}, "other names"),
+    ],
+)
+def test_forged_sizes(change, message, path):
+    header, numbers = header_of(path)
+    header["C"] |= change
+    write_header(path, header, numbers)
+    with pytest.raises(StorageError, match=message):
+        read(path)
+
+
+def test_messages_are_printable(path):
+    header, numbers = header_of(path)
+    header["__metadata__"]["kind"] = "\x1b[2J"
+    write_header(path, header, numbers)
+    with pytest.raises(StorageError, match=r"is a \?\[2J file, not a example file"):
+        read(path)
+
+
+def test_json_is_strict():
+    assert strict_json('{"a": [1, 2.5]}') == {"a": [1, 2.5]}
+    for text in ("NaN", "[-Infinity]", '{"a": 1, "a": 2}', "[" * 10**5, "1" * 5000, "{"):
+        with pytest.raises(ValueError):  # noqa: PT011, of many kinds
+            strict_json(text)
+
+
+def test_too_many_names(tmp_path):
+    with pytest.raises(StorageError, match="very many column names"):
+        write_arrays(tmp_path / "f", "example", 1, {}, "x" * (1 << 24))
+
+
+# Writing
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(path, monkeypatch):
+    before = path.read_bytes()
+
+    class Interrupted(BaseException):
+        pass
+
+    def interrupt(*_):
+        assert len(list(path.parent.iterdir())) == 2
+        raise Interrupted
+
+    for step in ("fsync", "replace"):
+        monkeypatch.setattr(array_file.os, step, interrupt)
+        with pytest.raises(Interrupted):
+            write_arrays(path, "example", 3, {}, None)
+        monkeypatch.undo()
+        assert path.read_bytes() == before
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_disk_full(path, monkeypatch):
+    monkeypatch.setattr(array_file.os, "fsync", lambda _: os.write(-1, b""))
+    with pytest.raises(OSError, match="descriptor"):
+        write_arrays(path, "example", 3, {}, None)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(path):
+    link = path.with_name("link")
+    link.symlink_to(path)
+    write_arrays(link, "example", 3, {}, "new")
+    assert link.is_symlink()
+    assert read(path)[1] == "new"
+
+
+def test_permissions_are_those_of_any_new_file(path):
+    plain = path.with_name("plain")
+    plain.touch()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_places_that_cannot_be_written_to(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*none; make it first"):
+        write_arrays(tmp_path / "none" / "f", "example", 1, {}, None)
+    with pytest.raises(IsADirectoryError, match="A folder, not a file"):
+        write_arrays(tmp_path, "example", 1, {}, None)
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "a name of no interest")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*wanted'"):
+        write_arrays(tmp_path / "wanted", "example", 1, {}, None)
+
+
+def test_places_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        read(tmp_path)

@@ -1,0 +1,306 @@
+import pickle
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA, FastICA, TruncatedSVD
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
+
+import nearkin
+from benchmarks.fuzz_model_files import fuzz
+from nearkin import (
+    GMML,
+    ITML,
+    LLMA,
+    RCA,
+    Chain,
+    Euclidean,
+    Generative,
+    KernelBeta,
+    Pairs,
+    StorageError,
+)
+from nearkin.array_file import read_arrays, write_arrays
+from nearkin.kernels import Kernel
+from nearkin.model_file import KIND, NEWEST, describe
+from nearkin.selection import SelectionReport
+from tests.common.learners import example
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return example()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.nearkin"
+
+
+def test_files_of_format_version_1_are_read():
+    # A Blend of all learners and transformers, from 16 rows of XOR, written by nearkin 0.1.0.
+    metric = nearkin.load(GOLDEN / "model-1.nearkin")
+    rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]])
+    expected = [0.79170231, 0.65221643, 0.91637392, 1.32785463, 1.36148016, 0.88109814]
+    with pytest.warns(UserWarning, match="feature names"):
+        distances = metric.distance(rows)
+    assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    assert metric.threshold_ == 0.9216060351399968
+    assert metric.weights == [1, 2, *[1] * 11]
+    assert isinstance(metric.learners_[-1].report_, SelectionReport)
+    info = describe(GOLDEN / "model-1.nearkin")
+    assert info.feature_names == ["a", "b", "c"]
+    assert info.format_version == 1
+    assert info.nearkin_version == "0.1.0"
+
+
+def test_a_description_says_where_training_rows_are(data, path):
+    X, y, pairs, _ = data
+    learner = KernelBeta(n_landmarks=20, kernel="laplacian", random_state=0)
+    metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
+    metric.save(path)
+    info = describe(path)
+    n_landmarks = len(metric.steps_[1].landmarks_)
+    assert info.training_rows == {"steps_.1._stages.0.0.landmarks.rows": (n_landmarks, 3)}
+    assert info.parameters == {"steps": ["StandardScaler(...)", "KernelBeta(...)"]}
+    assert f"rows of the training data: {n_landmarks} in steps_.1._stages" in str(info)
+    assert "from 3 columns to" in str(info)
+    for learner, place in ((LLMA(), "anchor_rows_"), (Generative(), "_known")):
+        learner.fit(X, y).save(path)
+        assert describe(path).training_rows == {place: (50, 3)}
+    RCA().fit(X, y).save(path)
+    assert describe(path).training_rows == {}
+    assert "rows of the training data: none" in str(describe(path))
+
+
+def test_estimators_that_are_parameters_are_stored_without_what_they_learned(data, path):
+    X, y, _, _ = data
+    step = KernelBeta(random_state=0).fit(X, y)
+    Chain([step]).fit(X[:5], y[:5]).save(path)
+    loaded = nearkin.load(path)
+    assert list(describe(path).training_rows.values()) == [(5, 3)]
+    assert not hasattr(loaded.steps[0], "threshold_")
+    assert loaded.steps[0].get_params() == step.get_params()
+
+
+def test_a_linear_metric_takes_little_more_than_its_matrix(path):
+    X = np.random.RandomState(0).standard_normal((300, 100))
+    GMML().fit(X, pairs=Pairs([(0, 1)], [(2, 3)])).save(path)
+    assert path.stat().st_size < 8 * 100 * 100 + 3000
+
+
+def test_parameters_come_back(data, path):
+    X, _, _, _ = data
+    learner = ITML(bounds=(0.1, 2.0), prior=np.eye(3), slack=np.inf, random_state=0)
+    learner.fit(X, pairs=Pairs([(0, 1)])).save(path)
+    found = nearkin.load(path).get_params()
+    assert_array_equal(found.pop("prior"), np.eye(3))
+    expected = learner.get_params()
+    del expected["prior"]
+    assert found == expected
+    assert describe(path).parameters["slack"] == np.inf
+    assert describe(path).parameters["bounds"] == [0.1, 2.0]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        PCA(2, whiten=True, random_state=0),
+        TruncatedSVD(2, random_state=0),
+        StandardScaler(),
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        MinMaxScaler(),
+        MaxAbsScaler(),
+        RobustScaler(),
+        RobustScaler(with_centering=False),
+        Normalizer("l1"),
+    ],
+    ids=repr,
+)
+def test_transformers_within_a_chain(step, data, path):
+    X, y, _, X_new = data
+    metric = Chain([step, RCA(random_state=0)]).fit(X, y)
+    metric.save(path)
+    loaded = nearkin.load(path)
+    assert type(loaded.steps_[0]) is type(step)
+    assert repr(loaded) == repr(metric)
+    assert_array_equal(loaded.transform(X_new), metric.transform(X_new))
+    public = {name for name in vars(metric.steps_[0]) if not name.startswith("_")}
+    assert public <= set(vars(loaded.steps_[0]))
+
+
+def test_other_transformers_are_refused(data, path):
+    X, y, _, _ = data
+    metric = Chain([FastICA(2, random_state=0), RCA()]).fit(X, y)
+    with pytest.raises(StorageError, match=r"steps\.0 is a FastICA.*not stored.*PCA, Trunc"):
+        metric.save(path)
+    assert not path.exists()
+
+
+def test_kernels_that_are_functions_are_refused(data, path):
+    X, y, _, X_new = data
+    metric = KernelBeta(kernel=lambda a, b: a @ b.T).fit(X, y)
+    with pytest.raises(StorageError, match=r"kernel is a function.*kernels\.Kernel"):
+        metric.save(path)
+    metric = KernelBeta(kernel=Kernel("poly", degree=2)).fit(X, y)
+    metric.save(path)
+    assert_array_equal(nearkin.load(path).transform(X_new), metric.transform(X_new))
+
+
+def test_random_generators_are_refused(data, path):
+    metric = Euclidean(random_state=np.random.RandomState(0)).fit(*data[:2])
+    with pytest.raises(StorageError, match=r"random_state is a RandomState.*number or None"):
+        metric.save(path)
+    metric.set_params(random_state=None).save(path)
+
+
+def test_classes_of_others_are_refused(data, path):
+    class Mine(Euclidean):
+        pass
+
+    with pytest.raises(StorageError, match="this is a Mine, which is not stored"):
+        Mine().fit(*data[:2]).save(path)
+
+
+def test_a_new_fit_with_another_kernel_can_be_stored(data, path):
+    X, y, _, X_new = data
+    metric = ITML(kernel="rbf", random_state=0).fit(X, y)
+    for kernel in (None, "linear"):
+        metric.set_params(kernel=kernel).fit(X[:, :2], y).save(path)
+        assert_array_equal(
+            nearkin.load(path).transform(X_new[:, :2]), metric.transform(X_new[:, :2])
+        )
+
+
+def test_loading_anew_is_exact_after_use(data, path):
+    """What a learner computes and keeps while it is used is no part of it."""
+    X, y, _, X_new = data
+    metric = KernelBeta(kernel="laplacian", random_state=0).fit(X, y)
+    metric.save(path)
+    before = path.read_bytes()
+    metric.transform(X_new)
+    metric.set_output(transform="pandas").transform(X_new)
+    metric.save(path)
+    assert path.read_bytes() == before
+
+
+# What is refused
+
+
+def forged(path, change=lambda content, arrays: None, version=NEWEST):
+    arrays, content = read_arrays(path, KIND, (1, NEWEST))
+    change(content, arrays)
+    write_arrays(path, KIND, version, arrays, content)
+    return path
+
+
+def test_no_model(path):
+    path.write_bytes(pickle.dumps(Euclidean()))
+    with pytest.raises(StorageError, match=r"model\.nearkin is no nearkin model file"):
+        nearkin.load(path)
+    write_arrays(path, "nearkin index", 1, {}, {})
+    with pytest.raises(StorageError, match="is a nearkin index file, not a nearkin model file"):
+        nearkin.load(path)
+    for content in ({}, [], None, {"nearkin": "1", "model": {}}, {"model": {"class": "PCA"}}):
+        write_arrays(path, KIND, NEWEST, {}, content)
+        for reader in (nearkin.load, describe):
+            with pytest.raises(StorageError, match="holds no whole model"):
+                reader(path)
+
+
+def test_other_versions(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, version=NEWEST + 1)
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match="written by a newer nearkin: update"):
+            reader(path)
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, version=0)
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match=r"reads 1 and later.*fit the metric again"):
+            reader(path)
+
+
+@pytest.mark.parametrize("state", ["unfitted", "wrong columns", "too many columns"])
+def test_forged_models(state, data, path):
+    Euclidean().fit(*data[:2]).save(path)
+
+    def change(content, _):
+        if state == "unfitted":
+            content["model"]["state"] = {}
+        else:
+            content["model"]["state"]["n_features_in_"] = 4 if state == "wrong columns" else 10**12
+
+    message = {
+        "unfitted": "no fitted learner",
+        "wrong columns": r"image has shape \(1, 4\)",
+        "too many columns": "1000000000000 columns are more than 16777216",
+    }
+    with pytest.raises(StorageError, match=message[state]):
+        nearkin.load(forged(path, change))
+
+
+def test_a_description_is_printable(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+
+    def change(content, _):
+        content["nearkin"] = content["model"]["class"] = "\x1b[2J"
+        content["model"]["parameters"]["\x1b[2J"] = content["model"]["state"]["\r"] = "\x07"
+
+    assert str(describe(forged(path, change))).replace("\n", "").isprintable()
+    with pytest.raises(StorageError) as caught:
+        nearkin.load(path)
+    assert str(caught.value).isprintable()
+
+
+def test_what_landmarks_say_must_fit(data, path):
+    KernelBeta(random_state=0).fit(*data[:2]).save(path)
+
+    def too_few(content, arrays):
+        rows = "_stages.0.0.landmarks.rows"
+        arrays[rows] = arrays[rows][:10]
+
+    with pytest.raises(StorageError, match="coordinates of 50 landmarks, but there are 10"):
+        nearkin.load(forged(path, too_few))
+
+
+def test_loading_takes_no_more_memory_than_its_file_lets_expect(data, path):
+    X, y, _, _ = data
+    KernelBeta(kernel="laplacian", n_landmarks=20, random_state=0).fit(X, y).save(path)
+    n = 20_000  # a matrix of all pairs would take 3 GB
+
+    def more_landmarks(content, arrays):
+        for name, array in arrays.items():
+            if 20 in array.shape:
+                arrays[name] = np.concatenate([array] * (n // 20), axis=array.shape.index(20))
+
+    forged(path, more_landmarks)
+    assert list(describe(path).training_rows.values()) == [(n, 3)]
+    tracemalloc.start()
+    nearkin.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 10 * path.stat().st_size
+    tracemalloc.stop()
+
+
+def test_damaged_and_forged_files_load_or_are_refused():
+    counts = fuzz(300, seed=0)
+    assert counts["damaged: refused"] > 130
+    assert counts["forged: refused"] > 80
+    assert set(counts) <= {
+        "damaged: refused",
+        "damaged: loaded, the same",
+        "forged: refused",
+        "forged: loaded, refuses rows",
+        "forged: loaded, embeds rows",
+    }
