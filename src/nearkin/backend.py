@@ -106,10 +106,12 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     _refuse_unknown(X)
     if is_foreign(X):
         X = _checked(learner, X)
-    if reset:
+    if not reset:
+        _refuse_moved(learner, X)
+    elif is_foreign(X):
         learner._home = home(X)
     else:
-        _refuse_moved(learner, X)
+        vars(learner).pop("_home", None)
     return validate_data(learner, X, reset=reset, **{"dtype": float_dtypes(X), **options})
 
 
