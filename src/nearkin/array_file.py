@@ -15,23 +15,20 @@ to fit the file, and arrays are stored in C order whatever theirs is.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
 import os
-import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.whole_file import StrPath, whole_file
+
 Array = NDArray[Any]
-StrPath = str | os.PathLike[str]
 
 DTYPES = {
     "BOOL": "bool",
@@ -142,7 +139,7 @@ def write_arrays(
             f"names and parameters take {len(header)} bytes, more than the {_MOST_HEADER} that a "
             "file has room for. Are there very many column names? Then leave them out."
         )
-    with _replacing(path) as file:
+    with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for array in stored.values():
             file.write(_bytes(array))
@@ -315,30 +312,3 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a name is given twice")
     return found
-
-
-@contextmanager
-def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of an old one once it is complete."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "A folder, not a file to write to", str(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            errno.ENOENT, f"There is no folder {target.parent}; make it first", str(path)
-        )
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        file = open(unfinished, "xb")  # noqa: SIM115, closed below
-    except OSError as error:  # name the file that was asked for
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, target)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise

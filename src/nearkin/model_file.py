@@ -22,13 +22,13 @@ from nearkin._version import __version__
 from nearkin.array_file import (
     Header,
     StorageError,
-    StrPath,
     printable,
     read_arrays,
     read_header,
     write_arrays,
 )
 from nearkin.stored import Packed, fields_of, pack, unpack
+from nearkin.whole_file import StrPath
 
 KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a

@@ -13,11 +13,11 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file
-from nearkin.array_file import StrPath
 from nearkin.evidence import Evidence, example_pairs
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
 from nearkin.stored import Spec, maybe, real, size, stored, words
+from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.pair_checks import checked_count, first_true
-from nearkin.tasks.index_files import export_vectors, read_index, write_index
+from nearkin.tasks.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.neighbor_cells import Cells, nearest_by_cells
 from nearkin.tasks.neighbor_search import by_first_row, joined, near_groups, nearest, within
 from nearkin.tasks.row_ids import Ids, checked_ids, with_new_ids
@@ -333,8 +333,10 @@ class NeighborIndex(BaseEstimator):
 
         Raises
         ------
+        StorageError
+            If the file is damaged, or of another format or version.
         ValueError
-            If the file is damaged, of another format or version, or the metric is another one.
+            If the metric is another one.
 
         Examples
         --------
@@ -356,7 +358,7 @@ class NeighborIndex(BaseEstimator):
             threshold = None if threshold is None else float(threshold)
             index._hold(vectors, ids, numbered=False)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{os.fspath(path)!r} was not loaded: {error!r}.") from error
+            raise refusal(path, repr(error)) from error
         if metric is not None:
             _check_fitted(metric)
             _check_same_metric(metric, vectors.shape[1], threshold)
