@@ -16,6 +16,7 @@ from nearkin.learners.lmnn import LMNN
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.rca import RCA
 from nearkin.model_file import load
+from nearkin.open_rows import open_rows
 from nearkin.pairs import Conflict, Pairs
 from nearkin.propagation import spread_pairs
 from nearkin.selection import SelectionWarning
@@ -59,6 +60,7 @@ __all__ = [
     "datasets",
     "learn_actively",
     "load",
+    "open_rows",
     "pairs_between",
     "plot",
     "scores",

@@ -1,4 +1,4 @@
-"""Arrays of torch and CuPy, worked on where they are, and what their standard lacks.
+"""Rows that are not NumPy's: arrays of torch and CuPy, and rows in files or on other machines.
 
 Under scikit-learn's dispatch (``sklearn.config_context(array_api_dispatch=True)``) an array of
 another library than NumPy is *foreign*: what has as many rows as the data stays on its device,
@@ -6,12 +6,15 @@ in its library. What is small (landmarks, sums over rows, rows of pairs) comes t
 :func:`to_numpy`, is settled there in float64, and goes back through :func:`moved`. Fitted
 attributes are NumPy arrays.
 
-NumPy's arrays never come here: functions branch on :func:`is_foreign` where an operation differs.
+Rows in files or on other machines are *remote* (:mod:`nearkin.remote`): some are taken by their
+numbers, and sums over all are made where they are.
+
+Functions branch on :func:`is_foreign` and :func:`is_remote` where an operation differs for NumPy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils.validation import validate_data
+
+from nearkin.remote import Parts, RemoteRows, added
 
 try:  # since scikit-learn 1.7
     array_api_compat: Any = import_module("sklearn.externals.array_api_compat")
@@ -29,6 +34,8 @@ Array = Any  # an array of torch or CuPy
 LIBRARIES = ("torch", "cupy")
 # Working memory of a block of rows: on an accelerator, and where the host's own caches count.
 _BLOCK_BYTES = {"accelerator": 2**30, "cpu": 2**24}
+# Rows of an array that are summed over at a time.
+_SUMMED_ROWS = 65536
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
@@ -42,6 +49,11 @@ def is_foreign(X: Any) -> bool:
     if isinstance(X, np.ndarray) or library(X) is None:
         return False
     return bool(get_config()["array_api_dispatch"])
+
+
+def is_remote(X: Any) -> bool:
+    """Whether X is in a file or on other machines."""
+    return isinstance(X, RemoteRows)
 
 
 def library(X: Any) -> str | None:
@@ -83,15 +95,15 @@ def refuse_stranded(X: Any, name: str = "X") -> None:
 
 
 def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
-    """X as scikit-learn's ``validate_data`` gives it, in float32 or float64, foreign or not.
+    """X as scikit-learn's ``validate_data`` gives it, in float32 or float64, wherever it is.
 
     Parameters
     ----------
     learner : estimator
-        With ``_array_api = True`` if it takes foreign arrays.
-    X : array
+        With ``_array_api = True`` if it takes foreign arrays, ``_remote = True`` if remote rows.
+    X : array or RemoteRows
     reset : bool
-        Whether this is ``fit``, which settles where X must be from then on.
+        Whether this is ``fit``, which settles where foreign X must be from then on.
     **options
         Of ``validate_data``, such as ``y``.
 
@@ -102,6 +114,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     ValueError
         If X is not where ``fit`` had it.
     """
+    if is_remote(X):
+        return _checked_remote(learner, X, reset=reset)
     refuse_stranded(X)
     _refuse_unknown(X)
     if is_foreign(X):
@@ -145,6 +159,39 @@ def _checked(learner: Any, X: Array) -> Array:
             f"{'X.float()' if library(X) == 'torch' else 'X.astype(cupy.float32)'}."
         )
     return X.detach() if library(X) == "torch" else X
+
+
+def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
+    """X, with what scikit-learn would check of it; its numbers are checked as they are read."""
+    name = type(learner).__name__
+    if not getattr(learner, "_remote", False):
+        raise TypeError(
+            f"{name} takes arrays only, not rows that are read block by block: give it some of "
+            "them, for example rows.take(numbers)."
+        )
+    n, d = X.shape
+    if reset:
+        if n < 2:
+            raise ValueError(f"Found X with {n} sample(s), but {name} needs at least 2.")
+        vars(learner).pop("_home", None)
+        learner.n_features_in_ = d
+        vars(learner).pop("feature_names_in_", None)
+        if X.names is not None:
+            learner.feature_names_in_ = np.asarray(X.names, dtype=object)
+        return X
+    if d != learner.n_features_in_:
+        raise ValueError(
+            f"X has {d} features, but {name} is expecting {learner.n_features_in_} features as "
+            "input."
+        )
+    known = getattr(learner, "feature_names_in_", None)
+    if known is not None and X.names is not None and list(known) != X.names:
+        other = next((a, b) for a, b in zip(known, X.names, strict=True) if a != b)
+        raise ValueError(
+            f"{name} was fitted to other columns: {other[0]!r} where these rows have {other[1]!r}. "
+            "Choose the same columns in the same order."
+        )
+    return X
 
 
 def _refuse_moved(learner: Any, X: Any) -> None:
@@ -194,7 +241,9 @@ def moved(values: Any, like: Array, dtype: str | None = None) -> Array:
 
 
 def take(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows of X, by their numbers on the host; X may be NumPy's, sparse or foreign."""
+    """Some rows of X, by their numbers on the host; X may be NumPy's, sparse, foreign or remote."""
+    if is_remote(X):
+        return X.take(rows)
     if not is_foreign(X):
         return X[rows]
     return namespace(X).take(X, moved(rows, X), axis=0)
@@ -202,7 +251,42 @@ def take(X: Any, rows: NDArray[np.integer]) -> Any:
 
 def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows of X, few enough for the host, as NumPy's (or sparse, if X is)."""
-    return to_numpy(take(X, rows)) if is_foreign(X) else X[rows]
+    return to_numpy(take(X, rows)) if is_foreign(X) else take(X, rows)
+
+
+def drawn(X: Any, positions: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Row numbers for positions drawn below :func:`n_drawable`."""
+    if is_remote(X) and X.numbers is not None:
+        return np.asarray(X.numbers[positions])
+    return positions
+
+
+def n_drawable(X: Any) -> int:
+    """How many rows of X can be taken: all, unless X could be read only once."""
+    if is_remote(X) and X.numbers is not None:
+        return len(X.numbers)
+    return int(X.shape[0])
+
+
+def reduced(X: Any, function: Callable[..., Parts], *aligned: NDArray[Any]) -> Parts:
+    """Sums of what ``function`` gives for blocks of rows of X, whatever that is.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or RemoteRows
+    function : callable
+        Of a block of rows and as many entries of each aligned array; gives a tuple of arrays.
+    *aligned : ndarray of shape (n, ...)
+    """
+    if is_remote(X):
+        return tuple(X.reduced(function, *aligned))
+    total: Parts | None = None
+    for start in range(0, X.shape[0], _SUMMED_ROWS):
+        part = slice(start, start + _SUMMED_ROWS)
+        found = function(X[part], *(array[part] for array in aligned))
+        total = found if total is None else added(total, found)
+    assert total is not None
+    return total
 
 
 def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
@@ -234,11 +318,14 @@ def _has_float64(X: Array) -> bool:
     return not (library(X) == "torch" and X.device.type == "mps")
 
 
-def moments(X: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean (d) and covariance (d, d) of the rows, not corrected for the mean, in float64.
 
     O(n d²) time, and memory for a block of rows.
     """
+    if is_remote(X):
+        mean, covariance = X.moments()
+        return mean, covariance
     xp = namespace(X)
     n, d = X.shape
     origin = wide(X[:1])  # equal rows now differ by exactly zero

@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin import backend
-from nearkin.blocks import blocks
+from nearkin.class_sums import class_sums
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
 
 Floats = NDArray[np.floating]
-# Rows of coordinates held at a time while class statistics are summed up.
-_BLOCK = 65536
 # Pairs of each kind that stand for those that labels imply.
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
@@ -158,15 +156,16 @@ def spread_labels(n_rows: int, evidence: Evidence) -> NDArray[np.int64]:
 
 
 def measure_spread(
-    evidence: Evidence, coordinates: Callable[[NDArray[np.integer]], Floats]
+    evidence: Evidence, X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
     """Mean squared difference of must-linked and of cannot-linked points along each direction.
 
     Parameters
     ----------
     evidence : Evidence
+    X : array, sparse matrix or RemoteRows
     coordinates : callable
-        ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
+        Gives an array of shape (k, q) for k rows of X.
 
     Returns
     -------
@@ -179,11 +178,11 @@ def measure_spread(
     that number and would drown what was said explicitly.
     """
     pairs = evidence.pairs
-    at_points = backend.to_numpy(coordinates(pairs.points)).astype(np.float64)
+    at_points = backend.to_numpy(coordinates(backend.take(X, pairs.points))).astype(np.float64)
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:
-        must_labels, cannot_labels = _label_spread(evidence.classes, coordinates)
+        must_labels, cannot_labels = _label_spread(evidence.classes, X, coordinates)
         must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
     return must, cannot
 
@@ -200,19 +199,15 @@ def _pair_spread(
 
 
 def _label_spread(
-    classes: NDArray[np.integer], coordinates: Callable[[NDArray[np.integer]], Floats]
+    classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
-    known = np.flatnonzero(classes >= 0)
-    if len(known) == 0:
+    known = classes >= 0
+    if not known.any():
         empty = Spread(np.zeros(1), 0.0)
         return empty, empty
     counts = np.bincount(classes[known]).astype(np.float64)
-    sums: Any = 0
-    squares: Any = 0
-    for block in blocks(len(known), _BLOCK):
-        rows = known[block]
-        block_sums, block_squares = _class_sums(coordinates(rows), classes[rows], len(counts))
-        sums, squares = sums + block_sums, squares + block_squares
+
+    sums, squares = class_sums(X, classes, len(counts), coordinates)
     n = counts.sum()
     present = counts > 0
     counts, sums, squares = counts[present], sums[present], squares[present]
@@ -227,16 +222,6 @@ def _label_spread(
         Spread(same / max(n_same, 1.0), float(n) if n_same else 0.0),
         Spread(different / max(n_different, 1.0), float(n) if n_different else 0.0),
     )
-
-
-def _class_sums(z: Any, classes: NDArray[np.integer], n_classes: int) -> tuple[Floats, Floats]:
-    """Sums of the rows of each class, and of their squares."""
-    if backend.is_foreign(z):
-        return backend.class_sums(z, classes, n_classes)
-    z = z.astype(np.float64)
-    indicator = np.zeros((n_classes, len(z)))
-    indicator[classes, np.arange(len(z))] = 1
-    return indicator @ z, indicator @ z**2
 
 
 def _pooled(a: Spread, b: Spread) -> Spread:

@@ -150,6 +150,11 @@ def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLa
 def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
+    if backend.is_remote(X) and kernel == "precomputed":
+        raise TypeError(
+            "kernel='precomputed' takes arrays only, not rows that are read block by block: use a "
+            "kernel that is computed from rows."
+        )
     if backend.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
         raise TypeError(
             f"kernel={kernel!r} takes NumPy arrays only, got one of {backend.home(X)}: use a "

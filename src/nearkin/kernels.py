@@ -224,10 +224,11 @@ def resolve_gamma(
     else:
         n = X.shape[0]
         if n > _BANDWIDTH_ROWS:
-            rows = check_random_state(random_state).choice(n, _BANDWIDTH_ROWS, replace=False)
-            X = backend.take_home(X, np.sort(rows))
-        elif backend.is_foreign(X):
-            X = backend.to_numpy(X)
+            rng, available = check_random_state(random_state), backend.n_drawable(X)
+            rows = rng.choice(available, min(_BANDWIDTH_ROWS, available), replace=False)
+            X = backend.take_home(X, backend.drawn(X, np.sort(rows)))
+        elif backend.is_foreign(X) or backend.is_remote(X):
+            X = backend.take_home(X, np.arange(n))
         distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
         between = distances[np.triu_indices(len(distances), 1)]
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
@@ -246,7 +247,9 @@ def resolve_gamma(
 def _mean_squared_distance(X: Rows) -> float:
     """Mean of ‖x_i − x_j‖² over all i ≠ j, in one pass: twice the unbiased total variance."""
     n = int(X.shape[0])
-    if backend.is_foreign(X):
+    if backend.is_remote(X):
+        spread = float(X.squared_deviations())
+    elif backend.is_foreign(X):
         mean, covariance = backend.moments(X)
         rounding = 4 * np.finfo(np.float64).eps * float(np.abs(mean).max())
         variance = float(np.trace(covariance))

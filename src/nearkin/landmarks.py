@@ -62,15 +62,16 @@ def choose_landmarks(
     missing = min(n_landmarks, n) - len(include)
     if missing <= 0:
         return np.sort(include).astype(np.int64)
-    others = np.setdiff1d(np.arange(n), include, assume_unique=True)
+    available = backend.drawn(X, np.arange(backend.n_drawable(X)))
+    others = np.setdiff1d(available, include, assume_unique=True)
     if missing >= len(others):
-        return np.arange(n)
+        return np.asarray(available)
     rng = check_random_state(random_state)
     if strategy != "random":
         sample = max(_SAMPLE_ROWS, 10 * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
-        if backend.is_foreign(X):  # the sample is small enough for the host
+        if backend.is_foreign(X) or backend.is_remote(X):  # the sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
             place = choose_landmarks(
                 backend.take_home(X, seen),

@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 Item = TypeVar("Item")
 _WIDTH = 24
 
 
-def progress(items: Sequence[Item], what: str, *, shown: bool = True) -> Iterator[Item]:
+def progress(
+    items: Iterable[Item],
+    what: str,
+    *,
+    shown: bool = True,
+    total: int | None = None,
+    amount: Callable[[Item], int] = lambda item: 1,
+) -> Iterator[Item]:
     """Go through items with a bar on standard error, which is gone in the end.
 
     Parameters
     ----------
-    items : sequence
+    items : iterable
     what : str
         What is being done, a few words.
     shown : bool, default=True
         Without, nothing is printed.
+    total : int, optional
+        How much there is to do: the number of items by default, if that is known.
+    amount : callable, optional
+        How much of it an item is; 1 by default.
     """
-    for done, item in enumerate(items):
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    done = 0
+    for item in items:
         if shown:
-            full = _WIDTH * done // len(items)
-            bar = "━" * full + "╌" * (_WIDTH - full)
-            sys.stderr.write(f"\r{what} {bar} {done}/{len(items)}")
-            sys.stderr.flush()
+            _show(what, done, total)
         yield item
-    if shown and items:
+        done += amount(item)
+    if shown and done:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
+
+
+def _show(what: str, done: int, total: int | None) -> None:
+    if total:
+        full = min(_WIDTH, _WIDTH * done // total)
+        bar = "━" * full + "╌" * (_WIDTH - full)
+        sys.stderr.write(f"\r{what} {bar} {done}/{total}")
+    else:
+        sys.stderr.write(f"\r{what} {done}")
+    sys.stderr.flush()

@@ -25,7 +25,7 @@ from nearkin.feature_space import (
     with_kernel_tags,
 )
 from nearkin.kernels import Rows
-from nearkin.learners._metric import MetricMixin, projected
+from nearkin.learners._metric import MetricMixin, opened, projected
 from nearkin.pairs import Pairs
 from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
 
@@ -107,7 +107,7 @@ Space = Columns | Directions
 
 def columns_of(X: Floats) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time."""
-    if backend.is_foreign(X):
+    if backend.is_foreign(X) or backend.is_remote(X):
         return Columns(*backend.moments(X))
     mean = X.mean(axis=0, dtype=np.float64)
     total = np.zeros((len(mean), len(mean)))
@@ -115,6 +115,12 @@ def columns_of(X: Floats) -> Columns:
         centered = X[block] - mean
         total += centered.T @ centered
     return Columns(mean, total / len(X))
+
+
+def _all_equal(X: Any, space: Columns) -> bool:
+    if backend.is_remote(X):  # whose moments know no rounding of equal rows
+        return not space.covariance.any()
+    return bool((X[:1] == X).all())
 
 
 def shrunk_covariance(covariance: Floats, n_rows: int) -> Floats:
@@ -141,6 +147,7 @@ class LinearInSpaceMixin(MetricMixin):
 
     _without_differences: str
     _array_api: ClassVar[bool] = True
+    _remote: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
@@ -159,13 +166,13 @@ class LinearInSpaceMixin(MetricMixin):
         -------
         self
         """
-        X = self._validated(X, reset=True)
+        X = self._validated(opened(self, X, y, pairs), reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         space: Space
         if self.kernel is None:
             space = columns_of(X)
-            if (X[:1] == X).all():
+            if _all_equal(X, space):
                 space = replace(space, covariance=np.zeros_like(space.covariance))
                 warnings.warn(
                     "all rows of X coincide: the pairs say nothing, and the "
@@ -209,7 +216,7 @@ class LinearInSpaceMixin(MetricMixin):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        return self._embed(self._validated(X, reset=False))
+        return self._embed_anywhere(self._validated(X, reset=False))
 
     def _embed(self, X: Rows) -> Floats:
         if self._through is None:

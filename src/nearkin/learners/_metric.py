@@ -148,7 +148,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             pairs.check_rows(_n_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
+            elsewhere = backend.is_foreign(X) or backend.is_remote(X)
+            X = backend.take(X, rows) if elsewhere else _safe_indexing(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
@@ -187,7 +188,20 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
         Z = self.transform(X)
+        if backend.is_remote(Z):
+            raise TypeError(
+                "distances and scores take arrays, not rows that are read block by block: give "
+                "some of them, for example rows.take(numbers), or blocks of transform(rows)."
+            )
         return Z if backend.is_foreign(Z) else np.asarray(Z)
+
+    def _embed_anywhere(self, X: Any) -> Floats:
+        """Embedding of checked rows where they are: as they are read, if that is in a file."""
+        if backend.is_remote(X):
+            X = X.mapped(self._embed, list(self.get_feature_names_out()))
+            return X  # type: ignore[no-any-return]
+        found: Floats = self._embed(X)
+        return found
 
     @property
     def _n_features_out(self) -> int:
@@ -202,11 +216,10 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         all rows of X saves another one of some of them.
         """
         pairs = example_pairs(evidence, rng)
-        n = X.shape[0]
-        background = np.empty((0, 2), dtype=np.int64)
+        background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
         if not len(pairs.cannot_link):
-            background = rng.randint(n, size=(_BACKGROUND_PAIRS, 2))
-            background = background[background[:, 0] != background[:, 1]]
+            ends = rng.randint(backend.n_drawable(X), size=(_BACKGROUND_PAIRS, 2))
+            background = backend.drawn(X, ends[ends[:, 0] != ends[:, 1]])
         links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
         rows, positions = np.unique(links, return_inverse=True)
         Z = self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
@@ -230,7 +243,7 @@ class LinearMetricMixin(MetricMixin):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        return self._embed(backend.validated(self, X, reset=False))
+        return self._embed_anywhere(backend.validated(self, X, reset=False))
 
     def _embed(self, X: Floats) -> Floats:
         found: Floats = projected(X, self.mean_, self.components_)
@@ -240,6 +253,19 @@ class LinearMetricMixin(MetricMixin):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
+    """X for ``fit``: of blocks that can be read only once, what one pass can keep."""
+    if not getattr(X, "is_read_once", False):
+        return X
+    if y is not None:
+        raise ValueError(
+            "labels need a second pass over the rows, but these can be read only once. Give a list "
+            "of blocks, or a function that returns a new iterable of them."
+        )
+    points = pairs.points if isinstance(pairs, Pairs) else ()
+    return X.gathered(points, random_state=learner.random_state)
 
 
 def projected(X: Any, mean: Floats, components: Floats) -> Any:

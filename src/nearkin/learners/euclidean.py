@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.evidence import gather_evidence
-from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.learners._metric import MetricMixin, opened, stored_learner
 from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
@@ -51,6 +51,7 @@ class Euclidean(MetricMixin, BaseEstimator):
     """
 
     _array_api: ClassVar[bool] = True
+    _remote: ClassVar[bool] = True
 
     def __init__(self, *, random_state: Any = None) -> None:
         self.random_state = random_state
@@ -73,6 +74,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         -------
         self
         """
+        X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         evidence = gather_evidence(len(X), y, pairs)
         self.n_components_ = X.shape[1]
@@ -91,7 +93,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         ndarray of shape (n, d)
         """
         check_is_fitted(self)
-        return self._embed(backend.validated(self, X, reset=False, copy=True))
+        return self._embed_anywhere(backend.validated(self, X, reset=False, copy=True))
 
     def _embed(self, X: Floats) -> Floats:
         return X

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from nearkin import backend
+from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence
 from nearkin.kernels import KernelFunction, Rows
 from nearkin.learners._linear_in_space import (
@@ -131,7 +133,9 @@ def pair_scatter(F: Floats, links: NDArray[np.integer], weight: Floats) -> Scatt
     return Scatter((weight * Z.T) @ Z, float(weight.sum()))
 
 
-def label_scatter(F: Floats, classes: NDArray[np.integer]) -> tuple[Scatter, Scatter]:
+def label_scatter(
+    X: Any, classes: NDArray[np.integer], coordinates: Callable[[Any], Any] = lambda rows: rows
+) -> tuple[Scatter, Scatter]:
     """Scatter of all pairs that labels imply, of one class and of different classes.
 
     Both weigh as much as there are labels, or nothing where there is no such pair. The formulas
@@ -139,43 +143,31 @@ def label_scatter(F: Floats, classes: NDArray[np.integer]) -> tuple[Scatter, Sca
 
     Parameters
     ----------
-    F : ndarray of shape (n, r)
-        Coordinates of the labelled rows.
+    X : array of shape (n, d), or rows elsewhere
     classes : int ndarray of shape (n,)
+        Negative where unknown.
+    coordinates : callable, optional
+        Of blocks of rows; the rows themselves by default.
     """
-    n = len(classes)
-    _, number, counts = np.unique(classes, return_inverse=True, return_counts=True)
+    known = classes >= 0
+    n = int(known.sum())
+    number = np.full(len(classes), -1)
+    _, number[known], counts = np.unique(classes[known], return_inverse=True, return_counts=True)
+    sums, _ = class_sums(X, number, len(counts), coordinates)
+    means = sums / counts[:, None]
+    weight = np.column_stack([counts, n - counts]).astype(np.float64)
+    same, different = within_scatters(X, number, means, weight, coordinates)
+    between = means - sums.sum(axis=0) / n
+    different = different + n * (counts * between.T) @ between
 
     def weighing_as_labels(total: Floats, n_pairs: float) -> Scatter:
         return Scatter(total * n / n_pairs, n) if n_pairs else Scatter(np.zeros_like(total), 0)
 
-    same, different = _class_scatters(F, number, counts)
     n_same = float((counts * (counts - 1.0)).sum() / 2)
     return (
         weighing_as_labels(same, n_same),
         weighing_as_labels(different, n * (n - 1) / 2 - n_same),
     )
-
-
-def _class_scatters(
-    F: Any, number: NDArray[np.integer], counts: NDArray[np.integer]
-) -> tuple[Floats, Floats]:
-    """Sums of outer products over all pairs of one class, and of different classes."""
-    n = len(number)
-    if backend.is_foreign(F):
-        sums, _ = backend.class_sums(F, number, len(counts))
-        means = sums / counts[:, None]
-        between = means - sums.sum(axis=0) / n
-        weights = np.column_stack([counts, n - counts])
-        same, different = backend.within_scatters(F, number, means, weights.astype(np.float64))
-    else:
-        sums = np.zeros((len(counts), F.shape[1]))
-        np.add.at(sums, number, F)
-        means = sums / counts[:, None]
-        within, between = F - means[number], means - F.mean(axis=0)
-        same = (counts[number] * within.T) @ within
-        different = ((n - counts[number]) * within.T) @ within
-    return same, different + n * (counts * between.T) @ between
 
 
 @stored_learner(**KEPT)
@@ -321,8 +313,6 @@ def _measured(X: Rows, space: Space, evidence: Evidence) -> tuple[Scatter, Scatt
         must = pair_scatter(F, known.must_link, known.must_weight)
         cannot = pair_scatter(F, known.cannot_link, known.cannot_weight)
     if evidence.classes is not None and (evidence.classes >= 0).any():
-        labelled = np.flatnonzero(evidence.classes >= 0)
-        F = space.coordinates(backend.take(X, labelled))
-        same, different = label_scatter(F, evidence.classes[labelled])
+        same, different = label_scatter(X, evidence.classes, space.coordinates)
         must, cannot = must + same, cannot + different
     return must, cannot

@@ -229,7 +229,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         prior = prior_metric(self.prior, space.covariance, X.shape[0])
         bounds = checked_bounds(self.bounds)
         if bounds is None:
-            rows, positions = np.unique(random_ends(X.shape[0], rng), return_inverse=True)
+            ends = backend.drawn(X, random_ends(backend.n_drawable(X), rng))
+            rows, positions = np.unique(ends, return_inverse=True)
             F = backend.to_numpy(space.coordinates(backend.take(X, rows)))
             bounds = random_bounds(F, positions.reshape(2, -1), prior)
         links = example_pairs(evidence, rng)

@@ -12,7 +12,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
 from nearkin.evidence import Spread, gather_evidence, measure_spread
 from nearkin.extension import EXTENSION, Extension, KernelLandmarks, LocalExtension
 from nearkin.feature_space import (
@@ -22,7 +21,7 @@ from nearkin.feature_space import (
     with_kernel_tags,
 )
 from nearkin.kernels import Kernel, KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.learners._metric import MetricMixin, opened, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.stored import floats, ints, list_of, positive, real, tuple_of
 
@@ -216,6 +215,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
     """
 
     _array_api: ClassVar[bool] = True
+    _remote: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
-        X = validated_rows(self, X, reset=True)
+        X = validated_rows(self, opened(self, X, y, pairs), reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
@@ -293,11 +293,11 @@ class KernelBeta(MetricMixin, BaseEstimator):
             else:
                 extension = space.extension(self.extension, self.n_neighbors)
 
-            def along(some: NDArray[np.integer], extension: Extension = extension) -> Floats:
-                """Unweighted coordinates of some rows of X."""
-                return extension.embed(_through(stages, backend.take(X, some)), directions)
+            def along(rows: Rows, extension: Extension = extension) -> Floats:
+                """Unweighted coordinates of some rows."""
+                return extension.embed(_through(stages, rows), directions)
 
-            must, cannot = measure_spread(evidence, along)
+            must, cannot = measure_spread(evidence, X, along)
             beta = self._weights(must, cannot, eigenvalues, len(space.rows))
             stages.append((extension, directions * beta))
 
@@ -334,7 +334,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
         Works by blocks of rows on all cores; beyond input and output it needs a few megabytes.
         """
         check_is_fitted(self)
-        return self._embed(validated_rows(self, X, reset=False))
+        return self._embed_anywhere(validated_rows(self, X, reset=False))
 
     def _embed(self, X: Rows) -> Floats:
         embedded: Floats = _through(self._stages, X)

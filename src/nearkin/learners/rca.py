@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin import backend
+from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence, gather_evidence
-from nearkin.learners._metric import LinearMetricMixin, stored_learner
+from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
 from nearkin.stored import floats, real
@@ -50,6 +51,16 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     centered = X - (means / np.bincount(number)[:, None])[number]
     covariance: Floats = centered.T @ centered / len(X)
     return covariance
+
+
+def _remote_covariance(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]) -> Floats:
+    """The same for rows that are read block by block, in two passes."""
+    number = np.full(X.shape[0], -1)
+    number[rows] = np.unique(chunklet, return_inverse=True)[1]
+    counts = np.bincount(number[rows])[:, None]
+    means = class_sums(X, number, len(counts))[0] / counts
+    weight = np.full((len(counts), 1), 1 / len(rows))
+    return np.asarray(within_scatters(X, number, means, weight)[0])
 
 
 def whitening(covariance: Floats, shrinkage: float) -> Floats:
@@ -130,6 +141,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
     """
 
     _array_api: ClassVar[bool] = True
+    _remote: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -164,6 +176,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         -------
         self
         """
+        X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
@@ -174,7 +187,14 @@ class RCA(LinearMetricMixin, BaseEstimator):
                 "RCA learns from rows that are alike, but no two are: give must-links, or labels "
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )
-        if backend.is_foreign(X):
+        covariance = None
+        if backend.is_remote(X):
+            mean = backend.moments(X)[0]
+            if evidence.classes is None:
+                linked = X.take(rows).astype(np.float64)
+            else:  # perhaps all rows
+                covariance = _remote_covariance(X, rows, chunklet)
+        elif backend.is_foreign(X):
             mean, linked = backend.moments(X)[0], backend.wide(backend.take(X, rows))
             if evidence.classes is None:  # few rows in perhaps many chunklets
                 linked = backend.to_numpy(linked)
@@ -184,7 +204,8 @@ class RCA(LinearMetricMixin, BaseEstimator):
             shrinkage = X.shape[1] / (X.shape[1] + n_links)
         else:
             shrinkage = float(self.shrinkage)
-        covariance = within_chunklet_covariance(linked, chunklet)
+        if covariance is None:
+            covariance = within_chunklet_covariance(linked, chunklet)
         components = whitening(covariance, shrinkage)[: self.n_components]
         self.components_ = components
         self.mean_ = mean

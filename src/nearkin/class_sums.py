@@ -1,0 +1,86 @@
+"""Sums over the rows of each class, for rows in memory, on a device, in files or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from nearkin import backend
+
+Floats = NDArray[np.floating]
+Integers = NDArray[np.integer]
+
+
+def class_sums(
+    X: Any,
+    classes: Integers,
+    n_classes: int,
+    coordinates: Callable[[Any], Any] = lambda rows: rows,
+) -> tuple[Floats, Floats]:
+    """Sums of the rows of each class, and of their squares.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), sparse matrix or RemoteRows
+    classes : int ndarray of shape (n,)
+        Class number of each row; negative for rows that are left out.
+    n_classes : int
+    coordinates : callable, optional
+        Of a block of rows; the rows themselves by default.
+
+    Returns
+    -------
+    sums, squares : ndarray of shape (n_classes, q), float64
+    """
+
+    def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
+        known = np.flatnonzero(number >= 0)
+        z = coordinates(backend.take(block, known))
+        if backend.is_foreign(z):
+            return backend.class_sums(z, number[known], n_classes)
+        z = z.astype(np.float64)
+        members = sp.csr_array(
+            (np.ones(len(known)), (number[known], np.arange(len(known)))),
+            shape=(n_classes, len(known)),
+        )
+        return members @ z, members @ z**2
+
+    sums, squares = backend.reduced(X, of_block, classes)
+    return sums, squares
+
+
+def within_scatters(
+    X: Any,
+    classes: Integers,
+    means: Floats,
+    weight: Floats,
+    coordinates: Callable[[Any], Any] = lambda rows: rows,
+) -> Floats:
+    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class.
+
+    Parameters
+    ----------
+    X, classes, coordinates
+        As for :func:`class_sums`.
+    means : ndarray of shape (c, q)
+    weight : ndarray of shape (c, k)
+        k weights for the rows of each class: as many matrices are returned.
+
+    Returns
+    -------
+    ndarray of shape (k, q, q), float64
+    """
+
+    def of_block(block: Any, number: Integers) -> tuple[Floats]:
+        known = np.flatnonzero(number >= 0)
+        z, own = coordinates(backend.take(block, known)), number[known]
+        if backend.is_foreign(z):
+            return (backend.within_scatters(z, own, means, weight),)
+        centered = z - means[own]
+        return (np.stack([(w[own] * centered.T) @ centered for w in weight.T]),)
+
+    return np.asarray(backend.reduced(X, of_block, classes)[0])

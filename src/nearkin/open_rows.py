@@ -1,0 +1,192 @@
+"""Rows from files and iterables, opened for learners to read block by block."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.blocks import blocks
+from nearkin.parquet_files import ParquetFiles
+from nearkin.remote import Block, Floats
+from nearkin.row_checks import BLOCK_ROWS, checked_dtype, checked_rows
+from nearkin.row_streams import RowStream
+
+
+def open_rows(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    carry: Sequence[str] = (),
+) -> RowStream:
+    """Rows that need not fit into memory, for ``fit`` and ``transform``.
+
+    Parameters
+    ----------
+    source : path, pyarrow dataset, array or iterable of arrays
+        - ``.parquet``, a folder of such files, or a pyarrow dataset of them (needs pyarrow).
+          Columns of numbers, or one of vectors (lists of one length).
+        - ``.npy``, or an array such as ``numpy.memmap``.
+        - A list of blocks, arrays of shape (k, d), or a function without arguments that returns a
+          new iterable of blocks each time it is called.
+        - An iterator of blocks, which can be read only once: a learner keeps 50 000 rows of it at
+          random, those named in pairs, and the moments of all rows.
+    columns : list of str, optional
+        Columns of a Parquet file to use, in this order; all by default.
+    carry : list of str, optional
+        Columns of a Parquet file that are not rows' features but go along with them into files
+        written from the stream, such as an id.
+
+    Returns
+    -------
+    RowStream
+
+    Notes
+    -----
+    KernelBeta, ITML, GMML, RCA, Euclidean and Generative learn from streams. They pass over the
+    rows two or three times and give what they would for the same rows in memory. Memory holds a
+    block of 65 536 rows (or the largest of the blocks given), and what the learner needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import KernelBeta, Pairs, open_rows
+    >>> rng = np.random.default_rng(0)
+    >>> rows = open_rows([rng.normal(size=(500, 3)) for _ in range(4)])
+    >>> metric = KernelBeta(n_landmarks=50, random_state=0).fit(rows, pairs=Pairs([(0, 1700)]))
+    >>> Z = metric.transform(rows)  # computed as it is read
+    >>> sum(len(block) for block in Z)
+    2000
+    """
+    if isinstance(source, RowStream):
+        _refuse_choice(columns, carry)
+        return source
+    if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
+        source = np.load(source, mmap_mode="r")
+    elif isinstance(source, str | os.PathLike) or _is_arrow(source):
+        files = ParquetFiles(source, columns, carry)
+        return RowStream(
+            files.read,
+            n_rows=files.n_rows,
+            n_columns=files.n_columns,
+            dtype=files.dtype,
+            names=files.names,
+            source=files.name,
+        )
+    _refuse_choice(columns, carry)
+    if isinstance(source, np.ndarray):
+        return _array_rows(source)
+    if callable(source):
+        return _block_rows(source, "the blocks that the function gives")
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        return _block_rows(lambda: source, "the list of blocks")
+    if isinstance(source, Iterator):
+        return _passing_rows(source)
+    if isinstance(source, Iterable) and not hasattr(source, "shape"):
+        return _block_rows(lambda: source, "the blocks")
+    raise TypeError(
+        f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
+        "pyarrow dataset, an array, or blocks of rows in a list, an iterator or a function."
+    )
+
+
+def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
+    if columns is not None or carry:
+        raise ValueError("columns and carry choose columns of Parquet files only.")
+
+
+def _is_arrow(source: Any) -> bool:
+    return type(source).__module__.startswith("pyarrow")
+
+
+def _array_rows(X: NDArray[Any]) -> RowStream:
+    source = "the array"
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ValueError(f"rows must have shape (n, d), got {X.shape}.")
+    if len(X) == 0:
+        raise ValueError(f"{source} has no rows.")
+    dtype = checked_dtype(X.dtype, source)
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        for part in blocks(len(X), BLOCK_ROWS):
+            if wanted is not None:
+                inside = wanted[slice(*np.searchsorted(wanted, [part.start, part.stop]))]
+                # One by one, so that of a file only their pages are read.
+                for number in inside.tolist():
+                    row = np.asarray(X[number : number + 1], dtype=dtype)
+                    yield Block(number, checked_rows(row, number, source))
+                continue
+            rows = np.asarray(X[part], dtype=dtype)
+            yield Block(part.start, checked_rows(rows, part.start, source))
+
+    return RowStream(read, n_rows=len(X), n_columns=X.shape[1], dtype=dtype, source=source)
+
+
+def _block_rows(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
+    """Blocks that can be gone through again: once now, to count the rows and check them."""
+    n_rows, width, dtype = 0, None, None
+    for number, block in enumerate(make()):
+        rows = _checked_block(block, number, n_rows, width, dtype, source)
+        width, dtype = rows.shape[1], rows.dtype
+        n_rows += len(rows)
+    if width is None or n_rows == 0:
+        raise ValueError(f"{source} has no rows.")
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        start = 0
+        for number, block in enumerate(make()):
+            rows = _checked_block(block, number, start, width, dtype, source)
+            yield Block(start, rows)
+            start += len(rows)
+
+    return RowStream(read, n_rows=n_rows, n_columns=width, dtype=dtype, source=source)
+
+
+def _passing_rows(blocks: Iterator[Any]) -> RowStream:
+    source = "the iterator of blocks"
+    try:
+        first = _checked_block(next(blocks), 0, 0, None, None, source)
+    except StopIteration:
+        raise ValueError(f"{source} has no rows.") from None
+    left = [chain([first], blocks)]
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        if not left:
+            raise ValueError(
+                f"{source} has been read already, and can be read only once. Give a list of "
+                "blocks, or a function that returns a new iterable of them."
+            )
+        start = 0
+        for number, block in enumerate(left.pop()):
+            rows = _checked_block(block, number, start, first.shape[1], first.dtype, source)
+            yield Block(start, rows)
+            start += len(rows)
+
+    return RowStream(read, n_rows=None, n_columns=first.shape[1], dtype=first.dtype, source=source)
+
+
+def _checked_block(
+    block: Any, number: int, start: int, width: int | None, dtype: Any, source: str
+) -> Floats:
+    """A block in float32 or float64, as wide and of the same type as those before."""
+    given = np.asarray(block)
+    where = f"block {number} of {source}"
+    if given.ndim != 2 or given.shape[1] == 0:
+        raise ValueError(f"{where} has shape {given.shape}: blocks are arrays of shape (k, d).")
+    if width is not None and given.shape[1] != width:
+        raise ValueError(
+            f"{where} has {given.shape[1]} columns, but those before have {width}: all blocks must "
+            "have the same columns."
+        )
+    found = checked_dtype(given.dtype, where)
+    if dtype is not None and found != dtype:
+        raise TypeError(
+            f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks in "
+            "one type, for example with block.astype(numpy.float32)."
+        )
+    return checked_rows(given.astype(found, copy=False), start, where)

@@ -1,0 +1,239 @@
+"""Rows of Parquet files, read and written block by block with pyarrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.remote import Block, Floats
+from nearkin.row_checks import BLOCK_ROWS, checked_dtype, checked_rows
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.dataset
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError('Parquet files need pyarrow: pip install "nearkin[parquet]"') from error
+    return pyarrow
+
+
+class ParquetFiles:
+    """Rows of numbers in Parquet files.
+
+    Parameters
+    ----------
+    source : path or pyarrow dataset
+        A file, or a folder of files.
+    columns : list of str or None
+        To use, in this order; None for all but those carried along.
+    carry : list of str
+        To go along with the rows.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    n_rows, n_columns : int
+    dtype : float32 or float64
+        The former if all columns are.
+    names : list of str or None
+        None for one column of vectors.
+    """
+
+    def __init__(self, source: Any, columns: Sequence[str] | None, carry: Sequence[str]) -> None:
+        pa = _pyarrow()
+        self.name = os.fspath(source) if isinstance(source, str | os.PathLike) else "the dataset"
+        self._dataset = _opened(pa, source, self.name)
+        self._columns = _chosen(self._dataset.schema, columns, carry, self.name)
+        self._carry = list(carry)
+        self._pieces = _row_groups(self._dataset)
+        self.n_rows = self._pieces[-1][1] if self._pieces else 0
+        if self.n_rows == 0:
+            raise ValueError(f"{self.name} has no rows.")
+        types = [self._dataset.schema.field(column).type for column in self._columns]
+        self._is_vector = len(types) == 1 and _is_list(pa, types[0])
+        if self._is_vector:
+            self.n_columns = self._width_of_vectors()
+            self.dtype = _number_type(pa, types[0].value_type, self._columns[0], self.name)
+        else:
+            self.n_columns = len(types)
+            self.dtype = _common_type(pa, dict(zip(self._columns, types, strict=True)), self.name)
+        self.names = None if self._is_vector else self._columns
+
+    def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
+        """Blocks in order; without row groups that have none of the wanted rows, if given."""
+        pa = _pyarrow()
+        options = pa.dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+        for start, stop, fragment in self._pieces:
+            if wanted is not None and not np.diff(np.searchsorted(wanted, [start, stop]))[0]:
+                continue
+            batches = fragment.to_batches(
+                schema=self._dataset.schema,
+                columns=[*self._columns, *self._carry],
+                batch_size=BLOCK_ROWS,
+                batch_readahead=1,
+                fragment_readahead=1,
+                fragment_scan_options=options,
+            )
+            for batch in batches:
+                rows = self._matrix(batch, start)
+                carried = batch.select(self._carry) if self._carry else None
+                yield Block(start, rows, carried)
+                start += len(rows)
+
+    def _matrix(self, batch: Any, start: int) -> Floats:
+        """The numbers of a batch, of which the first row has the number ``start``."""
+        for name in self._columns:
+            column = batch.column(name)
+            if column.null_count:
+                nulls = column.is_null().to_numpy(zero_copy_only=False)
+                raise ValueError(
+                    f"row {start + int(nulls.argmax())}, column {name!r} of {self.name} is null: "
+                    "fill or drop rows with missing numbers first."
+                )
+        if self._is_vector:
+            rows = self._vectors(batch.column(self._columns[0]), start)
+        else:
+            rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
+            for j, name in enumerate(self._columns):
+                rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+        return checked_rows(rows, start, self.name, self.names)
+
+    def _vectors(self, column: Any, start: int) -> Floats:
+        where = f"column {self._columns[0]!r} of {self.name}"
+        if hasattr(column, "value_lengths"):  # lists of any length
+            lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+            other = np.flatnonzero(lengths != self.n_columns)
+            if len(other):
+                raise ValueError(
+                    f"row {start + other[0]}, {where} has {lengths[other[0]]} numbers, but row 0 "
+                    f"has {self.n_columns}."
+                )
+        values = column.flatten()
+        if values.null_count:
+            raise ValueError(f"{where} has vectors with nulls in them: fill or drop them first.")
+        numbers = values.to_numpy(zero_copy_only=False).astype(self.dtype, copy=False)
+        return np.asarray(numbers.reshape(-1, self.n_columns))
+
+    def _width_of_vectors(self) -> int:
+        first = self._dataset.head(1, columns=self._columns).column(0)
+        if not first[0].is_valid or len(first[0]) == 0:
+            raise ValueError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
+        return len(first[0])
+
+
+def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> None:
+    """Write blocks, with a column for each of theirs after those carried along."""
+    pa = _pyarrow()
+    writer = None
+    try:
+        for block in blocks:
+            carried = block.carried
+            fields = (
+                {} if carried is None else dict(zip(carried.schema.names, carried, strict=True))
+            )
+            clash = [name for name in names if name in fields]
+            if clash:
+                raise ValueError(f"a carried column has the name of a new one: {clash[0]!r}.")
+            values = np.asfortranarray(block.rows)
+            fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
+            batch = pa.record_batch(fields)
+            if writer is None:
+                # Numbers that differ from row to row: neither a dictionary nor packing helps.
+                writer = pa.parquet.ParquetWriter(
+                    path, batch.schema, compression="none", use_dictionary=False
+                )
+            writer.write_batch(batch)
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        raise ValueError("there are no rows to write.")
+
+
+def _opened(pa: Any, source: Any, name: str) -> Any:
+    if isinstance(source, str | os.PathLike):
+        if not Path(source).exists():
+            raise FileNotFoundError(f"there is no file {name!r}.")
+        try:
+            source = pa.dataset.dataset(name, format="parquet")
+        except (pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{name} cannot be read as Parquet: {error}") from error
+    if not isinstance(source, pa.dataset.FileSystemDataset):
+        raise TypeError(
+            f"rows cannot be opened from {type(source).__name__} of pyarrow: give a dataset of "
+            "Parquet files, or a path."
+        )
+    return source
+
+
+def _chosen(
+    schema: Any, columns: Sequence[str] | None, carry: Sequence[str], name: str
+) -> list[str]:
+    known = list(schema.names)
+    chosen = [c for c in known if c not in carry] if columns is None else list(columns)
+    for column in [*chosen, *carry]:
+        if column not in known:
+            raise ValueError(
+                f"{name} has no column {column!r}: it has {', '.join(map(repr, known[:20]))}"
+                + (f" and {len(known) - 20} more." if len(known) > 20 else ".")
+            )
+        if known.count(column) > 1:
+            raise ValueError(f"{name} has more than one column {column!r}: rename them.")
+    if not chosen:
+        raise ValueError(f"no columns of {name} are left to use.")
+    twice = [column for column in chosen if chosen.count(column) > 1]
+    if twice:
+        raise ValueError(f"column {twice[0]!r} is chosen twice.")
+    return chosen
+
+
+def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
+    other = [column for column, kind in types.items() if not _is_number(pa, kind)]
+    if other:
+        shown = ", ".join(f"{column!r} ({types[column]})" for column in other[:5])
+        more = f" and {len(other) - 5} more" if len(other) > 5 else ""
+        raise TypeError(
+            f"{name} has columns that are not numbers: {shown}{more}. Choose others with "
+            "columns=[...], take them along with carry=[...], or turn them into numbers first."
+        )
+    kinds = {_number_type(pa, kind, column, name) for column, kind in types.items()}
+    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
+
+
+def _is_list(pa: Any, kind: Any) -> bool:
+    return bool(
+        pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    )
+
+
+def _is_number(pa: Any, kind: Any) -> bool:
+    return bool(
+        pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+    )
+
+
+def _number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
+    where = f"column {column!r} of {name}"
+    if not _is_number(pa, kind):
+        raise TypeError(f"{where} holds vectors of {kind}, not of numbers.")
+    return checked_dtype(np.dtype(kind.to_pandas_dtype()), where)
+
+
+def _row_groups(dataset: Any) -> list[tuple[int, int, Any]]:
+    """First row, row after the last, and fragment of each row group."""
+    pieces = []
+    start = 0
+    for fragment in dataset.get_fragments():
+        for group in fragment.split_by_row_group():
+            stop = start + group.row_groups[0].num_rows
+            pieces.append((start, stop, group))
+            start = stop
+    return pieces

@@ -1,0 +1,128 @@
+"""Rows that are elsewhere: in files larger than memory, or on other machines.
+
+A learner needs little of the rows it learns from: some of them by their numbers, and sums over all
+of them. Whatever gives these two can be learned from, with the same answers as from an array.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Parts = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows.
+
+    Attributes
+    ----------
+    start : int
+        Number of the first.
+    rows : ndarray of shape (k, d)
+    carried : table of k rows or None
+        Columns that go along with them into written files.
+    """
+
+    start: int
+    rows: Floats
+    carried: Any = None
+
+
+def added(a: Parts, b: Parts) -> Parts:
+    """Sums of two results, part by part."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def block_moments(block: Floats) -> Parts:
+    """Number, mean (d) and scatter (d, d) of some rows, in float64."""
+    n, mean, centered = _centered(block)
+    return n, mean, centered.T @ centered
+
+
+def column_moments(block: Floats) -> Parts:
+    """Number, mean (d) and sum of squared deviations (d) of some rows, in float64."""
+    n, mean, centered = _centered(block)
+    return n, mean, np.einsum("ij,ij->j", centered, centered)
+
+
+def _centered(block: Floats) -> tuple[int, Floats, Floats]:
+    # From the first row: equal rows differ by exactly zero.
+    shifted = block.astype(np.float64) - block[0].astype(np.float64)
+    shift = shifted.mean(axis=0)
+    shifted -= shift
+    return len(block), block[0] + shift, shifted
+
+
+def merged_moments(a: Parts, b: Parts) -> Parts:
+    """Moments of two sets of rows together, without cancellation."""
+    (n_a, mean_a, scatter_a), (n_b, mean_b, scatter_b) = a, b
+    n, apart = n_a + n_b, mean_b - mean_a
+    square = np.multiply.outer(apart, apart) if scatter_a.ndim == 2 else apart**2
+    mean = mean_a + (n_b / n) * apart
+    return n, mean, scatter_a + scatter_b + (n_a * n_b / n) * square
+
+
+class RemoteRows(ABC):
+    """Rows that are not in this process's memory.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : float32 or float64
+    names : list of str or None
+        Of the columns.
+    numbers : int ndarray or None
+        Of the rows that can be taken; None for all.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    names: list[str] | None = None
+    numbers: NDArray[np.int64] | None = None
+    ndim = 2
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some rows by their numbers, in that order."""
+
+    @abstractmethod
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each block of rows, all results combined.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block of rows and as many entries of each aligned array.
+        *aligned : ndarray of shape (n, ...)
+        combine : callable, default=added
+            Associative.
+        """
+
+    @abstractmethod
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """The same rows after a function of blocks of them, which is called when they are read."""
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean (d) and covariance (d, d), not corrected for the mean."""
+        n, mean, scatter = self.reduced(block_moments, combine=merged_moments)
+        return mean, scatter / n
+
+    def squared_deviations(self) -> float:
+        """Sum of squared distances from the mean."""
+        return float(self.reduced(column_moments, combine=merged_moments)[2].sum())
+
+    def __len__(self) -> int:
+        return self.shape[0]

@@ -1,0 +1,370 @@
+"""Rows that are read block by block, as often as a learner needs, in memory that does not grow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from nearkin.parquet_files import write_parquet
+from nearkin.progress import progress
+from nearkin.remote import (
+    Block,
+    Floats,
+    Parts,
+    RemoteRows,
+    added,
+    block_moments,
+    merged_moments,
+)
+from nearkin.whole_file import StrPath, whole_file
+
+# Rows taken by number are remembered up to this size, since learners ask for the same ones again.
+_REMEMBERED_BYTES = 2**26
+# Rows kept of blocks that can be read only once.
+SAMPLE_ROWS = 50_000
+
+
+class RowStream(RemoteRows):
+    """Rows that are read block by block; :func:`nearkin.open_rows` makes one.
+
+    Learners that take it pass over the rows as often as they need, and hold a block at a time
+    beside the rows they learn from. ``transform`` gives another stream, which is computed as it is
+    read: iterate over it for blocks of rows, or let it :meth:`write` itself to a file.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Rows and columns.
+    dtype : float32 or float64
+    names : list of str or None
+        Of the columns.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[NDArray[np.int64] | None], Iterator[Block]],
+        *,
+        n_rows: int | None,
+        n_columns: int,
+        dtype: Any,
+        names: list[str] | None = None,
+        source: str = "the rows",
+    ) -> None:
+        """A stream from a function.
+
+        ``read(wanted)`` goes through the blocks in order; it may leave out blocks that have none of
+        the wanted rows, sorted numbers, if these are given. ``n_rows`` is None for blocks that can
+        be read only once.
+        """
+        self._read = read
+        self._n_rows = n_rows
+        self._n_columns = n_columns
+        self.dtype = np.dtype(dtype)
+        self.names = names
+        self._source = source
+        self._remembered: tuple[NDArray[np.int64], Floats] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """Rows and columns."""
+        if self._n_rows is None:
+            raise ValueError(
+                f"{self._source} can be read only once, so that the number of rows is not known "
+                "before. Give a list of blocks, or a function that returns a new iterable of them."
+            )
+        return self._n_rows, self._n_columns
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether the blocks come from an iterator that cannot start again."""
+        return self._n_rows is None
+
+    def __repr__(self) -> str:
+        n = "?" if self._n_rows is None else self._n_rows
+        return f"<RowStream of {n} × {self._n_columns} {self.dtype} from {self._source}>"
+
+    def __iter__(self) -> Iterator[Floats]:
+        return (block.rows for block in self.blocks())
+
+    def blocks(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
+        """All blocks in order, or those with wanted rows and perhaps others."""
+        n_seen = 0
+        for block in self._read(wanted):
+            if len(block.rows):
+                n_seen = block.start + len(block.rows)
+                yield block
+        if wanted is None and self._n_rows is not None and n_seen != self._n_rows:
+            raise ValueError(
+                f"{self._source} had {self._n_rows} rows when it was opened, and {n_seen} now: it "
+                "must not change while it is read."
+            )
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some rows by their numbers, in that order."""
+        wanted, positions = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < self.shape[0]:
+            outside = wanted[0] if wanted[0] < 0 else wanted[-1]
+            raise IndexError(f"row {outside} of {self._source}, which has {self.shape[0]} rows.")
+        known = self._remembered
+        missing = wanted if known is None else np.setdiff1d(wanted, known[0], assume_unique=True)
+        if known is None or len(missing):
+            found = self._fetched(missing)
+            if known is not None:
+                numbers = np.concatenate([known[0], missing])
+                order = np.argsort(numbers)
+                known = numbers[order], np.concatenate([known[1], found])[order]
+            else:
+                known = missing, found
+            if known[1].nbytes <= _REMEMBERED_BYTES:
+                self._remembered = known
+        return known[1][np.searchsorted(known[0], wanted)][positions]
+
+    def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+        out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
+        n_found = 0
+        if len(wanted):
+            for block in self.blocks(wanted):
+                first, last = np.searchsorted(wanted, [block.start, block.start + len(block.rows)])
+                out[first:last] = block.rows[wanted[first:last] - block.start]
+                n_found += last - first
+        if n_found < len(wanted):
+            raise ValueError(f"{self._source} has changed while it was read: rows are missing.")
+        return out
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each block of rows, all results combined in their order."""
+        total: Parts | None = None
+        for block in self.blocks():
+            part = slice(block.start, block.start + len(block.rows))
+            found = function(block.rows, *(array[part] for array in aligned))
+            total = found if total is None else combine(total, found)
+        if total is None:
+            raise ValueError(f"{self._source} has no rows.")
+        return total
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> RowStream:
+        """The same rows after a function of blocks of them, which is called when they are read."""
+
+        def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            for block in self.blocks(wanted):
+                yield replace(block, rows=function(block.rows))
+
+        return RowStream(
+            read,
+            n_rows=self._n_rows,
+            n_columns=len(names),
+            dtype=self.dtype,
+            names=names,
+            source=self._source,
+        )
+
+    def gathered(
+        self,
+        keep: Iterable[int] = (),
+        *,
+        size: int = SAMPLE_ROWS,
+        random_state: Any = None,
+    ) -> GatheredRows:
+        """What a learner needs of blocks that can be read only once, in one pass.
+
+        Parameters
+        ----------
+        keep : row numbers, optional
+            Rows that are kept in any case: those named in pairs (``pairs.points``).
+        size : int, default=50 000
+            Rows drawn beside them, each with the same chance.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        GatheredRows
+            To fit a learner to: its landmarks are of the rows that were kept, its means and
+            covariances those of all rows.
+        """
+        wanted = np.unique(np.fromiter(keep, dtype=np.int64))
+        sample = _Sample(size, check_random_state(random_state))
+        named: list[Floats] = []
+        total: Parts | None = None
+        n_rows = 0
+        for block in self.blocks():
+            n_rows = block.start + len(block.rows)
+            first, last = np.searchsorted(wanted, [block.start, n_rows])
+            named.append(block.rows[wanted[first:last] - block.start])
+            sample.add(block)
+            moments = block_moments(block.rows)
+            total = moments if total is None else merged_moments(total, moments)
+        if total is None:
+            raise ValueError(f"{self._source} has no rows.")
+        if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
+            outside = wanted[0] if wanted[0] < 0 else wanted[-1]
+            raise IndexError(f"row {outside} is to be kept, but {self._source} has {n_rows} rows.")
+        numbers, first_at = np.unique(np.concatenate([wanted, sample.numbers]), return_index=True)
+        rows = np.concatenate([*named, sample.rows])[first_at]
+        return GatheredRows((n_rows, self._n_columns), self.names, numbers, rows, total)
+
+    def write(self, path: StrPath, *, verbose: bool = False) -> Path:
+        """Write all rows to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            ``.parquet``, with a column for each, after those carried along; or ``.npy``, an array.
+        verbose : bool, default=False
+            Show how far it is.
+
+        Returns
+        -------
+        Path
+
+        Notes
+        -----
+        Rows go to a file of another name, which is renamed in the end: an error or an interruption
+        leaves no file that looks complete, and an old file as it was.
+        """
+        path = Path(path)
+        if path.suffix not in (".parquet", ".npy"):
+            raise ValueError(f"path must end in .parquet or .npy, got {os.fspath(path)!r}.")
+        with whole_file(path) as unfinished:
+            blocks = progress(
+                self.blocks(),
+                f"writing {path.name}",
+                shown=verbose,
+                total=self._n_rows,
+                amount=lambda block: len(block.rows),
+            )
+            if path.suffix == ".npy":
+                _write_npy(unfinished, self.shape, self.dtype, blocks)
+            else:
+                names = self.names or [f"x{i}" for i in range(self._n_columns)]
+                write_parquet(unfinished, names, blocks)
+        return path
+
+    def to_numpy(self) -> Floats:
+        """All rows in one array, in memory."""
+        blocks = list(self)
+        if not blocks:
+            raise ValueError(f"{self._source} has no rows.")
+        return np.concatenate(blocks)
+
+
+class GatheredRows(RemoteRows):
+    """Some rows of many, and the moments of all: what one pass leaves to learn from.
+
+    Attributes
+    ----------
+    numbers : int ndarray of shape (k,)
+        Of the rows that were kept.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        names: list[str] | None,
+        numbers: NDArray[np.int64],
+        rows: Floats,
+        moments: Parts,
+    ) -> None:
+        self.shape = shape
+        self.dtype = rows.dtype
+        self.names = names
+        self.numbers = numbers
+        self._rows = rows
+        self._moments = moments
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some of the rows that were kept."""
+        assert self.numbers is not None
+        places = np.searchsorted(self.numbers, rows)
+        places = np.minimum(places, len(self.numbers) - 1)
+        absent = self.numbers[places] != rows
+        if absent.any():
+            raise IndexError(
+                f"row {np.asarray(rows)[absent][0]} was not kept: name it in gathered(keep=...)."
+            )
+        return self._rows[places]
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """Not possible: the rows have passed."""
+        raise ValueError(
+            "this needs a second pass over the rows, as labels do, but they could be read only "
+            "once. Give a list of blocks, or a function that returns a new iterable of them."
+        )
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """Not possible: the rows have passed."""
+        return self.reduced(lambda rows: (function(rows),))
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and covariance of all rows."""
+        n, mean, scatter = self._moments
+        return mean, scatter / n
+
+    def squared_deviations(self) -> float:
+        """Sum of squared distances from the mean, of all rows."""
+        return float(np.trace(self._moments[2]))
+
+
+class _Sample:
+    """A uniform sample without replacement of rows that pass by: those of the smallest lots."""
+
+    def __init__(self, size: int, rng: np.random.RandomState) -> None:
+        self._size, self._rng = size, rng
+        self._lots = np.empty(0)
+        self._parts: list[tuple[NDArray[np.int64], Floats]] = []
+        self._limit = np.inf
+
+    def add(self, block: Block) -> None:
+        lots = self._rng.uniform(size=len(block.rows))
+        drawn = np.flatnonzero(lots < self._limit)
+        self._lots = np.concatenate([self._lots, lots[drawn]])
+        self._parts.append((block.start + drawn, block.rows[drawn]))
+        if len(self._lots) > 2 * self._size:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        numbers = np.concatenate([numbers for numbers, _ in self._parts])
+        rows = np.concatenate([rows for _, rows in self._parts])
+        if len(numbers) > self._size:
+            kept = np.sort(np.argpartition(self._lots, self._size)[: self._size])
+            self._lots, numbers, rows = self._lots[kept], numbers[kept], rows[kept]
+            self._limit = float(self._lots.max(initial=0.0))
+        self._parts = [(numbers, rows)]
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Of the rows in the sample, increasing."""
+        self._shrink()
+        return self._parts[0][0]
+
+    @property
+    def rows(self) -> Floats:
+        """The sample, in the order of its numbers."""
+        self._shrink()
+        return self._parts[0][1]
+
+
+def _write_npy(
+    path: Path, shape: tuple[int, int], dtype: np.dtype[Any], blocks: Iterable[Block]
+) -> None:
+    with open(path, "wb") as file:
+        header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(file, header)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block.rows).data)
