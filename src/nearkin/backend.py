@@ -268,8 +268,13 @@ def n_drawable(X: Any) -> int:
     return int(X.shape[0])
 
 
-def reduced(X: Any, function: Callable[..., Parts], *aligned: NDArray[Any]) -> Parts:
-    """Sums of what ``function`` gives for blocks of rows of X, whatever that is.
+def reduced(
+    X: Any,
+    function: Callable[..., Parts],
+    *aligned: NDArray[Any],
+    combine: Callable[[Parts, Parts], Parts] = added,
+) -> Parts:
+    """What ``function`` gives for blocks of rows of X, whatever that is, combined.
 
     Parameters
     ----------
@@ -277,14 +282,16 @@ def reduced(X: Any, function: Callable[..., Parts], *aligned: NDArray[Any]) -> P
     function : callable
         Of a block of rows and as many entries of each aligned array; gives a tuple of arrays.
     *aligned : ndarray of shape (n, ...)
+    combine : callable, optional
+        Of two such tuples; their sums by default.
     """
     if is_remote(X):
-        return tuple(X.reduced(function, *aligned))
+        return tuple(X.reduced(function, *aligned, combine=combine))
     total: Parts | None = None
     for start in range(0, X.shape[0], _SUMMED_ROWS):
         part = slice(start, start + _SUMMED_ROWS)
         found = function(X[part], *(array[part] for array in aligned))
-        total = found if total is None else added(total, found)
+        total = found if total is None else combine(total, found)
     assert total is not None
     return total
 

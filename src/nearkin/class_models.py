@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from scipy.linalg import solve_triangular
 
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
+from nearkin.remote import Parts, block_moments, merged_moments
 from nearkin.stored import floats, ints, stored
 
 Floats = NDArray[np.floating]
@@ -125,9 +128,9 @@ def fit_class_models(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : array of shape (n, d), or rows elsewhere
     classes : int ndarray of shape (n,)
-        Numbers 0 to c − 1, none of them missing.
+        Numbers 0 to c − 1, none of them missing; negative for rows that are left out.
     covariance : {"shrunk", "full", "shared"}, default="shrunk"
         ``"full"`` is :math:`a_c = 0`, ``"shared"`` is 1. ``"shrunk"`` looks which of 0, 0.1, 0.3,
         0.6 and 1 makes the rows of the class likeliest when they are left out in turn (5 parts),
@@ -147,39 +150,38 @@ def fit_class_models(
     single row, takes S. Without variation within any class S is the covariance of all rows, and
     without variation at all the identity. Where ``regularization`` is 0, 1e-10 is used.
 
-    O(n d² + c d³) time, for ``"shrunk"`` about 30 times c d³; O(c d²) memory.
+    O(n d² + c d³) time, for ``"shrunk"`` about 30 times c d³; O(c d²) memory. Two passes over X for
+    ``"shrunk"``, otherwise one.
     """
     d = X.shape[1]
-    counts = np.bincount(classes)
-    order = np.argsort(classes, kind="stable")
-    means = np.empty((len(counts), d))
-    scatters = np.empty((len(counts), d, d))
-    members = np.split(order, np.cumsum(counts)[:-1])
-    for c, rows in enumerate(members):
-        means[c], scatters[c] = _mean_and_scatter(_precise(X, rows))
+    n_folds = _FOLDS if covariance == "shrunk" else 1
+    known = classes >= 0
+    n = int(known.sum())
+    counts = np.bincount(classes[known])
+    groups = _group_moments(X, _in_folds(classes, n_folds), len(counts) * n_folds)
+    own = [groups.pooled(range(c * n_folds, (c + 1) * n_folds)) for c in range(len(counts))]
+    scatters = np.stack([moments.scatter for moments in own])
     total = scatters.sum(axis=0)
     if np.trace(total) == 0:
-        total = _mean_and_scatter(_precise(X, order))[1]
+        total = groups.pooled(range(len(counts) * n_folds)).scatter
     if np.trace(total) == 0:
-        total = np.eye(d) * len(X)
-    pooled = np.empty(len(counts))
-    identity = np.empty(len(counts))
+        total = np.eye(d) * n
+    trust = np.full(len(counts), n) if covariance == "shared" else counts
+    identity = np.array([identity_share(int(k), d, regularization) for k in trust])
+    spread = np.trace(scatters, axis1=1, axis2=2) / counts
+    pooled = np.where(spread <= _NO_SPREAD * np.trace(total) / n, 1.0, 0.0)
+    if covariance == "shared":
+        pooled[:] = 1.0
+    elif covariance == "shrunk":
+        pooled = _pooled_shares(X, classes, groups, pooled, total, identity)
     precisions = np.empty_like(scatters)
     log_determinants = np.empty(len(counts))
-    for c, rows in enumerate(members):
-        trust = len(X) if covariance == "shared" else counts[c]
-        identity[c] = identity_share(int(trust), d, regularization)
-        spread = np.trace(scatters[c]) / counts[c]
-        if covariance == "shared" or spread <= _NO_SPREAD * np.trace(total) / len(X):
-            pooled[c] = 1.0
-        elif covariance == "full":
-            pooled[c] = 0.0
-        else:
-            pooled[c] = _pooled_share(_precise(X, rows), total, len(X), identity[c])
+    for c, count in enumerate(counts):
         matrix = shrunk_covariance(
-            scatters[c] / counts[c], total / len(X), float(pooled[c]), float(identity[c])
+            scatters[c] / count, total / n, float(pooled[c]), float(identity[c])
         )
         precisions[c], log_determinants[c] = _inverse(matrix)
+    means = np.stack([moments.mean for moments in own])
     return ClassModels(means, precisions, log_determinants, counts, pooled, identity)
 
 
@@ -195,6 +197,62 @@ def shrunk_covariance(own: Floats, pooled: Floats, share: float, identity: float
     mixed = (1 - share) * own + share * pooled
     mean_variance = np.trace(mixed) / len(mixed)
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
+
+
+def _in_folds(classes: NDArray[np.integer], n_folds: int) -> NDArray[np.int64]:
+    """Each row's class and fold as one number, the rows of a class taking turns; −1 stays."""
+    order = np.argsort(classes, kind="stable")
+    first = np.searchsorted(classes[order], classes[order])
+    turn = np.empty(len(classes), dtype=np.int64)
+    turn[order] = np.arange(len(classes)) - first
+    return np.where(classes < 0, -1, classes * n_folds + turn % n_folds)
+
+
+class _Moments(NamedTuple):
+    """Number of rows, mean and scatter: of one group, or of each of several."""
+
+    n: Any
+    mean: Floats
+    scatter: Floats
+
+    def pooled(self, groups: Iterable[int]) -> _Moments:
+        """Of some of the groups together."""
+        parts = ((self.n[g], self.mean[g], self.scatter[g]) for g in groups if self.n[g])
+        return _Moments(*reduce(merged_moments, parts))
+
+
+def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moments:
+    d = X.shape[1]
+
+    def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
+        found = np.zeros(n_groups), np.zeros((n_groups, d)), np.zeros((n_groups, d, d))
+        for g, members in _members(number):
+            found[0][g] = len(members)
+            found[1][g], found[2][g] = _mean_and_scatter(_precise(block, members))
+        return found
+
+    return _Moments(*backend.reduced(X, of_block, group, combine=_merged))
+
+
+def _merged(one: Parts, other: Parts) -> Parts:
+    """Moments of each group from those in two sets of rows; a group may be missing in one."""
+    (n_one, mean, scatter), (n_other, other_mean, other_scatter) = one, other
+    n = n_one + n_other
+    share = n_other / np.maximum(n, 1)
+    there = (n_one > 0)[:, None]
+    apart = np.where(there, other_mean - mean, 0.0)
+    mean = np.where(there, mean + share[:, None] * apart, other_mean)
+    between = (n_one * share)[:, None, None] * apart[:, :, None] * apart[:, None, :]
+    return n, mean, scatter + other_scatter + between
+
+
+def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Groups that occur, and the positions of their members."""
+    order = np.argsort(number, kind="stable")
+    present, start = np.unique(number[order], return_index=True)
+    for g, members in zip(present.tolist(), np.split(order, start[1:]), strict=True):
+        if g >= 0:
+            yield g, members
 
 
 def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
@@ -221,31 +279,84 @@ def _whitened_squares(factor: Floats, rows: Any) -> Floats:
     return np.asarray((whitened**2).sum(axis=0))
 
 
-def _pooled_share(X: Any, total: Floats, n_rows: int, identity: float) -> float:
-    """Share of the covariance within all classes for the class of the rows X."""
-    n = len(X)
+def _pooled_shares(
+    X: Any,
+    classes: NDArray[np.integer],
+    groups: _Moments,
+    fixed: Floats,
+    total: Floats,
+    identity: Floats,
+) -> Floats:
+    """Share of the covariance within all classes for each class; 1 where that is fixed."""
+    trials = {
+        c: trial
+        for c in np.flatnonzero(fixed == 0).tolist()
+        if (trial := _trial(groups, c, total, float(identity[c]))) is not None
+    }
+    shares = np.ones(len(fixed))
+    if not trials:
+        return shares
+    n_shares = len(POOLED_SHARES)
+
+    def of_block(block: Any, number: NDArray[np.integer]) -> Parts:
+        """Moments of how much likelier each share makes rows that are left out than share 0."""
+        n = np.zeros(len(fixed))
+        mean = np.zeros((len(fixed), n_shares))
+        scatter = np.zeros((len(fixed), n_shares, n_shares))
+        for g, members in _members(number):
+            c, fold = divmod(g, _FOLDS)
+            if c not in trials:
+                continue
+            center, factors = trials[c][fold]
+            rows = _precise(block, members)
+            center = backend.moved(center, rows) if backend.is_foreign(rows) else center
+            likelihoods = np.stack(
+                [
+                    -_whitened_squares(factor, rows - center) / 2 - np.log(factor.diagonal()).sum()
+                    for factor in factors
+                ],
+                axis=1,
+            )
+            found = block_moments(likelihoods - likelihoods[:, :1])
+            if n[c]:
+                found = merged_moments((n[c], mean[c], scatter[c]), found)
+            n[c], mean[c], scatter[c] = found
+        return n, mean, scatter
+
+    gains = _Moments(*backend.reduced(X, of_block, _in_folds(classes, _FOLDS), combine=_merged))
+    for c in trials:
+        mean, covariance = gains.mean[c], gains.scatter[c] / gains.n[c]
+        best = int(mean.argmax())
+        variance = covariance[best, best] + covariance.diagonal() - 2 * covariance[best]
+        error = np.sqrt(np.maximum(variance, 0) / gains.n[c])
+        shares[c] = POOLED_SHARES[int((mean[best] - mean <= error).argmax())]
+    return shares
+
+
+def _trial(
+    groups: _Moments, c: int, total: Floats, identity: float
+) -> list[tuple[Floats, list[Floats]]] | None:
+    """For each fold the mean of the others, and a factor of the covariance for each share.
+
+    None where the class has too few rows, or no spread without one of its folds.
+    """
+    folds = range(c * _FOLDS, (c + 1) * _FOLDS)
+    n, n_rows = float(groups.n[folds].sum()), float(groups.n.sum())
     if n < _FOLDS:
-        return 1.0
-    _, scatter = _mean_and_scatter(X)
-    likelihoods = np.empty((len(POOLED_SHARES), n))
-    for fold in range(_FOLDS):
-        left_out = np.arange(n) % _FOLDS == fold
-        n_kept = n - int(left_out.sum())
-        mean, kept = _mean_and_scatter(backend.take(X, np.flatnonzero(~left_out)))
-        if np.trace(kept) / n_kept <= _NO_SPREAD * np.trace(total) / n_rows:
-            return 1.0
-        others = (total - scatter + kept) / (n_rows - n + n_kept)
-        difference = backend.take(X, np.flatnonzero(left_out))
-        difference = difference - (backend.moved(mean, X) if backend.is_foreign(X) else mean)
-        for i, share in enumerate(POOLED_SHARES):
-            factor = np.linalg.cholesky(shrunk_covariance(kept / n_kept, others, share, identity))
-            half_log_determinant = np.log(factor.diagonal()).sum()
-            lengths = _whitened_squares(factor, difference)
-            likelihoods[i, left_out] = -lengths / 2 - half_log_determinant
-    best = likelihoods[likelihoods.sum(axis=1).argmax()]
-    losses = best - likelihoods
-    within_error = losses.sum(axis=1) <= np.sqrt(n) * losses.std(axis=1)
-    return POOLED_SHARES[int(within_error.argmax())]
+        return None
+    own = groups.pooled(folds)
+    trial = []
+    for fold in folds:
+        kept = groups.pooled(g for g in folds if g != fold)
+        if np.trace(kept.scatter) / kept.n <= _NO_SPREAD * np.trace(total) / n_rows:
+            return None
+        others = (total - own.scatter + kept.scatter) / (n_rows - n + kept.n)
+        factors = [
+            np.linalg.cholesky(shrunk_covariance(kept.scatter / kept.n, others, share, identity))
+            for share in POOLED_SHARES
+        ]
+        trial.append((kept.mean, factors))
+    return trial
 
 
 def _inverse(matrix: Floats) -> tuple[Floats, float]:

@@ -20,7 +20,7 @@ from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
 from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.evidence import Evidence, gather_evidence, spread_labels
-from nearkin.learners._metric import LinearMetricMixin, stored_learner
+from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.learners.rca import chunklets
 from nearkin.local_metrics import (
     bias_matrices,
@@ -329,7 +329,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
     O(n d³ + n c d²) time for n rows of known class, on all cores, and O(c d²) memory beside blocks
     and copies of these rows, one of which is kept for ``predict``. ``"kde"`` adds
     O(n min(n, 5000)) time to each of its rounds, ``"gmm"`` the search for neighbours. ``predict``
-    of ``"local"`` takes O(n d²) time for each new row.
+    of ``"local"`` takes O(n d²) time for each new row. Of rows in files (:func:`nearkin.open_rows`)
+    none is kept, so that ``predict`` and ``kneighbors`` are not there.
 
     Examples
     --------
@@ -344,6 +345,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
     """
 
     _array_api: ClassVar[bool] = True
+    _remote: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -393,19 +395,27 @@ class Generative(LinearMetricMixin, BaseEstimator):
         -------
         self
         """
+        X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         rows, classes = known_classes(evidence)
-        if backend.is_foreign(X):
-            self._refuse_other_than_uniform(X)
+        self.classes_ = _names(y, evidence, rows, classes)
+        if backend.is_remote(X):
+            self._refuse_other_than_uniform("arrays", "rows that are read block by block")
+            known = X
+            classes = _in_place(rows, classes, len(X))
+            rows = rows[:0]  # none is kept
+        elif backend.is_foreign(X):
+            self._refuse_other_than_uniform("NumPy arrays", f"one of {backend.home(X)}")
             known = backend.take(X, rows)
-            mean, covariance = backend.moments(X)
-            covariance *= len(X) / (len(X) - 1)
-            shift = backend.moved(mean, X)
         else:
             known = X[rows].astype(np.float64)
-            mean = shift = X.mean(axis=0, dtype=np.float64)
+        if backend.is_foreign(X) or backend.is_remote(X):
+            mean, covariance = backend.moments(X)
+            covariance *= len(X) / (len(X) - 1)
+        else:
+            mean = X.mean(axis=0, dtype=np.float64)
             covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(len(mean), -1)
         models = self._fit_models(known, classes)
         interpolation = self._interpolation()
@@ -413,19 +423,18 @@ class Generative(LinearMetricMixin, BaseEstimator):
         weights = None
         if self.combine in ("gmm", "kde"):
             metric, weights, n_rounds = density_weighted_metric(
-                known - shift,
+                known - mean,
                 _moved(models, -mean),
                 self._density(known, classes, rng),
                 interpolation,
                 self.n_iter,
             )
         else:
-            metric = mean_local_metric(known - shift, _moved(models, -mean), None, interpolation)
+            metric = _mean_metric(known, classes, mean, _moved(models, -mean), interpolation)
 
         self.metric_ = metric
         self.components_ = leading_components(metric, covariance, self.n_components)
         self.mean_ = mean
-        self.classes_ = _names(y, evidence, rows, classes)
         self.models_ = models
         self.n_iter_ = n_rounds
         self.n_components_ = len(self.components_)
@@ -434,7 +443,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             self.weights_[rows] = weights
         self._rows = rows
         self._known = backend.take(X, rows)
-        self._classes = classes
+        self._classes = classes[: len(rows)]
         self._metric_at_each_row = self.combine == "local"
         self.threshold_ = self._choose_threshold(X, evidence, rng)
         return self
@@ -482,6 +491,11 @@ class Generative(LinearMetricMixin, BaseEstimator):
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         check_is_fitted(self)
         X = backend.validated(self, X, reset=False)
+        if len(self._known) == 0:
+            raise ValueError(
+                "the metric was learned from rows that were read block by block, of which none is "
+                "kept: look for neighbours with NeighborIndex(metric), among rows you give it."
+            )
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         if wanted < 1:
             raise ValueError(f"n_neighbors={wanted} must be at least 1.")
@@ -501,11 +515,11 @@ class Generative(LinearMetricMixin, BaseEstimator):
             X, classes, covariance=self.covariance, regularization=self.regularization
         )
 
-    def _refuse_other_than_uniform(self, X: Any) -> None:
+    def _refuse_other_than_uniform(self, taken: str, given: str) -> None:
         if self.combine != "uniform":
             raise TypeError(
-                f"combine={self.combine!r} takes NumPy arrays only, got one of "
-                f"{backend.home(X)}: use combine='uniform' there."
+                f"combine={self.combine!r} takes {taken} only, got {given}: use combine='uniform' "
+                "there."
             )
 
     def _interpolation(self) -> float:
@@ -561,6 +575,30 @@ def local_neighbors(
 
     for_each_block(work, len(X), max(1, min(64, len(X) // 16)))
     return distances.astype(X.dtype), positions
+
+
+def _in_place(rows: Integers, classes: Integers, n_rows: int) -> Integers:
+    """Class number of each of n rows, −1 where it is not known."""
+    number = np.full(n_rows, -1)
+    number[rows] = classes
+    return number
+
+
+def _mean_metric(
+    X: Any, classes: Integers, mean: Floats, models: ClassModels, interpolation: float
+) -> Floats:
+    """Mean of the local metrics at rows of known class; the models are those of centred rows."""
+    if not backend.is_remote(X):
+        shift = backend.moved(mean, X) if backend.is_foreign(X) else mean
+        return mean_local_metric(X - shift, models, None, interpolation)
+
+    def of_block(block: Floats, number: Integers) -> tuple[Floats]:
+        known = block[number >= 0].astype(np.float64) - mean
+        if len(known) == 0:
+            return (np.zeros((len(mean), len(mean))),)
+        return (len(known) * mean_local_metric(known, models, None, interpolation),)
+
+    return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())
 
 
 def _moved(models: ClassModels, by: Floats) -> ClassModels:
