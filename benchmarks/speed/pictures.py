@@ -1,0 +1,214 @@
+"""Pictures of the page on speed: rates, memory and growth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
+
+Row = dict[str, Any]
+Curves = dict[str, tuple[list[float], list[float]]]
+
+# Told apart without colour too: by marker and hatch.
+LIBRARIES = {
+    "nearkin": ("C0", "o"),
+    "NumPy": ("0.35", "s"),
+    "scikit-learn": ("C1", "^"),
+    "metric-learn": ("C2", "D"),
+}
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DPI = 110
+
+
+def short(value: float) -> str:
+    """1 500 000 as 1.5 M."""
+    for size, name in ((1e6, " M"), (1e3, " k")):
+        if value >= size:
+            return f"{value / size:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def bare(ax: Any, *sides: str) -> None:
+    for side in sides or ("right", "top"):
+        ax.spines[side].set_visible(False)
+
+
+def rates_and_memory(rows: dict[str, Row], n: int, path: Path) -> None:
+    """Rows a second, and memory by what it holds."""
+    names = list(rows)[::-1]
+    height = 0.45 * len(names) + 1.5
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, height), layout="constrained")
+    places = np.arange(len(names))
+    rates = [n / rows[name]["seconds"] for name in names]
+    colors = ["C0" if name == "KernelBeta" else "0.6" for name in names]
+    left.barh(places, rates, color=colors, height=0.6)
+    for place, rate in zip(places, rates, strict=True):
+        left.annotate(
+            short(rate), (rate, place), (4, 0), textcoords="offset points", va="center", fontsize=10
+        )
+    left.set_yticks(places, names, fontsize=11)
+    left.set_xlim(0, 1.18 * max(rates))
+    left.xaxis.set_major_formatter(lambda value, _: short(value))
+    left.set_xlabel("rows a second, fit and transform")
+    start = np.zeros(len(names))
+    parts = (("input", "0.45", ""), ("output", "0.8", "///"), ("beyond", "C3", "..."))
+    for part, color, hatch in parts:
+        key = part if part == "beyond" else f"{part}_gb"
+        sizes = np.array([max(rows[name][key], 0) for name in names])
+        label = "beyond both" if part == "beyond" else part
+        right.barh(
+            places, sizes, 0.6, start, color=color, hatch=hatch, edgecolor="white", label=label
+        )
+        start += sizes
+    for place, total, name in zip(places, start, names, strict=True):
+        text = f"{total:.2f} GB, {rows[name]['beyond']:.2f} beyond"
+        right.annotate(
+            text, (total, place), (4, 0), textcoords="offset points", va="center", fontsize=10
+        )
+    right.set_yticks(places, [""] * len(names))
+    right.set_xlim(0, 1.5 * max(start))
+    right.set_xlabel("peak memory, GB")
+    right.legend(loc="lower right", fontsize=9, frameon=False)
+    for ax in (left, right):
+        bare(ax)
+        ax.tick_params(axis="y", length=0)
+    figure.suptitle(f"{n:,} rows of clustered data", fontsize=12)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
+
+
+def rates(rows: list[Row], path: Path) -> None:
+    """Rows a second of every method: one point for each size, the largest filled."""
+    sizes = sorted({row["n"] for row in rows})
+    last = {row["method"]: row["n"] / row["seconds"] for row in rows if row["n"] == sizes[-1]}
+    names = sorted(last, key=last.__getitem__)
+    figure, ax = plt.subplots(figsize=(9, 0.34 * len(names) + 1.6), layout="constrained")
+    for row in rows:
+        if row["method"] not in last:
+            continue
+        color, marker = LIBRARIES[row["whose"]]
+        filled = row["n"] == sizes[-1]
+        place, rate = names.index(row["method"]), row["n"] / row["seconds"]
+        face = color if filled else "white"
+        ax.plot(rate, place, marker, color=color, markerfacecolor=face, markersize=8, zorder=3)
+    ends = [
+        [row["n"] / row["seconds"] for row in rows if row["method"] == name] for name in names
+    ]
+    for place, (name, both) in enumerate(zip(names, ends, strict=True)):
+        ax.plot([min(both), max(both)], [place, place], color="0.7", linewidth=1.5, zorder=1)
+        at = (max(both), place)
+        words = f"{short(last[name])}"
+        ax.annotate(words, at, (9, 0), textcoords="offset points", va="center", fontsize=10)
+    whose = {row["method"]: row["whose"] for row in rows}
+    labels = [
+        name if whose[name] in name or whose[name] == "NumPy" else f"{whose[name]} {name}"
+        for name in names
+    ]
+    ax.set_yticks(range(len(names)), labels, fontsize=10)
+    ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    ax.set_xlim(low, high * 4)
+    ax.xaxis.set_major_formatter(lambda value, _: short(value))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.grid(axis="x", color="0.9", zorder=0)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("rows a second, fit and transform")
+    ax.set_title(
+        f"Filled, with its number: {sizes[-1]:,} rows"
+        + (f"; open: {sizes[0]:,} rows" if len(sizes) > 1 else ""),
+        fontsize=11,
+        loc="left",
+    )
+    bare(ax)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
+
+
+def apart(places: list[float], gap: float) -> list[float]:
+    """The nearest places, in the same order, that are a gap apart."""
+    order = np.argsort(places, kind="stable")
+    spread = np.array(places, dtype=float)[order]
+    for _ in range(100):
+        close = np.flatnonzero(np.diff(spread) < gap * 0.999)
+        if not len(close):
+            break
+        for i in close:
+            middle = (spread[i] + spread[i + 1]) / 2
+            spread[i], spread[i + 1] = middle - gap / 2, middle + gap / 2
+    found = np.empty(len(spread))
+    found[order] = spread
+    return list(found)
+
+
+def growth(
+    panels: dict[str, Curves],
+    exponent: Callable[[list[float], list[float]], float],
+    names: dict[str, str],
+    path: Path,
+) -> None:
+    """Seconds by size on logarithmic axes, each curve with its exponent at its end."""
+    n_columns = min(2, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    methods = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    figure, grid = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(6 * n_columns + 0.5 * (n_columns == 1), 4 * n_rows),
+        layout="constrained",
+        squeeze=False,
+    )
+    for ax in grid.flat[len(panels) :]:
+        ax.set_visible(False)
+    for ax, (axis, curves) in zip(grid.flat, panels.items(), strict=False):
+        values = [value for _, seconds in curves.values() for value in seconds]
+        sizes = [size for line, _ in curves.values() for size in line]
+        low, high = np.log10(min(values)), np.log10(max(values))
+        room = max(high - low, 1.0)
+        bottom, top = low - 0.08 * room, high + 0.08 * room
+        ends = [np.log10(seconds[-1]) for _, seconds in curves.values()]
+        places = apart(ends, 0.075 * (top - bottom))
+        bottom, top = min(bottom, min(places) - 0.05), max(top, max(places) + 0.05)
+        first, last = min(sizes), max(sizes)
+        edge = last * (last / first) ** 0.06
+        for (method, (line, seconds)), place in zip(curves.items(), places, strict=True):
+            i = methods.index(method)
+            color = f"C{i}"
+            ax.plot(line, seconds, marker=MARKERS[i % len(MARKERS)], color=color, markersize=6)
+            power = exponent(line, seconds)
+            words = f"{method}  ${axis if axis != 'pairs' else 'p'}^{{{power:.2f}}}$"
+            ax.plot([line[-1], edge], [seconds[-1], 10**place], ":", color=color, linewidth=1)
+            ax.annotate(
+                words,
+                (edge, 10**place),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                color=color,
+                fontsize=11,
+            )
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlim(first * 0.85, last * (last / first) ** 0.62)
+        ax.set_ylim(10**bottom, 10**top)
+        ticks = sorted(set(sizes))
+        inside = LogLocator(10).tick_values(first, last)
+        ax.set_xticks([tick for tick in inside if first * 0.9 <= tick <= last * 1.1] or ticks)
+        ax.xaxis.set_major_formatter(lambda value, _: short(value))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.tick_params(labelsize=10)
+        ax.grid(color="0.92")
+        symbol = {"n": "n", "d": "d", "m": "m", "pairs": "p"}[axis]
+        ax.set_xlabel(f"{names[axis]}, ${symbol}$", fontsize=11)
+        ax.set_ylabel("seconds", fontsize=11)
+        bare(ax)
+    figure.savefig(path, dpi=DPI)
+    plt.close(figure)
