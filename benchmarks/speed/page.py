@@ -93,8 +93,7 @@ def exponent(sizes: list[float], values: list[float]) -> float:
 def large(rows: list[Row], folder: Path) -> Shown:
     """KernelBeta beside the bare product and Nystroem, at the largest size of all."""
     n = max(row["n"] for row in rows)
-    # Rows of one size may come from other parts of an older program: medians are over all.
-    rows = merged([{**row, "whose": None} for row in rows if row["n"] == n])
+    rows = merged([row for row in rows if row["n"] == n])
     body, expect = [], []
     for data in dict.fromkeys(row["data"] for row in rows):
         mine = {row["method"]: row for row in rows if row["data"] == data}
@@ -113,7 +112,8 @@ def large(rows: list[Row], folder: Path) -> Shown:
             ]
             body.append([f"{data}: {method}", *map(number, cells)])
         ours = mine["KernelBeta"]
-        what = f"`KernelBeta`, {n:,} rows of 50 columns, 1000 landmarks, {data} data"
+        size = f"{n:,} rows of {ours.get('d', 50)} columns, {ours.get('m', 1000)} landmarks"
+        what = f"`KernelBeta`, {size}, {data} data"
         expect.append(
             [
                 f"{what}: fit and transform",

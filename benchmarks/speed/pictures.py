@@ -98,9 +98,7 @@ def rates(rows: list[Row], path: Path) -> None:
         place, rate = names.index(row["method"]), row["n"] / row["seconds"]
         face = color if filled else "white"
         ax.plot(rate, place, marker, color=color, markerfacecolor=face, markersize=8, zorder=3)
-    ends = [
-        [row["n"] / row["seconds"] for row in rows if row["method"] == name] for name in names
-    ]
+    ends = [[row["n"] / row["seconds"] for row in rows if row["method"] == name] for name in names]
     for place, (name, both) in enumerate(zip(names, ends, strict=True)):
         ax.plot([min(both), max(both)], [place, place], color="0.7", linewidth=1.5, zorder=1)
         at = (max(both), place)
