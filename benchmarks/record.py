@@ -68,6 +68,7 @@ class Table:
     title: str
     columns: list[str]
     rows: list[list[str]]
+    n_words: int = 1  # columns of words, at the left; the others are of numbers
 
     def show(self) -> None:
         from rich.console import Console
@@ -75,7 +76,7 @@ class Table:
 
         table = RichTable(title=self.title)
         for i, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if i == 0 else "right")
+            table.add_column(column, justify="left" if i < self.n_words else "right")
         for row in self.rows:
             table.add_row(*row)
         Console(width=max(100, Console().width)).print(table)
@@ -84,7 +85,7 @@ class Table:
         def line(cells: list[str]) -> str:
             return "| " + " | ".join(cells) + " |"
 
-        rule = ["---", *["---:"] * (len(self.columns) - 1)]
+        rule = ["---"] * self.n_words + ["---:"] * (len(self.columns) - self.n_words)
         body = [line(self.columns), line(rule), *map(line, self.rows)]
         return f"**{self.title}**\n\n" + "\n".join(body) + "\n"
 

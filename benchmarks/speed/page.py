@@ -87,6 +87,8 @@ def merged(rows: list[Row]) -> list[Row]:
 def exponent(sizes: list[float], values: list[float]) -> float:
     """Of a power of the size, fitted to the last points."""
     last = slice(-N_FITTED, None)
+    if len(sizes) < 2:
+        return float("nan")
     return float(np.polyfit(np.log(sizes[last]), np.log(values[last]), 1)[0])
 
 
@@ -94,7 +96,7 @@ def large(rows: list[Row], folder: Path) -> Shown:
     """KernelBeta beside the bare product and Nystroem, at the largest size of all."""
     n = max(row["n"] for row in rows)
     rows = merged([row for row in rows if row["n"] == n])
-    body, expect = [], []
+    body, times, memory = [], [], []
     for data in dict.fromkeys(row["data"] for row in rows):
         mine = {row["method"]: row for row in rows if row["data"] == data}
         bare, slow = mine["bare product"]["seconds"], mine["Nystroem"]["seconds"]
@@ -112,19 +114,20 @@ def large(rows: list[Row], folder: Path) -> Shown:
             ]
             body.append([f"{data}: {method}", *map(number, cells)])
         ours = mine["KernelBeta"]
-        size = f"{n:,} rows of {ours.get('d', 50)} columns, {ours.get('m', 1000)} landmarks"
-        what = f"`KernelBeta`, {size}, {data} data"
-        expect.append(
-            [
-                f"{what}: fit and transform",
-                f"{number(ours['seconds'])} s: {number(ours['seconds'] / bare)} of the bare "
-                f"product, {number(slow / ours['seconds'])} times as fast as `Nystroem`",
-            ]
+        times.append(
+            f"{data} data {number(ours['seconds'])} s: {number(ours['seconds'] / bare)} × the "
+            f"bare product, {number(slow / ours['seconds'])} times as fast as `Nystroem`"
+        )
+        memory.append(
+            f"{data} {number(ours['beyond'])} GB (`Nystroem` {number(mine['Nystroem']['beyond'])})"
         )
         if data == "clustered":
-            memory = f"{number(ours['beyond'])} GB; `Nystroem` {number(mine['Nystroem']['beyond'])}"
-            expect.append(["the same: memory beyond input and output", memory])
             pictures.rates_and_memory(mine, n, folder / "large.png")
+    size = f"{n:,} rows of {rows[0].get('d', 50)} columns, {rows[0].get('m', 1000)} landmarks"
+    expect = [
+        [f"`KernelBeta`, {size}: fit and transform", "; ".join(times)],
+        ["the same: memory beyond input and output", "; ".join(memory)],
+    ]
     columns = [
         f"{n:,} rows",
         "seconds",
@@ -139,7 +142,7 @@ def large(rows: list[Row], folder: Path) -> Shown:
         "large.png",
         "Rows a second and peak memory of the bare product, KernelBeta and Nystroem.",
     )
-    return Shown([picture, Table("Fit and transform, medians", columns, body)], expect)
+    return Shown([picture, Table("Fit and transform", columns, body)], expect)
 
 
 def peers(rows: list[Row], folder: Path) -> Shown:
@@ -181,7 +184,7 @@ def peers(rows: list[Row], folder: Path) -> Shown:
             f"{n:,} rows of {first['d']} columns in 10 classes; {first['m']} landmarks or "
             f"components, {first['pairs']} pairs, or all labels; default settings"
         )
-        blocks.append(Table(title, columns, body))
+        blocks.append(Table(title, columns, body, n_words=2))
         faster = []
         for method in ("RCA", "ITML", "LMNN"):
             ours, theirs = mine.get(method), mine.get(f"metric-learn {method}")
@@ -245,7 +248,7 @@ def growth(rows: list[Row], folder: Path) -> Shown:
     ]
     alt = "Seconds by the numbers of rows, columns, landmarks and pairs, on logarithmic axes."
     title = f"Fit and transform; exponents of the last {N_FITTED} sizes"
-    return Shown([Picture("growth.png", alt), Table(title, columns, body)], expect)
+    return Shown([Picture("growth.png", alt), Table(title, columns, body, n_words=3)], expect)
 
 
 def cores(rows: list[Row], folder: Path) -> Shown:
@@ -265,7 +268,7 @@ def cores(rows: list[Row], folder: Path) -> Shown:
         body.append([f"{method}: {name}", size, *map(number, (one[step], full[step], ratio, busy))])
         ratios.append(f"`{method}` {number(ratio)}")
     columns = ["", "data", "one core, s", f"{most} cores, s", "ratio", "cores kept busy"]
-    table = Table(f"One core and {most}", columns, body)
+    table = Table(f"One core and {most}", columns, body, n_words=2)
     return Shown([table], [[f"times as fast on {most} cores as on one", "; ".join(ratios)]])
 
 
@@ -276,7 +279,7 @@ def gpu(found: dict[str, Row], folder: Path) -> Shown:
     about = found.pop("about", {})
     libraries = list(found)
     names = list(dict.fromkeys(name for figures in found.values() for name in figures))
-    expect, shares = [], []
+    reached, shares = [], []
     for library, figures in found.items():
         transform = figures.get("KernelBeta transform, rows/s")
         product = figures.get("ceiling: landmark product, rows/s")
@@ -290,8 +293,11 @@ def gpu(found: dict[str, Row], folder: Path) -> Shown:
             cells += [100 * small / square, figures["ceiling: copy, GB/s"]]
             shares.append([library, *map(number, cells)])
             share = f", {number(100 * transform / product)} % of the matrix product alone"
-        device = about.get("device", "accelerator")
-        what = f"`KernelBeta.transform` by {library} on {device}"
+        reached.append((transform, library, share))
+    expect = []
+    if reached:
+        transform, library, share = max(reached)
+        what = f"`KernelBeta.transform` by {library} on {about.get('device', 'a GPU')}"
         expect.append([what, f"{number(transform / 1e6)} million rows a second{share}"])
     blocks: list[Block] = []
     if about:
@@ -330,8 +336,7 @@ def any_rows(picture: str, headline: str) -> Callable[[list[Row], Path], Shown]:
         timed = [row for row in rows if {"method", "n", "seconds"} <= row.keys()]
         lines: dict[str, tuple[list[float], list[float]]] = {}
         for row in sorted(timed, key=lambda row: row["n"]):
-            workers = f", {row['workers']} workers" if row.get("workers") is not None else ""
-            sizes, seconds = lines.setdefault(f"{row['method']}{workers}", ([], []))
+            sizes, seconds = lines.setdefault(with_workers(row), ([], []))
             sizes.append(row["n"])
             seconds.append(row["seconds"])
         curves = {name: line for name, line in lines.items() if len(set(line[0])) > 1}
@@ -342,11 +347,19 @@ def any_rows(picture: str, headline: str) -> Callable[[list[Row], Path], Shown]:
         if timed:
             n = max(row["n"] for row in timed)
             best = [row for row in timed if row["n"] == n][:3]
-            figures = "; ".join(f"{row['method']} {duration(row['seconds'])}" for row in best)
+            figures = "; ".join(f"{with_workers(row)} {duration(row['seconds'])}" for row in best)
             expect.append([f"{headline}, {n:,} rows", figures])
         return Shown(blocks, expect)
 
     return show
+
+
+def with_workers(row: Row) -> str:
+    """The method, and how many workers it has if it has any."""
+    workers = row.get("workers")
+    if workers is None:
+        return str(row["method"])
+    return f"{row['method']}, {workers} worker{'s' if workers != 1 else ''}"
 
 
 def duration(seconds: float) -> str:
@@ -465,7 +478,7 @@ def write(folder: Path) -> None:
             f"process of its own; all numbers are medians. `{SPEED}` measures the first four "
             f"parts again, `{SPEED} --tables` only redraws the page."
         ),
-        Table("What to expect", ["", "measured"], expect),
+        Table("What to expect", ["", "measured"], expect, n_words=2),
         *(block for shown in sections for block in shown.blocks),
     ]
     if others:

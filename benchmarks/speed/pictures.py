@@ -11,7 +11,7 @@ import numpy as np
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 Row = dict[str, Any]
 Curves = dict[str, tuple[list[float], list[float]]]
@@ -55,6 +55,7 @@ def rates_and_memory(rows: dict[str, Row], n: int, path: Path) -> None:
         )
     left.set_yticks(places, names, fontsize=11)
     left.set_xlim(0, 1.18 * max(rates))
+    left.xaxis.set_major_locator(MaxNLocator(5))
     left.xaxis.set_major_formatter(lambda value, _: short(value))
     left.set_xlabel("rows a second, fit and transform")
     start = np.zeros(len(names))
@@ -75,11 +76,11 @@ def rates_and_memory(rows: dict[str, Row], n: int, path: Path) -> None:
     right.set_yticks(places, [""] * len(names))
     right.set_xlim(0, 1.5 * max(start))
     right.set_xlabel("peak memory, GB")
-    right.legend(loc="lower right", fontsize=9, frameon=False)
+    right.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, fontsize=10, frameon=False)
     for ax in (left, right):
         bare(ax)
         ax.tick_params(axis="y", length=0)
-    figure.suptitle(f"{n:,} rows of clustered data", fontsize=12)
+    left.set_title(f"{n:,} rows of clustered data", fontsize=12, loc="left")
     figure.savefig(path, dpi=DPI)
     plt.close(figure)
 
@@ -101,9 +102,16 @@ def rates(rows: list[Row], path: Path) -> None:
     ends = [[row["n"] / row["seconds"] for row in rows if row["method"] == name] for name in names]
     for place, (name, both) in enumerate(zip(names, ends, strict=True)):
         ax.plot([min(both), max(both)], [place, place], color="0.7", linewidth=1.5, zorder=1)
-        at = (max(both), place)
-        words = f"{short(last[name])}"
-        ax.annotate(words, at, (9, 0), textcoords="offset points", va="center", fontsize=10)
+        left = last[name] < max(both)
+        ax.annotate(
+            short(last[name]),
+            (last[name], place),
+            (-9 if left else 9, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=10,
+        )
     whose = {row["method"]: row["whose"] for row in rows}
     labels = [
         name if whose[name] in name or whose[name] == "NumPy" else f"{whose[name]} {name}"
@@ -112,14 +120,14 @@ def rates(rows: list[Row], path: Path) -> None:
     ax.set_yticks(range(len(names)), labels, fontsize=10)
     ax.set_xscale("log")
     low, high = ax.get_xlim()
-    ax.set_xlim(low, high * 4)
+    ax.set_xlim(low / 2.5, high * 4)
     ax.xaxis.set_major_formatter(lambda value, _: short(value))
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="x", color="0.9", zorder=0)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("rows a second, fit and transform")
     ax.set_title(
-        f"Filled, with its number: {sizes[-1]:,} rows"
+        f"Filled, with the number: {sizes[-1]:,} rows"
         + (f"; open: {sizes[0]:,} rows" if len(sizes) > 1 else ""),
         fontsize=11,
         loc="left",
@@ -145,6 +153,14 @@ def apart(places: list[float], gap: float) -> list[float]:
     return list(found)
 
 
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers for a logarithmic axis, the more to a decade the fewer decades there are."""
+    steps = (1, 2, 5) if high / low < 30 else (1, 3) if high / low < 1000 else (1,)
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    found = [step * 10.0**decade for decade in decades for step in steps]
+    return [tick for tick in found if 0.99 * low <= tick <= 1.01 * high]
+
+
 def growth(
     panels: dict[str, Curves],
     exponent: Callable[[list[float], list[float]], float],
@@ -158,13 +174,14 @@ def growth(
     figure, grid = plt.subplots(
         n_rows,
         n_columns,
-        figsize=(6 * n_columns + 0.5 * (n_columns == 1), 4 * n_rows),
+        figsize=(6 * n_columns + 2 * (n_columns == 1), 4 * n_rows),
         layout="constrained",
         squeeze=False,
     )
     for ax in grid.flat[len(panels) :]:
         ax.set_visible(False)
     for ax, (axis, curves) in zip(grid.flat, panels.items(), strict=False):
+        symbol = axis[0]
         values = [value for _, seconds in curves.values() for value in seconds]
         sizes = [size for line, _ in curves.values() for size in line]
         low, high = np.log10(min(values)), np.log10(max(values))
@@ -179,9 +196,8 @@ def growth(
             i = methods.index(method)
             color = f"C{i}"
             ax.plot(line, seconds, marker=MARKERS[i % len(MARKERS)], color=color, markersize=6)
-            power = exponent(line, seconds)
-            words = f"{method}  ${axis if axis != 'pairs' else 'p'}^{{{power:.2f}}}$"
-            ax.plot([line[-1], edge], [seconds[-1], 10**place], ":", color=color, linewidth=1)
+            words = f"{method}  ${symbol}^{{{exponent(line, seconds):.2f}}}$"
+            ax.plot([line[-1], edge], [seconds[-1], 10**place], ":", color="0.6", linewidth=1)
             ax.annotate(
                 words,
                 (edge, 10**place),
@@ -195,18 +211,17 @@ def growth(
         ax.set_yscale("log")
         ax.set_xlim(first * 0.85, last * (last / first) ** 0.62)
         ax.set_ylim(10**bottom, 10**top)
-        ticks = sorted(set(sizes))
-        inside = LogLocator(10).tick_values(first, last)
-        ax.set_xticks([tick for tick in inside if first * 0.9 <= tick <= last * 1.1] or ticks)
+        ax.set_xticks(ticks(first, last))
+        ax.set_yticks(ticks(10**bottom, 10**top))
         ax.xaxis.set_major_formatter(lambda value, _: short(value))
-        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        for side in (ax.xaxis, ax.yaxis):
+            side.set_minor_locator(NullLocator())
         ax.tick_params(labelsize=10)
         ax.grid(color="0.92")
-        symbol = {"n": "n", "d": "d", "m": "m", "pairs": "p"}[axis]
         ax.set_xlabel(f"{names[axis]}, ${symbol}$", fontsize=11)
         ax.set_ylabel("seconds", fontsize=11)
         bare(ax)
+        ax.spines["bottom"].set_bounds(first * 0.85, last)
     figure.savefig(path, dpi=DPI)
     plt.close(figure)

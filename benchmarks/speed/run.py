@@ -106,13 +106,13 @@ PARTS = {
 
 
 def smaller(setting: Setting) -> Setting:
-    """The same on a small scale, to try the program."""
+    """The same on a small scale, to try the program; sizes that differ still do."""
     return replace(
         setting,
-        n=max(300, setting.n // 300),
-        m=max(20, setting.m // 10),
-        d=min(setting.d, 60),
-        pairs=max(20, setting.pairs // 100),
+        n=round(2 * setting.n**0.6),
+        m=round(setting.m**0.6),
+        d=round(setting.d**0.8),
+        pairs=round(2 * setting.pairs**0.6),
     )
 
 
