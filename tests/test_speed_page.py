@@ -29,8 +29,8 @@ def made(setting: Setting, **more: object) -> dict:
 
 @pytest.fixture
 def everything(tmp_path):
-    for make, file in PARTS.values():
-        store(tmp_path / file, [made(setting, **more) for more, setting in make()])
+    for part in PARTS.values():
+        store(tmp_path / part.file, [made(setting, **more) for more, setting in part.plan()])
     stream = [{"method": "KernelBeta", "n": n, "seconds": n / 1e5} for n in (1000, 10_000)]
     store(tmp_path / "streaming.jsonl", stream)
     store(tmp_path / "dask.jsonl", [{**row, "workers": w} for row in stream for w in (1, 2)])
@@ -74,16 +74,40 @@ def test_what_is_missing_names_its_command(tmp_path):
 
 
 def test_without_metric_learn_the_page_says_so(tmp_path):
-    make, file = PARTS["peers"]
-    rows = [made(setting) for _, setting in make()]
-    store(tmp_path / file, [row for row in rows if row["whose"] != "metric-learn"])
+    part = PARTS["peers"]
+    rows = [made(setting) for _, setting in part.plan()]
+    store(tmp_path / part.file, [row for row in rows if row["whose"] != "metric-learn"])
     page.write(tmp_path)
     assert "`NEARKIN_PEER_PYTHON` was not set" in (tmp_path / "README.md").read_text()
 
 
 def test_rounds_become_medians():
     rows = [{"method": "a", "n": 10, "seconds": s, "columns": 3} for s in (1.0, 2.0, 9.0)]
-    assert page.merged(rows) == [{"method": "a", "n": 10, "seconds": 2.0, "columns": 3}]
+    (row,) = page.merged(rows)
+    assert row == {
+        "method": "a",
+        "n": 10,
+        "seconds": 2.0,
+        "columns": 3,
+        "rounds": 3,
+        "fastest": 1.0,
+        "slowest": 9.0,
+    }
+    assert page.span(row) == "1.00 to 9.00"
+
+
+def test_rows_of_others_need_not_have_the_same_keys(tmp_path):
+    rows = [
+        {"method": "stream", "n": 100, "seconds": 1.0, "exact": True},
+        {"method": "stream", "n": 100, "seconds": None, "note": "no memory"},
+        {"what": "words only"},
+    ]
+    store(tmp_path / "streaming.jsonl", rows)
+    page.write(tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    assert "| rows from a stream, 100 rows | stream 1.00 s |" in text
+    assert "no memory" in text
+    assert "words only" in text
 
 
 @pytest.mark.parametrize(

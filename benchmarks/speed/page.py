@@ -56,9 +56,13 @@ class Section:
     words: str = ""
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def number(value: Any) -> str:
     """Three digits that count, or what else there is."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return "" if value is None else str(value)
     if isinstance(value, int):
         return f"{value:,}"
@@ -69,19 +73,29 @@ def number(value: Any) -> str:
 
 
 def merged(rows: list[Row]) -> list[Row]:
-    """One row for each setting, with medians of what was measured."""
+    """One row for each setting: medians of what was measured, and how far apart its times are."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row.get(key) for key in SETTING), []).append(row)
     found = []
     for group in groups.values():
-        medians = dict(group[0])
-        for key, value in group[0].items():
-            if key not in SETTING and isinstance(value, int | float):
-                middle = float(np.median([row[key] for row in group]))
+        medians = {key: value for row in reversed(group) for key, value in row.items()}
+        for key, value in medians.items():
+            if key not in SETTING and is_number(value):
+                middle = float(np.median([row[key] for row in group if is_number(row.get(key))]))
                 medians[key] = int(middle) if isinstance(value, int) else middle
+        times = [row["seconds"] for row in group if is_number(row.get("seconds"))]
+        if len(times) > 1:
+            medians |= {"rounds": len(times), "fastest": min(times), "slowest": max(times)}
         found.append(medians)
     return found
+
+
+def span(row: Row) -> str:
+    """From the fastest to the slowest round."""
+    if "rounds" not in row:
+        return "once"
+    return f"{number(row['fastest'])} to {number(row['slowest'])}"
 
 
 def exponent(sizes: list[float], values: list[float]) -> float:
@@ -100,23 +114,24 @@ def large(rows: list[Row], folder: Path) -> Shown:
     for data in dict.fromkeys(row["data"] for row in rows):
         mine = {row["method"]: row for row in rows if row["data"] == data}
         bare, slow = mine["bare product"]["seconds"], mine["Nystroem"]["seconds"]
+        warm = mine["product, warm buffer"]["seconds"]
         for method, row in mine.items():
             seconds = row["seconds"]
             row["beyond"] = row["peak_gb"] - row["input_gb"] - row["output_gb"]
             cells = [
-                seconds,
                 n / seconds,
+                seconds / warm,
                 seconds / bare,
                 slow / seconds,
                 row["peak_gb"],
                 row["beyond"],
                 row["columns"],
             ]
-            body.append([f"{data}: {method}", *map(number, cells)])
+            body.append([f"{data}: {method}", number(seconds), span(row), *map(number, cells)])
         ours = mine["KernelBeta"]
         times.append(
-            f"{data} data {number(ours['seconds'])} s: {number(ours['seconds'] / bare)} × the "
-            f"bare product, {number(slow / ours['seconds'])} times as fast as `Nystroem`"
+            f"{data} data {number(ours['seconds'])} s: {number(slow / ours['seconds'])} times as "
+            f"fast as `Nystroem`, {number(ours['seconds'] / warm)} × the matrix product alone"
         )
         memory.append(
             f"{data} {number(ours['beyond'])} GB (`Nystroem` {number(mine['Nystroem']['beyond'])})"
@@ -131,7 +146,9 @@ def large(rows: list[Row], folder: Path) -> Shown:
     columns = [
         f"{n:,} rows",
         "seconds",
+        "fastest to slowest",
         "rows a second",
+        "time ÷ product, warm buffer",
         "time ÷ bare product",
         "times as fast as Nystroem",
         "peak GB",
@@ -162,6 +179,8 @@ def peers(rows: list[Row], folder: Path) -> Shown:
             [
                 method,
                 row["whose"],
+                number(row["seconds"]),
+                span(row),
                 number(n / row["seconds"]),
                 number(row["seconds"] / bare),
                 number(n / row["transform"]),
@@ -173,6 +192,8 @@ def peers(rows: list[Row], folder: Path) -> Shown:
         columns = [
             f"{n:,} rows",
             "of",
+            "seconds",
+            "fastest to slowest",
             "rows a second",
             "time ÷ bare product",
             "rows a second, transform alone",
@@ -333,7 +354,11 @@ def any_rows(picture: str, headline: str) -> Callable[[list[Row], Path], Shown]:
         names = {"n": "rows", "d": "columns", "m": "landmarks", "peak_gb": "peak GB"}
         columns = [names.get(key, key.replace("_", " ")) for key in keys]
         blocks: list[Block] = [Table("Medians", columns, body)]
-        timed = [row for row in rows if {"method", "n", "seconds"} <= row.keys()]
+        timed = [
+            row
+            for row in rows
+            if "method" in row and is_number(row.get("n")) and is_number(row.get("seconds"))
+        ]
         lines: dict[str, tuple[list[float], list[float]]] = {}
         for row in sorted(timed, key=lambda row: row["n"]):
             sizes, seconds = lines.setdefault(with_workers(row), ([], []))
@@ -387,8 +412,9 @@ SECTIONS = (
         LARGE,
         SPEED,
         large,
-        "The bare product is that of rows and landmarks, in new memory; with a warm buffer it "
-        "keeps nothing of what it computes.",
+        "The bare product is that of rows and landmarks, all of it kept in new memory. What new "
+        "memory costs differs much from round to round, so compare with the product in a warm "
+        "buffer too: it keeps nothing of what it computes, and is arithmetic alone.",
     ),
     Section(
         "Beside other learners",
@@ -475,8 +501,9 @@ def write(folder: Path) -> None:
     blocks: list[Block] = [
         Text(
             "Times are of one machine. Ratios are between methods that took turns on it, each in a "
-            f"process of its own; all numbers are medians. `{SPEED}` measures the first four "
-            f"parts again, `{SPEED} --tables` only redraws the page."
+            f"process of its own. All numbers are medians of rounds; what takes over five seconds "
+            f"is measured once. `{SPEED}` measures the first four parts again, `{SPEED} --tables` "
+            "only redraws the page."
         ),
         Table("What to expect", ["", "measured"], expect, n_words=2),
         *(block for shown in sections for block in shown.blocks),
