@@ -25,7 +25,7 @@ from benchmarks.speed.data import DATA, draw_pairs
 N_NEIGHBORS = 5
 # Rows that no method learns from, to see what it has learned.
 N_HELD_OUT = 1000
-N_QUERIES = 2000
+N_QUERIES = 10_000
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,8 @@ def cores() -> Plan:
     settings = (
         ("transform", Setting("KernelBeta", 1_000_000)),
         ("fit", Setting("Generative", 20_000, "classes", d=40)),
-        ("transform", Setting("NeighborIndex, exact", 300_000)),
-        ("transform", Setting("NeighborIndex, approximate", 300_000)),
+        ("transform", Setting("NeighborIndex, exact", 100_000)),
+        ("transform", Setting("NeighborIndex, approximate", 100_000)),
     )
     return [
         ({"step": step}, replace(setting, cores=n))
