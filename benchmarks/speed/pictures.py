@@ -185,8 +185,9 @@ def growth(
         values = [value for _, seconds in curves.values() for value in seconds]
         sizes = [size for line, _ in curves.values() for size in line]
         low, high = np.log10(min(values)), np.log10(max(values))
-        room = max(high - low, 1.0)
-        bottom, top = low - 0.08 * room, high + 0.08 * room
+        # At least a decade: what hardly grows is to look like it.
+        pad = max(0.08 * (high - low), (1.1 - (high - low)) / 2)
+        bottom, top = low - pad, high + pad
         ends = [np.log10(seconds[-1]) for _, seconds in curves.values()]
         places = apart(ends, 0.075 * (top - bottom))
         bottom, top = min(bottom, min(places) - 0.05), max(top, max(places) + 0.05)
@@ -196,7 +197,8 @@ def growth(
             i = methods.index(method)
             color = f"C{i}"
             ax.plot(line, seconds, marker=MARKERS[i % len(MARKERS)], color=color, markersize=6)
-            words = f"{method}  ${symbol}^{{{exponent(line, seconds):.2f}}}$"
+            power = round(exponent(line, seconds), 2) + 0.0  # no minus before zero
+            words = f"{method}  ${symbol}^{{{power:.2f}}}$"
             ax.plot([line[-1], edge], [seconds[-1], 10**place], ":", color="0.6", linewidth=1)
             ax.annotate(
                 words,
