@@ -8,13 +8,11 @@ import platform
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table as RichTable
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("nearkin", "numpy", "scipy", "scikit-learn", "numba")
@@ -70,11 +68,15 @@ class Table:
     title: str
     columns: list[str]
     rows: list[list[str]]
+    n_words: int = 1  # columns of words, at the left; the others are of numbers
 
     def show(self) -> None:
+        from rich.console import Console
+        from rich.table import Table as RichTable
+
         table = RichTable(title=self.title)
         for i, column in enumerate(self.columns):
-            table.add_column(column, justify="left" if i == 0 else "right")
+            table.add_column(column, justify="left" if i < self.n_words else "right")
         for row in self.rows:
             table.add_row(*row)
         Console(width=max(100, Console().width)).print(table)
@@ -83,20 +85,57 @@ class Table:
         def line(cells: list[str]) -> str:
             return "| " + " | ".join(cells) + " |"
 
-        rule = ["---", *["---:"] * (len(self.columns) - 1)]
+        rule = ["---"] * self.n_words + ["---:"] * (len(self.columns) - self.n_words)
         body = [line(self.columns), line(rule), *map(line, self.rows)]
         return f"**{self.title}**\n\n" + "\n".join(body) + "\n"
 
 
-def publish(path: Path, heading: str, tables: list[Table], source: dict[str, Any]) -> None:
-    """Show tables in the terminal and write them to a Markdown page."""
-    for table in tables:
-        table.show()
-    origin = ", ".join(f"{name} {source[name]}" for name in PACKAGES)
+@dataclass(frozen=True)
+class Picture:
+    """A picture beside the page, and what it shows in words."""
+
+    file: str
+    alt: str
+
+    def show(self) -> None:
+        print(f"picture: {self.file}")
+
+    def markdown(self) -> str:
+        return f"![{self.alt}]({self.file})\n"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    words: str
+
+    def show(self) -> None:
+        print(self.words)
+
+    def markdown(self) -> str:
+        return f"{self.words}\n"
+
+
+Block = Table | Picture | Text
+
+
+def origin(source: dict[str, Any]) -> str:
+    """Where results come from, in one line."""
+    versions = ", ".join(f"{name} {source[name]}" for name in PACKAGES)
     changed = " with local changes" if source["changed"] else ""
-    footer = (
+    return (
         f"Measured at commit {source['commit'][:12]}{changed}; Python {source['python']}, "
-        f"{origin}; {source['machine']}.\n"
+        f"{versions}; {source['machine']}."
     )
-    path.write_text("\n".join([f"# {heading}\n", *(t.markdown() for t in tables), footer]))
-    Console().print(f"written: {path.relative_to(ROOT)}", soft_wrap=True)
+
+
+def publish(
+    path: Path, heading: str, blocks: Sequence[Block], source: dict[str, Any] | None
+) -> None:
+    """Show tables in the terminal and write them to a Markdown page, with where they come from."""
+    for block in blocks:
+        block.show()
+    footer = [] if source is None else [origin(source) + "\n"]
+    path.write_text("\n".join([f"# {heading}\n", *(b.markdown() for b in blocks), *footer]))
+    print(f"written: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")

@@ -10,6 +10,8 @@ as JSON too. ``--device cpu`` tries the program itself on a small scale.
   relative to the largest entry.
 - EnergyClassifier: points a second, 60 000 training rows of 40 columns.
 - The parts that ``transform`` is made of, to see where time goes.
+- What the device can do: the product of rows and landmarks alone, a large square product (both
+  float32, without TF32) and a copy, whose bytes count as read and as written.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 import numpy as np
 import sklearn
 
+import nearkin
+from benchmarks.speed.data import clustered, gaussian_classes
 from nearkin import EnergyClassifier, Generative, KernelBeta, Pairs, backend
 from nearkin.class_models import fit_class_models
 from nearkin.local_metrics import mean_local_metric
@@ -49,6 +53,7 @@ class Device:
             import torch
 
             self.xp: Any = torch
+            torch.backends.cuda.matmul.allow_tf32 = False  # the default, but it can be changed
         else:
             import cupy
 
@@ -58,6 +63,14 @@ class Device:
         if self.library == "torch":
             return self.xp.asarray(X, device=self.device)
         return self.xp.asarray(X)
+
+    def about(self) -> str:
+        """The name of the device."""
+        if self.device == "cpu":
+            return "host"
+        if self.library == "torch":
+            return str(self.xp.cuda.get_device_name())
+        return str(self.xp.cuda.runtime.getDeviceProperties(0)["name"].decode())
 
     def wait(self) -> None:
         if self.library == "cupy":
@@ -78,33 +91,9 @@ class Device:
         return float(np.median(times))
 
 
-def clustered(n: int) -> np.ndarray:
-    """The same data as in ``benchmarks.speed.one``, which needs more than this program."""
-    rng = np.random.default_rng(0)
-    centers = np.zeros((20, 50), dtype=np.float32)
-    centers[:, :10] = 3 * rng.standard_normal((20, 10))
-    X = rng.standard_normal((n, 50), dtype=np.float32)
-    X[:, 10:] *= 0.3
-    X += centers[rng.integers(20, size=n)]
-    return X
-
-
-def gaussian_classes(n: int, d: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Ten overlapping classes with variances that fall as those of principal components do."""
-    y = rng.integers(10, size=n)
-    scales = np.arange(1, d + 1) ** -0.7
-    X = np.empty((n, d))
-    for c in range(10):
-        turn = np.linalg.qr(rng.standard_normal((d, d)) * 0.15 + np.eye(d))[0]
-        own = y == c
-        drawn = rng.standard_normal((own.sum(), d)) * scales * rng.uniform(0.6, 1.4, d)
-        X[own] = drawn @ turn + rng.standard_normal(d) * scales
-    return X, y
-
-
 def kernel_beta(on: Device, small: bool) -> dict[str, float]:
     n, m = (20_000, 200) if small else (4_000_000, 1000)
-    base = clustered(n // 4)
+    base, _ = clustered(n // 4)
     ends = np.random.default_rng(1).permutation(len(base))[:100].reshape(2, 25, 2)
     pairs = Pairs(ends[0], ends[1])
     rows = on.put(base)
@@ -131,6 +120,32 @@ def kernel_beta(on: Device, small: bool) -> dict[str, float]:
     return found | parts(on, X[: min(len(X), 131_072)], m)
 
 
+def ceilings(on: Device, small: bool) -> dict[str, float]:
+    """What the matrix product and the memory of the device allow."""
+    n, d, m, side = (20_000, 50, 200, 512) if small else (131_072, 50, 1000, 8192)
+    rng = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> Any:
+        return on.put(rng.standard_normal(shape, dtype=np.float32))
+
+    X, landmarks, square = drawn(n, d), drawn(d, m), drawn(side, side)
+    product = on.seconds(lambda: X @ landmarks)
+    full = on.seconds(lambda: square @ square)
+    source = drawn(n, m)
+    target = on.xp.empty_like(source)
+
+    def copy() -> None:
+        target[...] = source
+
+    copied = on.seconds(copy)
+    return {
+        "ceiling: landmark product, rows/s": n / product,
+        "ceiling: landmark product, TFLOP/s": 2 * n * d * m / product / 1e12,
+        "ceiling: square product, TFLOP/s": 2 * side**3 / full / 1e12,
+        "ceiling: copy, GB/s": 2 * 4 * n * m / copied / 1e9,
+    }
+
+
 def parts(on: Device, X: Any, m: int) -> dict[str, float]:
     """Nanoseconds a row for the steps of transform."""
     n, k = len(X), 5
@@ -155,8 +170,7 @@ def parts(on: Device, X: Any, m: int) -> dict[str, float]:
 
 
 def generative(on: Device, d: int, small: bool) -> dict[str, float]:
-    rng = np.random.default_rng(0)
-    X, y = gaussian_classes(600 if small else 60_000, d, rng)
+    X, y = gaussian_classes(600 if small else 60_000, d)
     X = X.astype(np.float32)
     rows = on.put(X)
     # The metric in float64 on the host, at some of the rows: all take minutes at d = 164.
@@ -175,8 +189,7 @@ def generative(on: Device, d: int, small: bool) -> dict[str, float]:
 
 
 def energy(on: Device, small: bool) -> dict[str, float]:
-    rng = np.random.default_rng(0)
-    X, y = gaussian_classes(2000 if small else 70_000, 40, rng)
+    X, y = gaussian_classes(2000 if small else 70_000, 40)
     X = X.astype(np.float32)
     cut = len(X) * 6 // 7
     train, test = on.put(X[:cut]), on.put(X[cut:])
@@ -193,16 +206,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
     options = parser.parse_args()
     small = options.device == "cpu"
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, Any]] = {"about": {"nearkin": nearkin.__version__}}
     for library in ("torch",) if small else ("torch", "cupy"):
         try:
             on = Device(library, options.device)
         except ImportError:
             print(f"{library}: not installed")
             continue
+        found["about"] |= {"device": on.about(), library: on.xp.__version__}
         figures = found.setdefault(library, {})
         with sklearn.config_context(array_api_dispatch=True):
             for measure in (
+                lambda on=on: ceilings(on, small),
                 lambda on=on: kernel_beta(on, small),
                 lambda on=on: generative(on, 40, small),
                 lambda on=on: generative(on, 164, small),

@@ -134,11 +134,10 @@ def run(draws: int) -> None:
     store(RAW, rows)
 
 
-def score() -> None:
+def tables(rows: list[dict[str, Any]]) -> list[Table]:
     """A table for each number of rows. A query is one of a thousand at once, or one alone."""
-    source, rows = stored(RAW)
     columns = ["search", "build, s", "query, ms", "query alone, ms", "recall at 10", "GB"]
-    tables = []
+    found = []
     for n in dict.fromkeys(row["rows"] for row in rows):
         body = [
             [
@@ -152,8 +151,14 @@ def score() -> None:
             for row in rows
             if row["rows"] == n
         ]
-        tables.append(Table(f"{n:,} rows of {N_COLUMNS} columns, float32", columns, body))
-    publish(FOLDER / "NEIGHBOR_INDEX.md", "Nearest neighbours", tables, source)
+        found.append(Table(f"{n:,} rows of {N_COLUMNS} columns, float32", columns, body))
+    return found
+
+
+def score() -> None:
+    """Tables from the stored results."""
+    source, rows = stored(RAW)
+    publish(FOLDER / "NEIGHBOR_INDEX.md", "Nearest neighbours", tables(rows), source)
 
 
 if __name__ == "__main__":
