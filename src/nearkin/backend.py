@@ -32,12 +32,16 @@ except ImportError:
 
 Array = Any  # an array of torch or CuPy
 LIBRARIES = ("torch", "cupy")
-# Working memory of a block of rows: on an accelerator, and where the host's own caches count.
+# Working memory of a block of rows: on an accelerator at most this, and this share of all it has;
+# and where the host's own caches count.
 _BLOCK_BYTES = {"accelerator": 2**30, "cpu": 2**24}
+_SHARE_OF_MEMORY = 1 / 32
 # Rows of an array that are summed over at a time.
 _SUMMED_ROWS = 65536
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
+# Compute capabilities of devices made for scientific computing.
+_FAST_FLOAT64 = ("60", "70", "80", "90", "100")
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
 # stretches by more: the largest eigenvalues would come back to zero, where rounding decides.
 _ARRIVED = 1e-14
@@ -309,9 +313,16 @@ def wide(X: Array) -> Array:
     return namespace(X).astype(X, namespace(X).float64, copy=False) if _has_float64(X) else X
 
 
-def blocks(X: Array, bytes_per_row: int) -> Iterator[slice]:
-    """Consecutive slices of rows, as many at a time as X's device should hold at once."""
-    budget = _BLOCK_BYTES["cpu" if _on_host(X) else "accelerator"]
+def blocks(X: Array, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
+    """Consecutive slices of rows, as many at a time as X's device should hold at once.
+
+    ``most`` bytes on an accelerator, if it has room: a gigabyte by default.
+    """
+    if _on_host(X):
+        budget = _BLOCK_BYTES["cpu"]
+    else:
+        room = int(_SHARE_OF_MEMORY * _memory(X))
+        budget = min(most or _BLOCK_BYTES["accelerator"], room)
     size = max(64, budget // max(1, bytes_per_row))
     for start in range(0, X.shape[0], size):
         yield slice(start, min(start + size, X.shape[0]))
@@ -321,8 +332,32 @@ def _on_host(X: Array) -> bool:
     return library(X) == "torch" and X.device.type == "cpu"
 
 
+def _memory(X: Array) -> int:
+    """Bytes of memory of X's device."""
+    if library(X) == "cupy":
+        return int(X.device.mem_info[1])
+    if X.device.type == "cuda":
+        import torch
+
+        return int(torch.cuda.get_device_properties(X.device).total_memory)
+    return int(_BLOCK_BYTES["accelerator"] / _SHARE_OF_MEMORY)
+
+
 def _has_float64(X: Array) -> bool:
     return not (library(X) == "torch" and X.device.type == "mps")
+
+
+def has_fast_float64(X: Array) -> bool:
+    """Whether X's device multiplies in float64 as fast as in float32, or nearly so."""
+    if library(X) == "cupy":
+        capability = X.device.compute_capability  # such as "90"
+    elif X.device.type == "cuda":
+        import torch
+
+        capability = "{}{}".format(*torch.cuda.get_device_capability(X.device))
+    else:
+        return _on_host(X)
+    return capability in _FAST_FLOAT64
 
 
 def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -231,23 +231,28 @@ def _pooled(a: Spread, b: Spread) -> Spread:
     return Spread((a.weight * a.mean + b.weight * b.mean) / weight, weight)
 
 
-def example_pairs(evidence: Evidence, random_state: Any = None) -> Pairs:
+def example_pairs(
+    evidence: Evidence, random_state: Any = None, *, most: int | None = None
+) -> Pairs:
     """The given pairs, and a sample of those that the labels imply.
 
     Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there
-    are. Together they weigh as much as there are labelled rows, as in :func:`measure_spread`.
+    are; not more than ``most``. Together they weigh as much as there are labelled rows, as in :func:`measure_spread`.
     """
     pairs = evidence.pairs
     if evidence.classes is None:
         return pairs
     n_labels = int((evidence.classes >= 0).sum())
+    n_examples = max(_LEAST_EXAMPLES, _EXAMPLES_PER_LABEL * n_labels)
+    if most is not None:
+        n_examples = min(n_examples, most)
     for kind in ("must", "cannot"):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # fewer pairs than asked for are all of them
                 drawn = Pairs.from_labels(
                     evidence.classes,
-                    max(_LEAST_EXAMPLES, _EXAMPLES_PER_LABEL * n_labels),
+                    n_examples,
                     kind=kind,
                     random_state=random_state,
                 )

@@ -22,6 +22,8 @@ from nearkin.whole_file import StrPath
 Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.
 _BACKGROUND_PAIRS = 2000
+# Pairs of each kind, of those that labels imply, that the threshold is found from.
+_MOST_EXAMPLES = 20_000
 
 
 _Class = TypeVar("_Class", bound=type)
@@ -215,7 +217,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Without cannot-links, random pairs of rows stand for them: most differ. The embedding of
         all rows of X saves another one of some of them.
         """
-        pairs = example_pairs(evidence, rng)
+        pairs = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
         background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
         if not len(pairs.cannot_link):
             ends = rng.randint(backend.n_drawable(X), size=(_BACKGROUND_PAIRS, 2))
