@@ -205,6 +205,11 @@ def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
     return to_numpy(take(X, rows)) if is_foreign(X) else X[rows]
 
 
+def concatenated(parts: list[Any]) -> Any:
+    """Parts one below the other, NumPy's or foreign."""
+    return namespace(parts[0]).concat(parts) if is_foreign(parts[0]) else np.concatenate(parts)
+
+
 def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
     """Labels of class numbers: where ``like`` is if they are numbers, NumPy's if they are not."""
     if classes.dtype.kind not in "biuf":

@@ -47,6 +47,11 @@ class Evidence:
     pairs: Pairs
     classes: NDArray[np.integer] | None
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the class of any row is known."""
+        return self.classes is not None and bool((self.classes >= 0).any())
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -109,6 +114,43 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
     return Evidence(Pairs() if pairs is None else pairs, classes)
 
 
+def with_other_pairs(
+    evidence: Evidence, n_rows: int, added: Pairs | None, withdrawn: Pairs | None
+) -> Evidence:
+    """Evidence with some pairs withdrawn and others added, in this order.
+
+    Nothing may be left: the learner then says what it makes of that.
+
+    Raises
+    ------
+    ValueError
+        If pairs are for another X, or were not given before they are withdrawn.
+
+    Warns
+    -----
+    UserWarning
+        As :func:`gather_evidence`.
+    """
+    pairs = evidence.pairs
+    if withdrawn is not None:
+        withdrawn.check_rows(n_rows)
+        gone = []
+        for kind in ("must", "cannot"):
+            given, taken = (getattr(some, f"{kind}_link") for some in (pairs, withdrawn))
+            numbers = given @ [n_rows, 1]
+            missing = ~np.isin(taken @ [n_rows, 1], numbers)
+            if missing.any():
+                link = tuple(taken[missing.argmax()].tolist())
+                raise ValueError(f"{kind}-link {link} is withdrawn, but it was not given.")
+            gone.append(np.isin(numbers, taken @ [n_rows, 1]))
+        pairs = pairs.subset(~np.concatenate(gone))
+    if added is not None:
+        added.check_rows(n_rows)
+        pairs = pairs + added
+    _warn_of_contradictions(pairs, evidence.classes)
+    return Evidence(pairs, evidence.classes)
+
+
 def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
     conflicts = [str(conflict) for conflict in pairs.conflicts()]
     if conflicts:
@@ -158,7 +200,9 @@ def spread_labels(n_rows: int, evidence: Evidence) -> NDArray[np.int64]:
 
 
 def measure_spread(
-    evidence: Evidence, coordinates: Callable[[NDArray[np.integer]], Floats]
+    evidence: Evidence,
+    coordinates: Callable[[NDArray[np.integer]], Floats],
+    by_labels: tuple[Spread, Spread] | None = None,
 ) -> tuple[Spread, Spread]:
     """Mean squared difference of must-linked and of cannot-linked points along each direction.
 
@@ -167,6 +211,8 @@ def measure_spread(
     evidence : Evidence
     coordinates : callable
         ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
+    by_labels : (Spread, Spread), optional
+        What :func:`label_spread` gave for these coordinates, if that is known.
 
     Returns
     -------
@@ -183,7 +229,7 @@ def measure_spread(
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:
-        must_labels, cannot_labels = _label_spread(evidence.classes, coordinates)
+        must_labels, cannot_labels = by_labels or label_spread(evidence.classes, coordinates)
         must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
     return must, cannot
 
@@ -199,9 +245,10 @@ def _pair_spread(
     return Spread(weight @ squared / total, total)
 
 
-def _label_spread(
+def label_spread(
     classes: NDArray[np.integer], coordinates: Callable[[NDArray[np.integer]], Floats]
 ) -> tuple[Spread, Spread]:
+    """The same for all pairs that labels imply: O(n q) time for n labelled rows."""
     known = np.flatnonzero(classes >= 0)
     if len(known) == 0:
         empty = Spread(np.zeros(1), 0.0)

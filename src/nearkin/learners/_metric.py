@@ -145,7 +145,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_roles(y, pairs)
         if y is None and pairs is not None and len(pairs):
-            pairs.check_rows(_n_rows(X))
+            pairs.check_rows(n_rows_of(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
             X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
@@ -196,23 +196,44 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _choose_threshold(
         self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None
     ) -> float:
-        """Distance that best tells the known pairs apart.
+        """See :func:`chosen_threshold`. The embedding of all rows saves another one of some."""
 
-        Without cannot-links, random pairs of rows stand for them: most differ. The embedding of
-        all rows of X saves another one of some of them.
-        """
-        pairs = example_pairs(evidence, rng)
-        n = X.shape[0]
-        background = np.empty((0, 2), dtype=np.int64)
-        if not len(pairs.cannot_link):
-            background = rng.randint(n, size=(_BACKGROUND_PAIRS, 2))
-            background = background[background[:, 0] != background[:, 1]]
-        links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
-        rows, positions = np.unique(links, return_inverse=True)
-        Z = self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
-        distances = backend.to_numpy(linked_distances(Z, positions.reshape(links.shape)))
-        n_must = len(pairs.must_link)
-        return best_threshold(distances[:n_must], distances[n_must:])
+        def embedded(rows: NDArray[np.integer]) -> Any:
+            return self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
+
+        return chosen_threshold(X.shape[0], evidence, rng, embedded)
+
+
+def chosen_threshold(
+    n_rows: int,
+    evidence: Evidence,
+    rng: np.random.RandomState,
+    embedded: Callable[[NDArray[np.integer]], Any],
+) -> float:
+    """Distance that best tells the known pairs apart.
+
+    Without cannot-links, random pairs of rows stand for them: most differ.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of X.
+    evidence : Evidence
+    rng : RandomState
+    embedded : callable
+        ``embedded(rows)`` gives the embedding of some rows of X by their numbers, each once.
+    """
+    pairs = example_pairs(evidence, rng)
+    background = np.empty((0, 2), dtype=np.int64)
+    if not len(pairs.cannot_link):
+        background = rng.randint(n_rows, size=(_BACKGROUND_PAIRS, 2))
+        background = background[background[:, 0] != background[:, 1]]
+    links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
+    rows, positions = np.unique(links, return_inverse=True)
+    distances = linked_distances(embedded(rows), positions.reshape(links.shape))
+    distances = backend.to_numpy(distances)
+    n_must = len(pairs.must_link)
+    return best_threshold(distances[:n_must], distances[n_must:])
 
 
 class LinearMetricMixin(MetricMixin):
@@ -249,5 +270,6 @@ def projected(X: Any, mean: Floats, components: Floats) -> Any:
     return (X - backend.moved(mean, X)) @ backend.moved(components, X).T
 
 
-def _n_rows(X: Any) -> int:
+def n_rows_of(X: Any) -> int:
+    """Number of rows of an X that is not checked yet."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,16 +14,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
-from nearkin.evidence import Spread, gather_evidence, measure_spread
+from nearkin.evidence import (
+    Evidence,
+    Spread,
+    gather_evidence,
+    label_spread,
+    measure_spread,
+)
 from nearkin.extension import EXTENSION, Extension, KernelLandmarks, LocalExtension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
+    FeatureSpace,
     feature_space_of,
     validated_rows,
     with_kernel_tags,
 )
 from nearkin.kernels import Kernel, KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.learners._metric import stored_learner
+from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
 from nearkin.stored import floats, ints, list_of, positive, real, tuple_of
 
@@ -106,6 +115,19 @@ def calibrated_weights(
     return np.asarray(np.sqrt(eigenvalues) * gain / gain.mean())
 
 
+@dataclass(frozen=True)
+class UnitDirections:
+    """Rows along the directions of a kernel's feature space, before these have weights."""
+
+    found: FeatureSpace
+    extension: Extension
+    rank_tol: float
+
+    def coordinates(self, X: Rows) -> Floats:
+        """Of rows, in their type."""
+        return self.extension.embed(X, self.found.directions)
+
+
 @stored_learner(
     beta_=floats("q"),
     eigenvalues_=floats("q"),
@@ -116,7 +138,7 @@ def calibrated_weights(
     rank_tol_=real,
     _stages=list_of(tuple_of(EXTENSION, floats("m _"))),
 )
-class KernelBeta(MetricMixin, BaseEstimator):
+class KernelBeta(TeachableMixin, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
 
     The eigenvectors of a kernel matrix are the directions of its feature space. KernelBeta gives
@@ -278,44 +300,73 @@ class KernelBeta(MetricMixin, BaseEstimator):
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
-        X = validated_rows(self, X, reset=True)
+        X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-        eigenvalues, directions = space.eigenvalues, space.directions
+        found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
+        space = UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
+
+        def read(rows: NDArray[np.integer]) -> Floats:
+            return space.coordinates(backend.take(X, rows))
+
+        lesson = self._first_lesson(space, evidence, X.shape[0], rng, read)
+        return self._teach(lesson, rng, read)
+
+    def _settle(
+        self,
+        space: UnitDirections,
+        evidence: Evidence,
+        n_rows: int,
+        read: Coordinates,
+        rng: np.random.RandomState,
+    ) -> tuple[Spread, Spread] | None:
+        """What labels show along the directions."""
+        return None if evidence.classes is None else label_spread(evidence.classes, read)
+
+    def _learn(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> Learned:
+        found = taught.space.found
+        eigenvalues, directions = found.eigenvalues, found.directions
+        extension, by_labels = taught.space.extension, taught.settled
         stages: list[tuple[Extension, Floats]] = []
-        beta = np.sqrt(eigenvalues)
+        weights: list[Floats] = []
+
+        def along(some: NDArray[np.integer]) -> Any:
+            """Unweighted coordinates of some rows of X."""
+            U = coordinates(some)
+            if not stages:
+                return U
+            return extension.embed(_onwards(U, weights[0], stages[1:]), directions)
+
         for _ in range(self.n_iter):
             if stages:  # neighbours and weights in the space learned so far
-                learned = KernelLandmarks(Kernel("linear"), directions * beta)
-                extension: Extension = LocalExtension(learned, self.n_neighbors)
-            else:
-                extension = space.extension(self.extension, self.n_neighbors)
+                learned = KernelLandmarks(Kernel("linear"), stages[-1][1])
+                extension, by_labels = LocalExtension(learned, self.n_neighbors), None
+            must, cannot = measure_spread(taught.evidence, along, by_labels)
+            weights.append(self._weights(must, cannot, eigenvalues, len(found.rows)))
+            stages.append((extension, directions * weights[-1]))
 
-            def along(some: NDArray[np.integer], extension: Extension = extension) -> Floats:
-                """Unweighted coordinates of some rows of X."""
-                return extension.embed(_through(stages, backend.take(X, some)), directions)
-
-            must, cannot = measure_spread(evidence, along)
-            beta = self._weights(must, cannot, eigenvalues, len(space.rows))
-            stages.append((extension, directions * beta))
-
-        kept = np.arange(len(beta))
+        beta, eigenvectors = weights[-1], directions
         if self.n_components is not None and self.n_components < len(beta):
             kept = np.sort(np.argsort(-beta, kind="stable")[: self.n_components])
-            stages[-1] = (stages[-1][0], stages[-1][1][:, kept])
-        self.beta_ = beta[kept]
-        self.eigenvalues_ = eigenvalues[kept]
-        self.eigenvectors_ = directions[:, kept]
-        self.landmarks_ = space.rows
-        self.embedding_ = stages[-1][1]
-        self.gamma_ = space.kernel.gamma
-        self.rank_tol_ = rank_tol
-        self.n_components_ = len(kept)
-        self._stages = stages
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
-        return self
+            beta, eigenvalues, eigenvectors = beta[kept], eigenvalues[kept], directions[:, kept]
+            stages[-1] = (extension, eigenvectors * beta)
+            if len(stages) == 1:  # what is left out adds nothing to a distance
+                weights[0] = np.where(np.isin(np.arange(len(weights[0])), kept), weights[0], 0)
+        attributes = {
+            "beta_": beta,
+            "eigenvalues_": eigenvalues,
+            "eigenvectors_": eigenvectors,
+            "landmarks_": found.rows,
+            "embedding_": stages[-1][1],
+            "gamma_": found.kernel.gamma,
+            "rank_tol_": taught.space.rank_tol,
+            "n_components_": len(beta),
+            "_stages": stages,
+        }
+        return Learned(attributes, lambda U: _onwards(U, weights[0], stages[1:]))
 
     def transform(self, X: Any) -> Floats:
         """Embed rows; Euclidean distances between the results are the learned distances.
@@ -334,7 +385,10 @@ class KernelBeta(MetricMixin, BaseEstimator):
         Works by blocks of rows on all cores; beyond input and output it needs a few megabytes.
         """
         check_is_fitted(self)
-        return self._embed(validated_rows(self, X, reset=False))
+        return self._embed(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, *, reset: bool) -> Rows:
+        return validated_rows(self, X, reset=reset)
 
     def _embed(self, X: Rows) -> Floats:
         embedded: Floats = _through(self._stages, X)
@@ -358,8 +412,14 @@ class KernelBeta(MetricMixin, BaseEstimator):
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
+def _onwards(U: Any, weight: Floats, later: list[tuple[Extension, Floats]]) -> Any:
+    """Unweighted coordinates of the first stage through all stages."""
+    weight = backend.moved(weight, U) if backend.is_foreign(U) else weight.astype(U.dtype)
+    return _through(later, U * weight)
+
+
 def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:
-    """Rows through every stage in turn; the rows themselves if there is none yet."""
+    """Rows through every stage in turn."""
     for extension, coordinates in stages:
         X = extension.embed(X, coordinates)
     return X
