@@ -16,6 +16,7 @@ BENCHMARKS = {
     "active": "benchmarks.active.run",
     "speed": "benchmarks.speed.run",
     "pairs": "benchmarks.speed.pairs",
+    "one_more_pair": "benchmarks.speed.one_more_pair",
     "kernel_a": "benchmarks.speed.kernel_a",
     "itml": "benchmarks.speed.itml",
     "lmnn": "benchmarks.speed.lmnn",
