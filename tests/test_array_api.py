@@ -25,6 +25,7 @@ from nearkin import (
     GeometryAware,
     KernelA,
     KernelBeta,
+    LiveView,
     MetricLearner,
     Pairs,
     backend,
@@ -268,6 +269,11 @@ def test_pairs_are_added_and_withdrawn(place, name, labels, dtype):
     assert_allclose(found, D, atol=10 * TOLERANCE[dtype] * D.max())
     assert_allclose(there.threshold_, host.threshold_, rtol=100 * TOLERANCE[dtype])
     assert isinstance(there._taught.coordinates, np.ndarray)
+    plane = LiveView(there, place.put(new)).coordinates()
+    expected = on_host(lambda: LiveView(host, new).coordinates())
+    assert place.holds(plane)
+    scale = 100 * TOLERANCE[dtype] * np.abs(expected).max()
+    assert_allclose(backend.to_numpy(plane), expected, atol=scale)
     pickle.loads(pickle.dumps(there)).partial_fit(place.put(X), withdrawn=more)
     with pytest.raises(ValueError, match="was fitted to an array of"):
         there.partial_fit(X, pairs=first)

@@ -11,7 +11,7 @@ NumPy's arrays never come here: functions branch on :func:`is_foreign` where an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -205,9 +205,24 @@ def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
     return to_numpy(take(X, rows)) if is_foreign(X) else X[rows]
 
 
-def concatenated(parts: list[Any]) -> Any:
-    """Parts one below the other, NumPy's or foreign."""
-    return namespace(parts[0]).concat(parts) if is_foreign(parts[0]) else np.concatenate(parts)
+def filled(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
+    """``part(rows)`` for blocks of rows, one below the other; NumPy's or foreign.
+
+    Beside the whole, one part is held at a time.
+    """
+    whole = part(slice(0, min(size, n_rows)))
+    if n_rows <= size:
+        return whole
+    shape, options = (n_rows, *whole.shape[1:]), {"dtype": whole.dtype}
+    if is_foreign(whole):
+        out = namespace(whole).empty(shape, device=whole.device, **options)
+    else:
+        out = np.empty(shape, **options)
+    out[:size] = whole
+    for start in range(size, n_rows, size):
+        rows = slice(start, min(start + size, n_rows))
+        out[rows] = part(rows)
+    return out
 
 
 def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:

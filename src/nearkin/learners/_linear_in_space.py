@@ -142,6 +142,22 @@ def directions_of(found: FeatureSpace, extension: Extension) -> Directions:
     )
 
 
+@dataclass(frozen=True)
+class Projection:
+    """From coordinates in a space to the learned ones."""
+
+    components: Floats
+
+    def __call__(self, F: Any) -> Any:
+        """Of rows, where they are."""
+        return F @ (backend.moved(self.matrix, F) if backend.is_foreign(F) else self.matrix)
+
+    @property
+    def matrix(self) -> Floats:
+        """The map as a matrix of shape (r, q)."""
+        return self.components.T
+
+
 class LinearInSpaceMixin(TeachableMixin):
     """``fit``, ``partial_fit`` and ``transform`` of a linear metric on columns or in feature space.
 
@@ -205,11 +221,7 @@ class LinearInSpaceMixin(TeachableMixin):
         metric, attributes = self._metric(taught, coordinates, rng)
         components = leading_components(metric, taught.space.covariance, self.n_components)
         attributes |= {"components_": components, "n_components_": len(components)}
-
-        def image(F: Any) -> Any:
-            return F @ (backend.moved(components, F) if backend.is_foreign(F) else components).T
-
-        return Learned(attributes | taught.space.attributes, image)
+        return Learned(attributes | taught.space.attributes, Projection(components))
 
     def _metric(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState

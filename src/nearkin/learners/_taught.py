@@ -18,7 +18,6 @@ from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing
 
 from nearkin import backend
-from nearkin.blocks import blocks
 from nearkin.evidence import Evidence, with_other_pairs
 from nearkin.kernels import Rows
 from nearkin.labels import class_numbers
@@ -39,6 +38,17 @@ class Space(Protocol):
 
     def coordinates(self, X: Rows) -> Floats:
         """Of rows, where X is."""
+
+
+class Image(Protocol):
+    """The map from coordinates in the space to the learned embedding, up to a motion."""
+
+    def __call__(self, coordinates: Any, /) -> Any:
+        """Of rows, where they are."""
+
+    @property
+    def matrix(self) -> Floats | None:
+        """The map as a matrix of shape (r, q), if it is linear."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class Taught:
         Rows of X whose coordinates are known, sorted.
     coordinates : ndarray of shape (p, r)
         In float64.
+    image : Image
+        What was learned; None before that.
     """
 
     n_rows: int
@@ -71,6 +83,7 @@ class Taught:
     rng: np.random.RandomState
     rows: RowNumbers
     coordinates: Floats
+    image: Image | None = None
 
     def holds(self, rows: RowNumbers) -> bool:
         """Whether the coordinates of all these rows are known."""
@@ -99,12 +112,11 @@ class Learned:
     ----------
     attributes : dict
         Fitted attributes of the learner, but for the threshold.
-    image : callable
-        From coordinates in the space to the learned embedding, up to a motion.
+    image : Image
     """
 
     attributes: dict[str, Any]
-    image: Callable[[Any], Any]
+    image: Image
 
 
 class TeachableMixin(MetricMixin):
@@ -180,12 +192,7 @@ class TeachableMixin(MetricMixin):
                 raise ValueError("nothing to withdraw: this learner is not fitted yet.")
             fitted: Self = self.fit(X, y, pairs=pairs)
             return fitted
-        taught: Taught | None = getattr(self, "_taught", None)
-        if taught is None:
-            raise ValueError(
-                "this metric was loaded from a file, which does not keep the pairs it learned "
-                "from: fit again."
-            )
+        taught = taught_of(self)
         check_roles(y, pairs)
         check_roles(None, withdrawn, "withdrawn")
         if n_rows_of(X) != taught.n_rows:
@@ -228,10 +235,10 @@ class TeachableMixin(MetricMixin):
             if not taught.evidence.has_labels:  # points of pairs, and random rows beside them
                 taught = taught.holding(rows, read)
                 return learned.image(taught.at(rows))
-            parts = [learned.image(read(rows[block])) for block in blocks(len(rows), _BLOCK)]
-            return backend.concatenated(parts)
+            return backend.filled(len(rows), _BLOCK, lambda block: learned.image(read(rows[block])))
 
         threshold = chosen_threshold(taught.n_rows, taught.evidence, rng, embedded)
+        taught = replace(taught, image=learned.image)
         self.__dict__.update(learned.attributes, threshold_=threshold, _taught=taught)
         return self
 
@@ -249,6 +256,17 @@ class TeachableMixin(MetricMixin):
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
         raise NotImplementedError
+
+
+def taught_of(metric: Any) -> Taught:
+    """What a fitted learner keeps; an error if it was loaded from a file."""
+    taught: Taught | None = getattr(metric, "_taught", None)
+    if taught is None:
+        raise ValueError(
+            "this metric was loaded from a file, which does not keep the pairs it learned from: "
+            "fit again."
+        )
+    return taught
 
 
 def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:

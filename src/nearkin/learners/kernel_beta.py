@@ -128,6 +128,25 @@ class UnitDirections:
         return self.extension.embed(X, self.found.directions)
 
 
+@dataclass(frozen=True)
+class Weighted:
+    """From these coordinates to the learned ones: weights, and the stages after the first."""
+
+    weight: Floats
+    later: list[tuple[Extension, Floats]]
+
+    def __call__(self, U: Any) -> Any:
+        """Of rows, where they are and in their type."""
+        foreign = backend.is_foreign(U)
+        weight = backend.moved(self.weight, U) if foreign else self.weight.astype(U.dtype)
+        return _through(self.later, U * weight)
+
+    @property
+    def matrix(self) -> Floats | None:
+        """The map as a matrix of shape (q, q), if it is linear."""
+        return None if self.later else np.diag(self.weight)
+
+
 @stored_learner(
     beta_=floats("q"),
     eigenvalues_=floats("q"),
@@ -338,7 +357,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             U = coordinates(some)
             if not stages:
                 return U
-            return extension.embed(_onwards(U, weights[0], stages[1:]), directions)
+            return extension.embed(Weighted(weights[0], stages[1:])(U), directions)
 
         for _ in range(self.n_iter):
             if stages:  # neighbours and weights in the space learned so far
@@ -366,7 +385,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             "n_components_": len(beta),
             "_stages": stages,
         }
-        return Learned(attributes, lambda U: _onwards(U, weights[0], stages[1:]))
+        return Learned(attributes, Weighted(weights[0], stages[1:]))
 
     def transform(self, X: Any) -> Floats:
         """Embed rows; Euclidean distances between the results are the learned distances.
@@ -410,12 +429,6 @@ class KernelBeta(TeachableMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
-
-def _onwards(U: Any, weight: Floats, later: list[tuple[Extension, Floats]]) -> Any:
-    """Unweighted coordinates of the first stage through all stages."""
-    weight = backend.moved(weight, U) if backend.is_foreign(U) else weight.astype(U.dtype)
-    return _through(later, U * weight)
 
 
 def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:
