@@ -12,14 +12,14 @@ from rich.progress import track
 from sklearn.base import clone
 
 from benchmarks.record import Table, publish, store, stored
-from nearkin import GMML, ITML, KernelBeta, Pairs
+from nearkin import GMML, ITML, KernelBeta, LiveView, Pairs
 from nearkin.linalg import principal_coordinates
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "one_more_pair.jsonl"
 N_ROWS, N_COLUMNS, N_LANDMARKS = 10_000, 50, 500
 N_CLASSES = 10
-# Pairs that are known before the first answer, answers that are timed, and full fits beside them.
+# Pairs known before the first answer, answers that are timed, and full fits beside them.
 N_BEFORE, N_ANSWERS, N_FITS = 200, 50, 5
 GOAL = 50  # milliseconds for an answer
 
@@ -52,15 +52,17 @@ def measure(name: str) -> Iterator[dict[str, Any]]:
         start = time.perf_counter()
         learn()
         learned = time.perf_counter()
+        if what != "fit":
+            view.coordinates()
+        seen = time.perf_counter()
         Z = metric.transform(X)
-        embedded = time.perf_counter()
         principal_coordinates(Z)
         return {
             "name": name,
             "what": what,
             "learn": learned - start,
-            "transform": embedded - learned,
-            "axes": time.perf_counter() - embedded,
+            "view": seen - learned,
+            "transform": time.perf_counter() - seen,
         }
 
     def more(answer: Pairs) -> dict[str, Any]:
@@ -69,10 +71,10 @@ def measure(name: str) -> Iterator[dict[str, Any]]:
     def less(answer: Pairs) -> dict[str, Any]:
         return timed("undo", lambda: metric.partial_fit(X, withdrawn=answer))
 
-    metric.fit(X, pairs=pairs)
+    view = LiveView(metric.fit(X, pairs=pairs), X)
     for answer in answers[:3]:  # to compile, and to warm up
         more(answer), less(answer)
-    metric.fit(X, pairs=pairs)
+    view = LiveView(metric.fit(X, pairs=pairs), X)
     yield from map(more, answers)
     yield from map(less, reversed(answers))
     for _ in range(N_FITS):
@@ -99,17 +101,16 @@ def score() -> None:
     body = []
     for name in LEARNERS:
         alone = milliseconds(name, "answer", "learn")
-        answer, undo, fit = (
-            milliseconds(name, what, "learn", "transform", "axes")
-            for what in ("answer", "undo", "fit")
-        )
         cells = [f"{np.median(alone):.1f}"]
-        for seconds in (answer, undo):
-            cells += [f"{np.median(seconds):.0f}", f"{np.percentile(seconds, 95):.0f}"]
-        body.append([name, *cells, f"{np.median(fit):.0f}"])
+        for what, look in (("answer", "view"), ("undo", "view"), ("answer", "transform")):
+            found = milliseconds(name, what, "learn", look)
+            cells += [f"{np.median(found):.0f}", f"{np.percentile(found, 95):.0f}"]
+        anew = milliseconds(name, "fit", "learn", "transform")
+        body.append([name, *cells, f"{np.median(anew):.0f}"])
     title = (
         f"Milliseconds to the plane of all {N_ROWS:,} rows of {N_COLUMNS} columns "
-        f"({N_LANDMARKS} landmarks, {N_BEFORE} pairs before; the goal is {GOAL})"
+        f"({N_LANDMARKS} landmarks, {N_BEFORE} pairs before; the goal is {GOAL} for an answer)"
     )
-    columns = ["", "`partial_fit` alone", "answer", "95 %", "undo", "95 %", "`fit` anew"]
+    columns = ["", "`partial_fit`", "answer", "95 %", "undo", "95 %"]
+    columns += ["answer, by `transform`", "95 %", "`fit` anew"]
     publish(FOLDER / "ONE_MORE_PAIR.md", "One more pair", [Table(title, columns, body)], source)
