@@ -33,6 +33,7 @@ from nearkin import (
 from nearkin.class_models import fit_class_models
 from nearkin.kernels import Kernel
 from nearkin.landmarks import choose_landmarks
+from nearkin.learners import _taught
 from nearkin.local_metrics import (
     _foreign_metrics,
     bias_matrices,
@@ -251,7 +252,8 @@ def test_labelled_rows_stay_on_their_device(place, name, sizes_home):
 @pytest.mark.parametrize(
     "name", ["landmarks", "nystroem", "iterated", "ITML", "GMML", "GMML kernel"]
 )
-def test_pairs_are_added_and_withdrawn(place, name, labels, dtype):
+def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
+    monkeypatch.setattr(_taught, "_BLOCK", 50)
     X, y, pairs, new = example(dtype)
     y = np.where(np.arange(len(y)) < 60, y, -1) if labels else None
     first, more = pairs.split(0.5, random_state=0)

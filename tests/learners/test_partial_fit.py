@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import nearkin
 from nearkin import GMML, ITML, KernelBeta, Pairs, feature_space
 from nearkin.kernels import Kernel
-from nearkin.learners import _linear_in_space
+from nearkin.learners import _linear_in_space, _taught
 from tests.common.learners import as_seen_by, example
 
 LANDMARKS = np.arange(0, 50, 3)
@@ -144,6 +144,15 @@ def test_pairs_come_after_labels(learner):
     assert_same_metric(metric, fitted(learner, FEW_LABELS, PAIRS))
     metric.partial_fit(as_seen_by(learner, X), withdrawn=PAIRS)
     assert_array_equal(metric.transform(as_seen_by(learner, X)), first)
+
+
+@each("landmarks", "iterated", "ITML", "GMML kernel")
+def test_labelled_rows_go_by_blocks(learner, monkeypatch):
+    expected = fitted(learner, Y, PAIRS)
+    monkeypatch.setattr(_taught, "_BLOCK", 8)
+    metric = fitted(learner, Y, some(0, 20))
+    metric.partial_fit(X, pairs=PAIRS)
+    assert_same_metric(metric, expected)
 
 
 @each("exact", "landmarks", "iterated", "ITML", "GMML kernel")

@@ -170,9 +170,10 @@ class TeachableMixin(MetricMixin):
         ``fit`` makes landmarks of the points of pairs; points that come later are not landmarks.
         Fit again once there are many of them, or give landmarks enough.
 
-        ``threshold_`` is chosen as in ``fit``. With labels this takes pairs that are drawn from
-        them, for which labelled rows of X are read again. So they are by ITML, and by KernelBeta
-        if ``n_iter`` is above 1.
+        ``threshold_`` is chosen as in ``fit``. When the last cannot-link goes, up to 4000 random
+        rows are read once, which then stand for different ones. With labels it takes pairs drawn
+        from them, for which labelled rows are read again; ITML learns from such pairs too, and
+        KernelBeta with ``n_iter`` above 1 measures all labelled rows again.
 
         Examples
         --------
@@ -188,7 +189,7 @@ class TeachableMixin(MetricMixin):
         True
         """
         if not hasattr(self, "threshold_"):
-            if withdrawn is not None:
+            if withdrawn is not None and len(withdrawn):
                 raise ValueError("nothing to withdraw: this learner is not fitted yet.")
             fitted: Self = self.fit(X, y, pairs=pairs)
             return fitted
