@@ -15,6 +15,7 @@ BENCHMARKS = {
     "must_links": "benchmarks.few_pairs.must_links",
     "active": "benchmarks.active.run",
     "pairs": "benchmarks.speed.pairs",
+    "one_more_pair": "benchmarks.speed.one_more_pair",
     "kernel_a": "benchmarks.speed.kernel_a",
     "itml": "benchmarks.speed.itml",
     "lmnn": "benchmarks.speed.lmnn",

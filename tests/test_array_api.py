@@ -25,6 +25,7 @@ from nearkin import (
     GeometryAware,
     KernelA,
     KernelBeta,
+    LiveView,
     MetricLearner,
     Pairs,
     backend,
@@ -32,6 +33,7 @@ from nearkin import (
 from nearkin.class_models import fit_class_models
 from nearkin.kernels import Kernel
 from nearkin.landmarks import choose_landmarks
+from nearkin.learners import _taught
 from nearkin.local_metrics import (
     _foreign_metrics,
     bias_matrices,
@@ -243,6 +245,40 @@ def test_labelled_rows_stay_on_their_device(place, name, sizes_home):
     clone(LEARNERS[name]).fit(place.put(X), place.put(y))
     for shape in sizes_home:
         assert len(shape) == 1 or max(shape) <= 40
+
+
+@each_dtype
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize(
+    "name", ["landmarks", "nystroem", "iterated", "ITML", "GMML", "GMML kernel"]
+)
+def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
+    monkeypatch.setattr(_taught, "_BLOCK", 50)
+    X, y, pairs, new = example(dtype)
+    y = np.where(np.arange(len(y)) < 60, y, -1) if labels else None
+    first, more = pairs.split(0.5, random_state=0)
+    gone = Pairs(cannot_link=first.cannot_link)
+
+    def taught(put):
+        metric = clone(LEARNERS[name]).fit(put(X), y, pairs=first)
+        metric.partial_fit(put(X), pairs=more)
+        return metric.partial_fit(put(X), withdrawn=gone)
+
+    there, host = taught(place.put), on_host(lambda: taught(np.asarray))
+    assert place.holds(there.transform(place.put(new)), dtype)
+    D = on_host(lambda: host.distance(new))
+    found = backend.to_numpy(there.distance(place.put(new)))
+    assert_allclose(found, D, atol=10 * TOLERANCE[dtype] * D.max())
+    assert_allclose(there.threshold_, host.threshold_, rtol=100 * TOLERANCE[dtype])
+    assert isinstance(there._taught.coordinates, np.ndarray)
+    plane = LiveView(there, place.put(new)).coordinates()
+    expected = on_host(lambda: LiveView(host, new).coordinates())
+    assert place.holds(plane)
+    scale = 100 * TOLERANCE[dtype] * np.abs(expected).max()
+    assert_allclose(backend.to_numpy(plane), expected, atol=scale)
+    pickle.loads(pickle.dumps(there)).partial_fit(place.put(X), withdrawn=more)
+    with pytest.raises(ValueError, match="was fitted to an array of"):
+        there.partial_fit(X, pairs=first)
 
 
 def test_threshold_of_foreign_rows_is_that_of_pairs_alone(place):

@@ -21,7 +21,7 @@ def V():
 
 
 def spread(V, y=None, pairs=None):
-    return measure_spread(gather_evidence(len(V), y, pairs), V, lambda rows: rows)
+    return measure_spread(gather_evidence(len(V), y, pairs), lambda rows: V[rows])
 
 
 def test_spread_of_pairs_is_the_mean_over_the_pairs(V):
@@ -73,7 +73,7 @@ def test_label_statistics_do_not_depend_on_the_blocks(V, monkeypatch):
     monkeypatch.setattr(backend, "_SUMMED_ROWS", 7)
     seen = []
     by_blocks = measure_spread(
-        gather_evidence(20, y), V, lambda rows: seen.append(len(rows)) or rows
+        gather_evidence(20, y), lambda rows: seen.append(len(rows)) or V[rows]
     )
     assert max(seen) == 7
     for one, other in zip(whole, by_blocks, strict=True):
@@ -112,7 +112,7 @@ def test_unknown_labels_beside_pairs_say_nothing(V):
 
 def test_float32_coordinates_are_summed_in_float64(V):
     V32 = V.astype(np.float32)
-    must, cannot = measure_spread(gather_evidence(20, np.arange(20) % 2), V32, lambda rows: rows)
+    must, cannot = measure_spread(gather_evidence(20, np.arange(20) % 2), lambda rows: V32[rows])
     exact_must, exact_cannot = spread(V32.astype(np.float64), np.arange(20) % 2)
     assert_array_equal(must.mean, exact_must.mean)
     assert_array_equal(cannot.mean, exact_cannot.mean)

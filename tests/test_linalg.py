@@ -3,7 +3,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import linalg
-from nearkin.linalg import fix_signs, leading_eigenpairs, low_rank_factor
+from nearkin.linalg import (
+    fix_signs,
+    leading_eigenpairs,
+    low_rank_factor,
+    principal_coordinates,
+)
 
 
 def with_spectrum(values, seed=0):
@@ -22,6 +27,25 @@ def test_fix_signs_moves_with_permuted_rows():
     rng = np.random.RandomState(0)
     V, order = rng.standard_normal((20, 5)), rng.permutation(20)
     assert_array_equal(fix_signs(-V[order]), fix_signs(V)[order])
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (5, 9), (7, 2), (6, 1)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_principal_coordinates_keep_the_most_of_all_distances(shape, dtype):
+    Z = np.random.RandomState(0).standard_normal(shape).astype(dtype) + 3
+    found = principal_coordinates(Z, 3)
+    assert found.shape == (shape[0], 3)
+    assert found.dtype == dtype
+    values = np.linalg.svd(Z - Z.mean(axis=0), compute_uv=False)
+    expected = np.zeros(3)
+    expected[: len(values)] = values[:3] ** 2
+    rounding = 1e-10 if dtype == np.float64 else 1e-4
+    assert_allclose(found.T @ found, np.diag(expected), atol=rounding)
+    assert_array_equal(principal_coordinates(Z.copy(), 3), found)
+
+
+def test_principal_coordinates_of_equal_rows_are_zero():
+    assert_array_equal(principal_coordinates(np.ones((4, 3))), np.zeros((4, 2)))
 
 
 def test_eigenpairs_reconstruct_the_matrix():

@@ -23,6 +23,7 @@ from nearkin.selection import SelectionWarning
 from nearkin.suspicion import Suspect
 from nearkin.tasks.energy_classifier import EnergyClassifier
 from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
+from nearkin.tasks.live_view import LiveView
 from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
 from nearkin.tasks.metric_kmeans import MetricKMeans
 from nearkin.tasks.mpck_means import MPCKMeans
@@ -46,6 +47,7 @@ __all__ = [
     "GeometryAware",
     "KernelA",
     "KernelBeta",
+    "LiveView",
     "MPCKMeans",
     "ManifoldAlignment",
     "MetricKMeans",

@@ -265,6 +265,13 @@ def drawn(X: Any, positions: NDArray[np.integer]) -> NDArray[np.integer]:
     return positions
 
 
+def drawable(X: Any) -> int | NDArray[np.integer]:
+    """How many rows X has; the numbers of those that can be taken, where that is not all."""
+    if is_remote(X) and X.numbers is not None:
+        return np.asarray(X.numbers)
+    return int(X.shape[0])
+
+
 def n_drawable(X: Any) -> int:
     """How many rows of X can be taken: all, unless X could be read only once."""
     if is_remote(X) and X.numbers is not None:
@@ -298,6 +305,26 @@ def reduced(
         total = found if total is None else combine(total, found)
     assert total is not None
     return total
+
+
+def filled(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
+    """``part(rows)`` for blocks of rows, one below the other; NumPy's or foreign.
+
+    Beside the whole, one part is held at a time.
+    """
+    whole = part(slice(0, min(size, n_rows)))
+    if n_rows <= size:
+        return whole
+    shape, options = (n_rows, *whole.shape[1:]), {"dtype": whole.dtype}
+    if is_foreign(whole):
+        out = namespace(whole).empty(shape, device=whole.device, **options)
+    else:
+        out = np.empty(shape, **options)
+    out[:size] = whole
+    for start in range(size, n_rows, size):
+        rows = slice(start, min(start + size, n_rows))
+        out[rows] = part(rows)
+    return out
 
 
 def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:

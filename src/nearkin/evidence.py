@@ -45,6 +45,11 @@ class Evidence:
     pairs: Pairs
     classes: NDArray[np.integer] | None
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether the class of any row is known."""
+        return self.classes is not None and bool((self.classes >= 0).any())
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -107,6 +112,43 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
     return Evidence(Pairs() if pairs is None else pairs, classes)
 
 
+def with_other_pairs(
+    evidence: Evidence, n_rows: int, added: Pairs | None, withdrawn: Pairs | None
+) -> Evidence:
+    """Evidence with some pairs withdrawn and others added, in this order.
+
+    Nothing may be left: the learner then says what it makes of that.
+
+    Raises
+    ------
+    ValueError
+        If pairs are for another X, or were not given before they are withdrawn.
+
+    Warns
+    -----
+    UserWarning
+        As :func:`gather_evidence`.
+    """
+    pairs = evidence.pairs
+    if withdrawn is not None:
+        withdrawn.check_rows(n_rows)
+        gone = []
+        for kind in ("must", "cannot"):
+            given, taken = (getattr(some, f"{kind}_link") for some in (pairs, withdrawn))
+            numbers = given @ [n_rows, 1]
+            missing = ~np.isin(taken @ [n_rows, 1], numbers)
+            if missing.any():
+                link = tuple(taken[missing.argmax()].tolist())
+                raise ValueError(f"{kind}-link {link} is withdrawn, but it was not given.")
+            gone.append(np.isin(numbers, taken @ [n_rows, 1]))
+        pairs = pairs.subset(~np.concatenate(gone))
+    if added is not None:
+        added.check_rows(n_rows)
+        pairs = pairs + added
+    _warn_of_contradictions(pairs, evidence.classes)
+    return Evidence(pairs, evidence.classes)
+
+
 def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
     conflicts = [str(conflict) for conflict in pairs.conflicts()]
     if conflicts:
@@ -156,16 +198,19 @@ def spread_labels(n_rows: int, evidence: Evidence) -> NDArray[np.int64]:
 
 
 def measure_spread(
-    evidence: Evidence, X: Any, coordinates: Callable[[Any], Any]
+    evidence: Evidence,
+    coordinates: Callable[[NDArray[np.integer]], Floats],
+    by_labels: tuple[Spread, Spread] | None = None,
 ) -> tuple[Spread, Spread]:
     """Mean squared difference of must-linked and of cannot-linked points along each direction.
 
     Parameters
     ----------
     evidence : Evidence
-    X : array, sparse matrix or RemoteRows
     coordinates : callable
-        Gives an array of shape (k, q) for k rows of X.
+        ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
+    by_labels : (Spread, Spread), optional
+        What :func:`label_spread` gave for these coordinates, if that is known.
 
     Returns
     -------
@@ -178,11 +223,13 @@ def measure_spread(
     that number and would drown what was said explicitly.
     """
     pairs = evidence.pairs
-    at_points = backend.to_numpy(coordinates(backend.take(X, pairs.points))).astype(np.float64)
+    at_points = backend.to_numpy(coordinates(pairs.points)).astype(np.float64)
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:
-        must_labels, cannot_labels = _label_spread(evidence.classes, X, coordinates)
+        must_labels, cannot_labels = by_labels or label_spread(
+            evidence.classes, np.arange(len(evidence.classes)), coordinates
+        )
         must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
     return must, cannot
 
@@ -198,9 +245,19 @@ def _pair_spread(
     return Spread(weight @ squared / total, total)
 
 
-def _label_spread(
+def label_spread(
     classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
+    """The same for all pairs that labels imply: O(n q) time for n labelled rows.
+
+    Parameters
+    ----------
+    classes : int ndarray of shape (n,)
+        Negative where unknown.
+    X : array, sparse matrix or RemoteRows; or row numbers
+    coordinates : callable
+        Gives an array of shape (k, q) for k rows of X.
+    """
     known = classes >= 0
     if not known.any():
         empty = Spread(np.zeros(1), 0.0)
@@ -237,7 +294,8 @@ def example_pairs(
     """The given pairs, and a sample of those that the labels imply.
 
     Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there
-    are; not more than ``most``. Together they weigh as much as there are labelled rows, as in :func:`measure_spread`.
+    are; not more than ``most``. Together they weigh as much as there are labelled rows, as in
+    :func:`measure_spread`.
     """
     pairs = evidence.pairs
     if evidence.classes is None:

@@ -599,13 +599,13 @@ class Pairs:
                 raise ValueError(f"{kind} {pair} names row {pair[1]}, but X has {n_rows} rows")
 
 
-def check_roles(y: Any, pairs: Any) -> None:
+def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
     """Raise TypeError if pairs were given in the place of labels, or something else as pairs."""
     if isinstance(y, Pairs):
         raise TypeError("pairs must be given by name, as pairs=pairs: the second place is for y")
     if pairs is not None and not isinstance(pairs, Pairs):
         raise TypeError(
-            f"pairs must be a nearkin.Pairs, not {type(pairs).__name__}: use "
+            f"{name} must be a nearkin.Pairs, not {type(pairs).__name__}: use "
             "Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)"
         )
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
 from nearkin.labels import class_numbers
+from nearkin.linalg import principal_coordinates
 from nearkin.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def in_the_plane(Z: Any) -> NDArray[np.floating]:
     """Two columns: the data's own, or the two principal axes where there are more."""
     Z = np.asarray(Z)
     if Z.shape[1] > 2:
-        return np.asarray(PCA(2, random_state=0).fit_transform(Z))
+        return principal_coordinates(Z)
     return np.column_stack([Z, np.zeros(len(Z))]) if Z.shape[1] == 1 else Z
 
 

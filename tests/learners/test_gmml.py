@@ -8,9 +8,8 @@ from scipy.spatial.distance import cdist
 
 from nearkin import GMML, RCA, Pairs
 from nearkin.datasets import make_three_normal, make_xor
-from nearkin.evidence import gather_evidence
-from nearkin.learners._linear_in_space import columns_of
-from nearkin.learners.gmml import _measured, best_metric, label_scatter, objective
+from nearkin.learners._linear_in_space import columns_of, shrunk_covariance
+from nearkin.learners.gmml import best_metric, label_scatter, objective, pair_scatters
 from tests import oracles
 
 BALANCES = [0.0, 0.2, 0.5, 0.9, 1.0]
@@ -130,16 +129,17 @@ def test_scatter_of_labels_is_that_of_all_pairs_they_imply(y, seed):
 
 def test_labels_and_pairs_add_up(data):
     X, y, pairs = data
-    space = columns_of(X)
-
-    def measured(y=None, pairs=None):
-        return _measured(X, space, gather_evidence(90, y, pairs))
-
-    partial = np.where(np.arange(90) < 30, y, -1)
-    parts = zip(measured(partial), measured(pairs=pairs), strict=True)
-    for both, (labels, listed) in zip(measured(partial, pairs), parts, strict=True):
-        assert_allclose(both.total, labels.total + listed.total)
-        assert both.weight == labels.weight + listed.weight == 30 + 20
+    random_scatter = 2 * shrunk_covariance(columns_of(X).covariance, 90)
+    implied = label_scatter(X[:30], y[:30])
+    listed = pair_scatters(pairs, lambda rows: X[rows])
+    assert [scatter.weight for scatter in (*implied, *listed)] == [30, 30, 20, 20]
+    S, D = (
+        (a.total + b.total + random_scatter) / (30 + 20 + 1)
+        for a, b in zip(implied, listed, strict=True)
+    )
+    unit = np.trace(random_scatter) / 4
+    metric = GMML(random_state=0).fit(X, np.where(np.arange(90) < 30, y, -1), pairs=pairs)
+    assert_allclose(metric_of(metric), best_metric(S / unit, D / unit), rtol=1e-8, atol=1e-10)
 
 
 # The learner

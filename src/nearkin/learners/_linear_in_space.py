@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin import backend
 from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
-from nearkin.evidence import Evidence, gather_evidence
+from nearkin.evidence import gather_evidence
 from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
@@ -25,7 +25,8 @@ from nearkin.feature_space import (
     with_kernel_tags,
 )
 from nearkin.kernels import Rows
-from nearkin.learners._metric import MetricMixin, opened, projected
+from nearkin.learners._metric import opened, projected
+from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
 from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
 
@@ -77,7 +78,9 @@ class Columns:
 class Directions:
     """Rows along the leading directions of a kernel's feature space."""
 
-    found: FeatureSpace
+    rows: NDArray[np.int64]
+    eigenvalues: Floats
+    gamma: float
     extension: Extension
     landmarks: Floats
 
@@ -95,9 +98,9 @@ class Directions:
     def attributes(self) -> dict[str, Any]:
         """What a fitted learner shows of this space."""
         return {
-            "landmarks_": self.found.rows,
-            "eigenvalues_": self.found.eigenvalues[:_MOST_DIRECTIONS],
-            "gamma_": self.found.kernel.gamma,
+            "landmarks_": self.rows,
+            "eigenvalues_": self.eigenvalues,
+            "gamma_": self.gamma,
             "_through": (self.extension, self.landmarks),
         }
 
@@ -134,14 +137,42 @@ def shrunk_covariance(covariance: Floats, n_rows: int) -> Floats:
     return np.asarray((1 - shrinkage) * covariance + shrinkage * mean_variance * np.eye(d))
 
 
-class LinearInSpaceMixin(MetricMixin):
-    """``fit`` and ``transform`` of a linear metric on columns or in feature space.
+def directions_of(found: FeatureSpace, extension: Extension) -> Directions:
+    """The leading ones of feature space, coordinates of the landmarks along them."""
+    return Directions(
+        found.rows,
+        found.eigenvalues[:_MOST_DIRECTIONS],
+        found.kernel.gamma,
+        extension,
+        found.weighted_directions[:, :_MOST_DIRECTIONS],
+    )
+
+
+@dataclass(frozen=True)
+class Projection:
+    """From coordinates in a space to the learned ones."""
+
+    components: Floats
+
+    def __call__(self, F: Any) -> Any:
+        """Of rows, where they are."""
+        return F @ (backend.moved(self.matrix, F) if backend.is_foreign(F) else self.matrix)
+
+    @property
+    def matrix(self) -> Floats:
+        """The map as a matrix of shape (r, q)."""
+        return self.components.T
+
+
+class LinearInSpaceMixin(TeachableMixin):
+    """``fit``, ``partial_fit`` and ``transform`` of a linear metric on columns or in feature space.
 
     The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
     ``random_state`` and those of :func:`nearkin.feature_space.feature_space_of`, and
 
-    - ``_learn(X, space, evidence, rng)``, which gives the metric as a matrix of shape (r, r) for
-      the r columns or directions of the space, and keeps attributes of its own;
+    - ``_settle``, as :class:`TeachableMixin` says;
+    - ``_metric(taught, coordinates, rng)``, which gives the metric as a matrix of shape (r, r) for
+      the r columns or directions of the space, and fitted attributes of its own;
     - ``_without_differences``, the metric's name where all rows of X are equal.
     """
 
@@ -183,22 +214,24 @@ class LinearInSpaceMixin(MetricMixin):
         else:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
             found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-            space = Directions(
-                found,
-                found.extension(self.extension, self.n_neighbors),
-                found.weighted_directions[:, :_MOST_DIRECTIONS],
-            )
-        metric = self._learn(X, space, evidence, rng)
-        self.components_ = leading_components(metric, space.covariance, self.n_components)
-        self.n_components_ = len(self.components_)
-        for name, value in space.attributes.items():
-            setattr(self, name, value)
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
-        return self
+            space = directions_of(found, found.extension(self.extension, self.n_neighbors))
+
+        def read(rows: NDArray[np.integer]) -> Floats:
+            return space.coordinates(backend.take(X, rows))
+
+        return self._teach(self._first_lesson(space, evidence, X, rng), rng, read)
 
     def _learn(
-        self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
-    ) -> Floats:
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> Learned:
+        metric, attributes = self._metric(taught, coordinates, rng)
+        components = leading_components(metric, taught.space.covariance, self.n_components)
+        attributes |= {"components_": components, "n_components_": len(components)}
+        return Learned(attributes | taught.space.attributes, Projection(components))
+
+    def _metric(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> tuple[Floats, dict[str, Any]]:
         """The metric as a matrix of shape (r, r): every learner has its own."""
         raise NotImplementedError
 

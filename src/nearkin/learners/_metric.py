@@ -147,7 +147,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_roles(y, pairs)
         if y is None and pairs is not None and len(pairs):
-            pairs.check_rows(_n_rows(X))
+            pairs.check_rows(n_rows_of(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
             elsewhere = backend.is_foreign(X) or backend.is_remote(X)
@@ -212,22 +212,44 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _choose_threshold(
         self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None
     ) -> float:
-        """Distance that best tells the known pairs apart.
+        """See :func:`chosen_threshold`. The embedding of all rows saves another one of some."""
 
-        Without cannot-links, random pairs of rows stand for them: most differ. The embedding of
-        all rows of X saves another one of some of them.
-        """
-        pairs = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
-        background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
-        if not len(pairs.cannot_link):
-            ends = rng.randint(backend.n_drawable(X), size=(_BACKGROUND_PAIRS, 2))
-            background = backend.drawn(X, ends[ends[:, 0] != ends[:, 1]])
-        links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
-        rows, positions = np.unique(links, return_inverse=True)
-        Z = self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
-        distances = backend.to_numpy(linked_distances(Z, positions.reshape(links.shape)))
-        n_must = len(pairs.must_link)
-        return best_threshold(distances[:n_must], distances[n_must:])
+        def embedded(rows: NDArray[np.integer]) -> Any:
+            return self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
+
+        return chosen_threshold(backend.drawable(X), evidence, rng, embedded)
+
+
+def chosen_threshold(
+    drawable: int | NDArray[np.integer],
+    evidence: Evidence,
+    rng: np.random.RandomState,
+    embedded: Callable[[NDArray[np.integer]], Any],
+) -> float:
+    """Distance that best tells the known pairs apart.
+
+    Without cannot-links, random pairs of rows stand for them: most differ.
+
+    Parameters
+    ----------
+    drawable : int or int ndarray
+        How many rows X has, or the numbers of those that can be drawn.
+    evidence : Evidence
+    rng : RandomState
+    embedded : callable
+        ``embedded(rows)`` gives the embedding of some rows of X by their numbers, each once.
+    """
+    pairs = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
+    background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
+    if not len(pairs.cannot_link):
+        background = rng.choice(drawable, size=(_BACKGROUND_PAIRS, 2))
+        background = background[background[:, 0] != background[:, 1]]
+    links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
+    rows, positions = np.unique(links, return_inverse=True)
+    distances = linked_distances(embedded(rows), positions.reshape(links.shape))
+    distances = backend.to_numpy(distances)
+    n_must = len(pairs.must_link)
+    return best_threshold(distances[:n_must], distances[n_must:])
 
 
 class LinearMetricMixin(MetricMixin):
@@ -277,5 +299,6 @@ def projected(X: Any, mean: Floats, components: Floats) -> Any:
     return (X - backend.moved(mean, X)) @ backend.moved(components, X).T
 
 
-def _n_rows(X: Any) -> int:
+def n_rows_of(X: Any) -> int:
+    """Number of rows of an X that is not checked yet."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -13,10 +13,9 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin import backend
 from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence
-from nearkin.kernels import KernelFunction, Rows
+from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -25,6 +24,8 @@ from nearkin.learners._linear_in_space import (
     shrunk_covariance,
 )
 from nearkin.learners._metric import stored_learner
+from nearkin.learners._taught import Coordinates, Taught
+from nearkin.pairs import Pairs
 
 Floats = NDArray[np.floating]
 
@@ -288,31 +289,39 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
 
     _without_differences = "Euclidean"
 
-    def _learn(
-        self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
-    ) -> Floats:
-        random_scatter = 2 * shrunk_covariance(space.covariance, X.shape[0])
+    def _settle(
+        self,
+        space: Space,
+        evidence: Evidence,
+        X: Any,
+        rng: np.random.RandomState,
+    ) -> tuple[Scatter, Scatter]:
+        """Scatter of the pairs that labels imply."""
+        if evidence.classes is None or not evidence.has_labels:
+            nothing = Scatter(np.zeros_like(space.covariance), 0.0)
+            return nothing, nothing
+        return label_scatter(X, evidence.classes, space.coordinates)
+
+    def _metric(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> tuple[Floats, dict[str, Any]]:
+        random_scatter = 2 * shrunk_covariance(taught.space.covariance, taught.n_rows)
         unit = np.trace(random_scatter) / len(random_scatter)
         if unit == 0:
-            return np.eye(len(random_scatter))
+            return np.eye(len(random_scatter)), {}
         S, D = (
-            scatter.mean_beside(random_scatter, float(self.prior_pairs)) / unit
-            for scatter in _measured(X, space, evidence)
+            (listed + implied).mean_beside(random_scatter, float(self.prior_pairs)) / unit
+            for listed, implied in zip(
+                pair_scatters(taught.evidence.pairs, coordinates), taught.settled, strict=True
+            )
         )
-        return best_metric(S, D, float(self.balance))
+        return best_metric(S, D, float(self.balance)), {}
 
 
-def _measured(X: Rows, space: Space, evidence: Evidence) -> tuple[Scatter, Scatter]:
-    """Scatter of must-links and of cannot-links, labels included."""
-    r = len(space.covariance)
-    must = cannot = Scatter(np.zeros((r, r)), 0.0)
-    pairs = evidence.pairs
-    if len(pairs):
-        F = backend.to_numpy(space.coordinates(backend.take(X, pairs.points)))
-        known = pairs.restrict(pairs.points)
-        must = pair_scatter(F, known.must_link, known.must_weight)
-        cannot = pair_scatter(F, known.cannot_link, known.cannot_weight)
-    if evidence.classes is not None and (evidence.classes >= 0).any():
-        same, different = label_scatter(X, evidence.classes, space.coordinates)
-        must, cannot = must + same, cannot + different
-    return must, cannot
+def pair_scatters(pairs: Pairs, coordinates: Coordinates) -> tuple[Scatter, Scatter]:
+    """Scatter of must-links and of cannot-links, those that are listed."""
+    F, known = coordinates(pairs.points), pairs.restrict(pairs.points)
+    return (
+        pair_scatter(F, known.must_link, known.must_weight),
+        pair_scatter(F, known.cannot_link, known.cannot_weight),
+    )

@@ -21,7 +21,7 @@ from nearkin.bounds import (
     warn_unless_converged,
 )
 from nearkin.evidence import Evidence, example_pairs
-from nearkin.kernels import KernelFunction, Rows
+from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -30,6 +30,7 @@ from nearkin.learners._linear_in_space import (
     shrunk_covariance,
 )
 from nearkin.learners._metric import stored_learner
+from nearkin.learners._taught import Coordinates, Taught, at_home
 from nearkin.logdet import project
 from nearkin.stored import numbers, real, tuple_of, whole
 
@@ -221,9 +222,14 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     _without_differences = "prior"
 
-    def _learn(
-        self, X: Rows, space: Space, evidence: Evidence, rng: np.random.RandomState
-    ) -> Floats:
+    def _settle(
+        self,
+        space: Space,
+        evidence: Evidence,
+        X: Any,
+        rng: np.random.RandomState,
+    ) -> tuple[Floats, tuple[float, float]]:
+        """The prior and the bounds."""
         if self.kernel is not None:
             self._refuse_array_prior()
         prior = prior_metric(self.prior, space.covariance, X.shape[0])
@@ -231,22 +237,30 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         if bounds is None:
             ends = backend.drawn(X, random_ends(backend.n_drawable(X), rng))
             rows, positions = np.unique(ends, return_inverse=True)
-            F = backend.to_numpy(space.coordinates(backend.take(X, rows)))
+            F = at_home(space.coordinates(backend.take(X, rows)))
             bounds = random_bounds(F, positions.reshape(2, -1), prior)
-        links = example_pairs(evidence, rng)
+        return prior, bounds
+
+    def _metric(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> tuple[Floats, dict[str, Any]]:
+        prior, bounds = taught.settled
+        links = example_pairs(taught.evidence, rng)
         solution = project(
-            backend.to_numpy(space.coordinates(backend.take(X, links.points))),
+            at_home(coordinates(links.points)),
             bounded_pairs(links.restrict(links.points), bounds, self.slack),
             prior,
             max_sweeps=self.max_iter,
             tol=self.tol,
         )
         remedy = "Raise max_iter or tol, or lower slack"
-        warn_unless_converged(solution, "ITML", 4, remedy)  # past fit and its decorator
-        self.bounds_ = bounds
-        self.objective_ = solution.objective
-        self.n_iter_ = solution.n_sweeps
-        return solution.B
+        warn_unless_converged(solution, "ITML", 6, remedy)  # past fit and its decorator
+        attributes = {
+            "bounds_": bounds,
+            "objective_": solution.objective,
+            "n_iter_": solution.n_sweeps,
+        }
+        return solution.B, attributes
 
     def _refuse_array_prior(self) -> None:
         if not isinstance(self.prior, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,16 +13,25 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.evidence import Spread, gather_evidence, measure_spread
+from nearkin import backend
+from nearkin.evidence import (
+    Evidence,
+    Spread,
+    gather_evidence,
+    label_spread,
+    measure_spread,
+)
 from nearkin.extension import EXTENSION, Extension, KernelLandmarks, LocalExtension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
+    FeatureSpace,
     feature_space_of,
     validated_rows,
     with_kernel_tags,
 )
 from nearkin.kernels import Kernel, KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin, opened, stored_learner
+from nearkin.learners._metric import opened, stored_learner
+from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
 from nearkin.stored import floats, ints, list_of, positive, real, tuple_of
 
@@ -105,6 +115,38 @@ def calibrated_weights(
     return np.asarray(np.sqrt(eigenvalues) * gain / gain.mean())
 
 
+@dataclass(frozen=True)
+class UnitDirections:
+    """Rows along the directions of a kernel's feature space, before these have weights."""
+
+    found: FeatureSpace
+    extension: Extension
+    rank_tol: float
+
+    def coordinates(self, X: Rows) -> Floats:
+        """Of rows, in their type."""
+        return self.extension.embed(X, self.found.directions)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """From these coordinates to the learned ones: weights, and the stages after the first."""
+
+    weight: Floats
+    later: list[tuple[Extension, Floats]]
+
+    def __call__(self, U: Any) -> Any:
+        """Of rows, where they are and in their type."""
+        foreign = backend.is_foreign(U)
+        weight = backend.moved(self.weight, U) if foreign else self.weight.astype(U.dtype)
+        return _through(self.later, U * weight)
+
+    @property
+    def matrix(self) -> Floats | None:
+        """The map as a matrix of shape (q, q), if it is linear."""
+        return None if self.later else np.diag(self.weight)
+
+
 @stored_learner(
     beta_=floats("q"),
     eigenvalues_=floats("q"),
@@ -115,7 +157,7 @@ def calibrated_weights(
     rank_tol_=real,
     _stages=list_of(tuple_of(EXTENSION, floats("m _"))),
 )
-class KernelBeta(MetricMixin, BaseEstimator):
+class KernelBeta(TeachableMixin, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
 
     The eigenvectors of a kernel matrix are the directions of its feature space. KernelBeta gives
@@ -278,44 +320,73 @@ class KernelBeta(MetricMixin, BaseEstimator):
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
-        X = validated_rows(self, opened(self, X, y, pairs), reset=True)
+        X = self._validated(opened(self, X, y, pairs), reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-        eigenvalues, directions = space.eigenvalues, space.directions
+        found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
+        space = UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
+
+        def read(rows: NDArray[np.integer]) -> Floats:
+            return space.coordinates(backend.take(X, rows))
+
+        return self._teach(self._first_lesson(space, evidence, X, rng), rng, read)
+
+    def _settle(
+        self,
+        space: UnitDirections,
+        evidence: Evidence,
+        X: Any,
+        rng: np.random.RandomState,
+    ) -> tuple[Spread, Spread] | None:
+        """What labels show along the directions."""
+        if evidence.classes is None:
+            return None
+        return label_spread(evidence.classes, X, space.coordinates)
+
+    def _learn(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> Learned:
+        found = taught.space.found
+        eigenvalues, directions = found.eigenvalues, found.directions
+        extension, by_labels = taught.space.extension, taught.settled
         stages: list[tuple[Extension, Floats]] = []
-        beta = np.sqrt(eigenvalues)
+        weights: list[Floats] = []
+
+        def along(some: NDArray[np.integer]) -> Any:
+            """Unweighted coordinates of some rows of X."""
+            U = coordinates(some)
+            if not stages:
+                return U
+            return extension.embed(Weighted(weights[0], stages[1:])(U), directions)
+
         for _ in range(self.n_iter):
             if stages:  # neighbours and weights in the space learned so far
-                learned = KernelLandmarks(Kernel("linear"), directions * beta)
-                extension: Extension = LocalExtension(learned, self.n_neighbors)
-            else:
-                extension = space.extension(self.extension, self.n_neighbors)
+                learned = KernelLandmarks(Kernel("linear"), stages[-1][1])
+                extension, by_labels = LocalExtension(learned, self.n_neighbors), None
+            must, cannot = measure_spread(taught.evidence, along, by_labels)
+            weights.append(self._weights(must, cannot, eigenvalues, len(found.rows)))
+            stages.append((extension, directions * weights[-1]))
 
-            def along(rows: Rows, extension: Extension = extension) -> Floats:
-                """Unweighted coordinates of some rows."""
-                return extension.embed(_through(stages, rows), directions)
-
-            must, cannot = measure_spread(evidence, X, along)
-            beta = self._weights(must, cannot, eigenvalues, len(space.rows))
-            stages.append((extension, directions * beta))
-
-        kept = np.arange(len(beta))
+        beta, eigenvectors = weights[-1], directions
         if self.n_components is not None and self.n_components < len(beta):
             kept = np.sort(np.argsort(-beta, kind="stable")[: self.n_components])
-            stages[-1] = (stages[-1][0], stages[-1][1][:, kept])
-        self.beta_ = beta[kept]
-        self.eigenvalues_ = eigenvalues[kept]
-        self.eigenvectors_ = directions[:, kept]
-        self.landmarks_ = space.rows
-        self.embedding_ = stages[-1][1]
-        self.gamma_ = space.kernel.gamma
-        self.rank_tol_ = rank_tol
-        self.n_components_ = len(kept)
-        self._stages = stages
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
-        return self
+            beta, eigenvalues, eigenvectors = beta[kept], eigenvalues[kept], directions[:, kept]
+            stages[-1] = (extension, eigenvectors * beta)
+            if len(stages) == 1:  # what is left out adds nothing to a distance
+                weights[0] = np.where(np.isin(np.arange(len(weights[0])), kept), weights[0], 0)
+        attributes = {
+            "beta_": beta,
+            "eigenvalues_": eigenvalues,
+            "eigenvectors_": eigenvectors,
+            "landmarks_": found.rows,
+            "embedding_": stages[-1][1],
+            "gamma_": found.kernel.gamma,
+            "rank_tol_": taught.space.rank_tol,
+            "n_components_": len(beta),
+            "_stages": stages,
+        }
+        return Learned(attributes, Weighted(weights[0], stages[1:]))
 
     def transform(self, X: Any) -> Floats:
         """Embed rows; Euclidean distances between the results are the learned distances.
@@ -334,7 +405,10 @@ class KernelBeta(MetricMixin, BaseEstimator):
         Works by blocks of rows on all cores; beyond input and output it needs a few megabytes.
         """
         check_is_fitted(self)
-        return self._embed_anywhere(validated_rows(self, X, reset=False))
+        return self._embed_anywhere(self._validated(X, reset=False))
+
+    def _validated(self, X: Any, *, reset: bool) -> Rows:
+        return validated_rows(self, X, reset=reset)
 
     def _embed(self, X: Rows) -> Floats:
         embedded: Floats = _through(self._stages, X)
@@ -359,7 +433,7 @@ class KernelBeta(MetricMixin, BaseEstimator):
 
 
 def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:
-    """Rows through every stage in turn; the rows themselves if there is none yet."""
+    """Rows through every stage in turn."""
     for extension, coordinates in stages:
         X = extension.embed(X, coordinates)
     return X

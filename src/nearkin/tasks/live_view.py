@@ -1,0 +1,95 @@
+"""Rows in the plane of a metric that is being taught: a new picture after every answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin import backend
+from nearkin.learners._linear_in_space import columns_of
+from nearkin.learners._taught import TeachableMixin, taught_of
+from nearkin.linalg import fix_signs
+
+Floats = NDArray[np.floating]
+
+
+class LiveView:
+    """Principal coordinates of some rows, anew in milliseconds after every ``partial_fit``.
+
+    ``transform`` looks for the landmarks that are near a row, which pairs do not change. A view
+    does so once, and keeps where the rows lie before anything is learned.
+
+    Parameters
+    ----------
+    metric : fitted KernelBeta, ITML or GMML
+        The view follows it until it is fitted anew.
+    X : array of shape (n, d)
+        The rows to look at, as ``transform`` takes them.
+
+    Notes
+    -----
+    It holds n × r numbers, r the columns or the directions of feature space, and takes O(n r) time
+    for a picture, beside O(r³) whatever n. KernelBeta with ``n_iter`` above 1 has to look for
+    neighbours again.
+
+    Examples
+    --------
+    >>> from nearkin import KernelBeta, LiveView, Pairs
+    >>> from nearkin.datasets import make_xor
+    >>> X, _ = make_xor(400, random_state=0)
+    >>> metric = KernelBeta(n_landmarks=50, random_state=0).fit(X, pairs=Pairs([(0, 1)]))
+    >>> view = LiveView(metric, X)
+    >>> before = view.coordinates()
+    >>> metric = metric.partial_fit(X, pairs=Pairs(cannot_link=[(3, 8)]))
+    >>> view.coordinates().shape
+    (400, 2)
+    """
+
+    def __init__(self, metric: Any, X: Any) -> None:
+        if not isinstance(metric, TeachableMixin):
+            raise TypeError(
+                f"LiveView is for metrics with partial_fit, not {type(metric).__name__}: use "
+                "nearkin.linalg.principal_coordinates(metric.transform(X))."
+            )
+        check_is_fitted(metric)
+        self._metric = metric
+        self._space = taught_of(metric).space
+        self._rows = self._space.coordinates(metric._validated(X, reset=False))
+        self._moments = columns_of(self._rows)
+
+    def coordinates(self, n_components: int = 2) -> Floats:
+        """Coordinates of the rows along the principal axes of their learned embedding.
+
+        Parameters
+        ----------
+        n_components : int, default=2
+            How many axes. Coordinates are zero where there are no more.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            As :func:`nearkin.linalg.principal_coordinates` of ``metric.transform(X)``.
+        """
+        taught = taught_of(self._metric)
+        if taught.space is not self._space or taught.image is None:
+            raise ValueError("the metric was fitted anew since: make a new LiveView.")
+        rows, moments, matrix = self._rows, self._moments, taught.image.matrix
+        if matrix is None:
+            rows = taught.image(rows)
+            moments, matrix = columns_of(rows), np.eye(rows.shape[1])
+        q = matrix.shape[1]
+        n_axes = min(n_components, q)
+        learned = matrix.T @ moments.covariance @ matrix
+        axes = fix_signs(eigh(learned, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
+        lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
+        origin = moments.mean @ lens
+        if backend.is_foreign(rows):
+            lens, origin = backend.moved(lens, rows), backend.moved(origin, rows)
+        else:
+            lens, origin = lens.astype(rows.dtype), origin.astype(rows.dtype)
+        found: Floats = rows @ lens - origin
+        return found

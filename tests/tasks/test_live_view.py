@@ -1,0 +1,93 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import nearkin
+from nearkin import GMML, ITML, RCA, KernelBeta, LiveView
+from nearkin.linalg import principal_coordinates
+from tests.common.learners import as_seen_by, example
+
+X, Y, PAIRS, X_NEW = example()
+FIRST, MORE = PAIRS.split(0.5, random_state=0)
+LEARNERS = {
+    "KernelBeta": KernelBeta(random_state=0),
+    "landmarks": KernelBeta(n_landmarks=20, random_state=0),
+    "components": KernelBeta(n_landmarks=20, n_components=3, random_state=0),
+    "iterated": KernelBeta(n_landmarks=20, n_iter=2, random_state=0),
+    "nystroem": KernelBeta(n_landmarks=20, extension="nystroem", random_state=0),
+    "precomputed": KernelBeta(kernel="precomputed", random_state=0),
+    "ITML": ITML(random_state=0),
+    "ITML one axis": ITML(n_components=1, random_state=0),
+    "GMML": GMML(random_state=0),
+    "GMML kernel": GMML(kernel="rbf", n_landmarks=20, random_state=0),
+}
+each_learner = pytest.mark.parametrize(
+    "learner", [pytest.param(learner, id=name) for name, learner in LEARNERS.items()]
+)
+
+
+def assert_shows(view, metric, rows, rtol=1e-9):
+    for n_components in (1, 2, 3):
+        expected = principal_coordinates(metric.transform(rows), n_components)
+        found = view.coordinates(n_components)
+        assert found.dtype == rows.dtype
+        assert_allclose(found, expected, atol=rtol * np.abs(expected).max())
+
+
+@each_learner
+def test_view_follows_its_metric(learner):
+    rows, new = as_seen_by(learner, X), as_seen_by(learner, X_NEW, X)
+    metric = clone(learner).fit(rows, pairs=FIRST)
+    views = [(LiveView(metric, some), some) for some in (rows, new)]
+    for change in ({}, {"pairs": MORE}, {"withdrawn": FIRST}, {"withdrawn": MORE}):
+        metric.partial_fit(rows, **change)
+        for view, some in views:
+            assert_shows(view, metric, some)
+
+
+@pytest.mark.parametrize("name", ["landmarks", "ITML", "GMML kernel"])
+def test_float32(name):
+    rows = X.astype(np.float32)
+    metric = clone(LEARNERS[name]).fit(rows, pairs=FIRST)
+    view = LiveView(metric, rows)
+    metric.partial_fit(rows, pairs=MORE)
+    expected = principal_coordinates(metric.transform(rows))
+    assert_allclose(view.coordinates(), expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_sparse_rows():
+    rows = sp.csr_array(np.where(np.abs(X) < 0.3, 0, X))
+    metric = clone(LEARNERS["landmarks"]).fit(rows, pairs=PAIRS)
+    assert_shows(LiveView(metric, rows), metric, rows)
+
+
+def test_copies_follow_their_own_metric():
+    metric = clone(LEARNERS["landmarks"]).fit(X, pairs=FIRST)
+    view = LiveView(metric, X)
+    for one, other in (pickle.loads(pickle.dumps((view, metric))), copy.deepcopy((view, metric))):
+        assert_shows(one, other.partial_fit(X, pairs=MORE), X)
+    assert_shows(view, metric, X)
+
+
+def test_refusals(tmp_path):
+    metric = clone(LEARNERS["landmarks"])
+    with pytest.raises(NotFittedError):
+        LiveView(metric, X)
+    with pytest.raises(TypeError, match="for metrics with partial_fit, not RCA: use nearkin"):
+        LiveView(RCA().fit(X, Y), X)
+    metric.fit(X, pairs=PAIRS)
+    with pytest.raises(ValueError, match="X has 2 features"):
+        LiveView(metric, X[:, :2])
+    view = LiveView(metric, X)
+    metric.fit(X, pairs=FIRST)
+    with pytest.raises(ValueError, match="fitted anew since: make a new LiveView"):
+        view.coordinates()
+    metric.save(tmp_path / "model.nearkin")
+    with pytest.raises(ValueError, match="loaded from a file"):
+        LiveView(nearkin.load(tmp_path / "model.nearkin"), X)
