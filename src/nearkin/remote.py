@@ -124,5 +124,22 @@ class RemoteRows(ABC):
         """Sum of squared distances from the mean."""
         return float(self.reduced(column_moments, combine=merged_moments)[2].sum())
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, which is known even where that of rows is not yet."""
+        return self.shape[1]
+
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        raise TypeError(
+            "an array is wanted here, not rows that are read block by block: give some of them, "
+            "for example rows.take(numbers)."
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        raise TypeError(
+            "rows that are read block by block have no [...]: take some by their numbers with "
+            "rows.take(numbers)."
+        )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file
@@ -198,6 +199,12 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _embed_anywhere(self, X: Any) -> Floats:
         """Embedding of checked rows where they are: as they are read, if that is in a file."""
         if backend.is_remote(X):
+            wanted = _get_output_config("transform", self)["dense"]
+            if wanted != "default":
+                raise TypeError(
+                    f"transform of rows that are read block by block gives such rows, not data "
+                    f"frames of {wanted}: use set_output(transform='default')."
+                )
             X = X.mapped(self._embed, list(self.get_feature_names_out()))
             return X  # type: ignore[no-any-return]
         found: Floats = self._embed(X)
@@ -264,7 +271,10 @@ def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
             "labels need a second pass over the rows, but these can be read only once. Give a list "
             "of blocks, or a function that returns a new iterable of them."
         )
-    points = pairs.points if isinstance(pairs, Pairs) else ()
+    points = pairs.points if isinstance(pairs, Pairs) else np.empty(0, dtype=np.int64)
+    landmarks = getattr(learner, "landmarks", "random")
+    if not isinstance(landmarks, str):  # row numbers
+        points = np.union1d(points, np.asarray(landmarks)).astype(np.int64)
     return X.gathered(points, random_state=learner.random_state)
 
 
