@@ -53,7 +53,9 @@ class ParquetFiles:
         self._dataset = _opened(pa, source, self.name)
         self._columns = _chosen(self._dataset.schema, columns, carry, self.name)
         self._carry = list(carry)
-        self._pieces = _row_groups(self._dataset)
+        self._read_columns = list(dict.fromkeys([*self._columns, *self._carry]))
+        self._pieces = self._row_groups()
+        self._stamps = {path: _stamp(fragment) for path, fragment in self._files().items()}
         self.n_rows = self._pieces[-1][1] if self._pieces else 0
         if self.n_rows == 0:
             raise ValueError(f"{self.name} has no rows.")
@@ -71,12 +73,19 @@ class ParquetFiles:
         """Blocks in order; without row groups that have none of the wanted rows, if given."""
         pa = _pyarrow()
         options = pa.dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+        unchecked = set(self._stamps)
         for start, stop, fragment in self._pieces:
             if wanted is not None and not np.diff(np.searchsorted(wanted, [start, stop]))[0]:
                 continue
+            if fragment.path in unchecked:
+                unchecked.remove(fragment.path)
+                if _stamp(fragment) != self._stamps[fragment.path]:
+                    raise ValueError(
+                        f"{fragment.path} has changed since it was opened: open it again."
+                    )
             batches = fragment.to_batches(
                 schema=self._dataset.schema,
-                columns=[*self._columns, *self._carry],
+                columns=self._read_columns,
                 batch_size=BLOCK_ROWS,
                 batch_readahead=1,
                 fragment_readahead=1,
@@ -122,8 +131,46 @@ class ParquetFiles:
         numbers = values.to_numpy(zero_copy_only=False).astype(self.dtype, copy=False)
         return np.asarray(numbers.reshape(-1, self.n_columns))
 
+    def _row_groups(self) -> list[tuple[int, int, Any]]:
+        """First row, row after the last, and fragment of each row group."""
+        try:
+            fragments = list(self._dataset.get_fragments())
+        except ValueError as error:
+            raise ValueError(
+                f"{self.name} is filtered or projected, so that its rows have no fixed numbers: "
+                "write what is left to a file first, or choose with columns=[...]."
+            ) from error
+        pieces = []
+        start = 0
+        for fragment in fragments:
+            self._refuse_other_types(fragment)
+            for group in fragment.split_by_row_group():
+                stop = start + group.row_groups[0].num_rows
+                pieces.append((start, stop, group))
+                start = stop
+        return pieces
+
+    def _refuse_other_types(self, fragment: Any) -> None:
+        """Raise if a file has another type than the first: numbers would be rounded to that."""
+        schema = fragment.physical_schema
+        for column in self._columns:
+            expected = self._dataset.schema.field(column).type
+            if column in schema.names and schema.field(column).type != expected:
+                raise TypeError(
+                    f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
+                    f"{expected} in other files of {self.name}: write all with one type."
+                )
+
+    def _files(self) -> dict[str, Any]:
+        return {fragment.path: fragment for _, _, fragment in self._pieces}
+
     def _width_of_vectors(self) -> int:
-        first = self._dataset.head(1, columns=self._columns).column(0)
+        kind = self._dataset.schema.field(self._columns[0]).type
+        if _pyarrow().types.is_fixed_size_list(kind):
+            return int(kind.list_size)
+        # Of the first row group alone: the dataset's own head would read ahead.
+        group = next(fragment for start, stop, fragment in self._pieces if stop > start)
+        first = group.head(1, columns=self._columns, use_threads=False).column(0)
         if not first[0].is_valid or len(first[0]) == 0:
             raise ValueError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
         return len(first[0])
@@ -137,7 +184,9 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
         for block in blocks:
             carried = block.carried
             fields = (
-                {} if carried is None else dict(zip(carried.schema.names, carried, strict=True))
+                {}
+                if carried is None
+                else dict(zip(carried.schema.names, carried.columns, strict=True))
             )
             clash = [name for name in names if name in fields]
             if clash:
@@ -171,12 +220,21 @@ def _opened(pa: Any, source: Any, name: str) -> Any:
             f"rows cannot be opened from {type(source).__name__} of pyarrow: give a dataset of "
             "Parquet files, or a path."
         )
+    if not isinstance(source.format, pa.dataset.ParquetFileFormat):
+        raise TypeError(
+            f"the dataset is of {source.format.default_extname} files: give one of Parquet files."
+        )
+    if not source.files:
+        raise ValueError(f"{name} has no Parquet files.")
     return source
 
 
 def _chosen(
     schema: Any, columns: Sequence[str] | None, carry: Sequence[str], name: str
 ) -> list[str]:
+    for argument, value in (("columns", columns), ("carry", carry)):
+        if isinstance(value, str):
+            raise TypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
     known = list(schema.names)
     chosen = [c for c in known if c not in carry] if columns is None else list(columns)
     for column in [*chosen, *carry]:
@@ -189,9 +247,10 @@ def _chosen(
             raise ValueError(f"{name} has more than one column {column!r}: rename them.")
     if not chosen:
         raise ValueError(f"no columns of {name} are left to use.")
-    twice = [column for column in chosen if chosen.count(column) > 1]
-    if twice:
-        raise ValueError(f"column {twice[0]!r} is chosen twice.")
+    for names in (chosen, list(carry)):
+        twice = [column for column in names if names.count(column) > 1]
+        if twice:
+            raise ValueError(f"column {twice[0]!r} is named twice.")
     return chosen
 
 
@@ -227,13 +286,7 @@ def _number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
     return checked_dtype(np.dtype(kind.to_pandas_dtype()), where)
 
 
-def _row_groups(dataset: Any) -> list[tuple[int, int, Any]]:
-    """First row, row after the last, and fragment of each row group."""
-    pieces = []
-    start = 0
-    for fragment in dataset.get_fragments():
-        for group in fragment.split_by_row_group():
-            stop = start + group.row_groups[0].num_rows
-            pieces.append((start, stop, group))
-            start = stop
-    return pieces
+def _stamp(fragment: Any) -> tuple[Any, ...]:
+    """What differs once a file has been written anew."""
+    info = fragment.filesystem.get_file_info(fragment.path)
+    return info.type, info.size, info.mtime_ns
