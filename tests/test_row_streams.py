@@ -37,6 +37,7 @@ from nearkin import (
 )
 from nearkin.kernels import Kernel
 from nearkin.remote import RemoteRows
+from nearkin.row_streams import RowStream, _Sample
 
 N = 240
 NAMES = ["height", "width", "depth", "weight"]
@@ -228,7 +229,7 @@ def test_names_of_columns_are_those_of_the_file(tmp_path):
     assert list(metric.feature_names_in_) == NAMES
     assert metric.transform(rows).names == [f"itml{i}" for i in range(4)]
     other = open_rows(tmp_path / "rows.parquet", columns=NAMES[::-1])
-    with pytest.raises(ValueError, match="fitted to other columns: 'height' where .* 'weight'"):
+    with pytest.raises(ValueError, match=r"fitted to other columns: 'height' where .* 'weight'"):
         metric.transform(other)
     fewer = open_rows(tmp_path / "rows.parquet", columns=NAMES[:3])
     with pytest.raises(ValueError, match="X has 3 features, but ITML is expecting 4"):
@@ -444,8 +445,8 @@ def test_large_iterators_are_learned_from_by_a_sample(name, monkeypatch):
         assert_close(metric.mean_, X.mean(axis=0))
 
 
-def gathered_fewer(self, keep, random_state, _gathered=open_rows([[[0.0]]]).__class__.gathered):
-    return _gathered(self, keep, size=200, random_state=random_state)
+def gathered_fewer(self, keep, random_state, gathered=RowStream.gathered):
+    return gathered(self, keep, size=200, random_state=random_state)
 
 
 def test_named_landmarks_of_an_iterator_are_kept():
@@ -502,8 +503,6 @@ def test_few_rows_of_an_iterator_are_all_kept():
 
 def test_memory_of_the_sample_does_not_grow_with_the_number_of_blocks():
     blocks = (np.full((1, 1), float(i)) for i in range(3000))
-    from nearkin.row_streams import _Sample
-
     sample = _Sample(5, np.random.RandomState(0))
     for block in open_rows(blocks).blocks():
         sample.add(block)
@@ -512,14 +511,14 @@ def test_memory_of_the_sample_does_not_grow_with_the_number_of_blocks():
 
 
 def test_pairs_outside_an_iterator_are_refused():
-    with pytest.raises(IndexError, match="row 300 is named in pairs or to be kept, but .* 240"):
+    with pytest.raises(IndexError, match=r"row 300 is named in pairs or to be kept, but .* 240"):
         ITML().fit(open_rows(iter([make_rows()])), pairs=Pairs([(0, 300)]))
 
 
 @pytest.mark.parametrize("name", FEW)
 def test_labels_for_an_iterator_are_refused_with_the_remedy(name):
     rows = open_rows(iter([make_rows()]))
-    with pytest.raises(ValueError, match="labels need a second pass.*a list of blocks"):
+    with pytest.raises(ValueError, match=r"labels need a second pass.*a list of blocks"):
         clone(LEARNERS[name]).fit(rows, **evidence("labels"))
 
 
@@ -531,7 +530,7 @@ def test_an_iterator_is_read_once():
     with pytest.raises(ValueError, match="number of rows is not known"):
         _ = rows.shape
     metric = ITML(random_state=0).fit(rows, **evidence("pairs"))
-    with pytest.raises(ValueError, match="has been read already.*a list of blocks"):
+    with pytest.raises(ValueError, match=r"has been read already.*a list of blocks"):
         list(rows)
     with pytest.raises(ValueError, match="has been read already"):
         metric.transform(rows).to_numpy()

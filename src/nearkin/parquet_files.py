@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,11 @@ class ParquetFiles:
                 )
         values = column.flatten()
         if values.null_count:
-            raise ValueError(f"{where} has vectors with nulls in them: fill or drop them first.")
+            nulls = values.is_null().to_numpy(zero_copy_only=False)
+            raise ValueError(
+                f"row {start + int(nulls.argmax()) // self.n_columns}, {where} has a null in its "
+                "vector: fill or drop rows with missing numbers first."
+            )
         numbers = values.to_numpy(zero_copy_only=False).astype(self.dtype, copy=False)
         return np.asarray(numbers.reshape(-1, self.n_columns))
 
@@ -177,34 +182,42 @@ class ParquetFiles:
 
 
 def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> None:
-    """Write blocks, with a column for each of theirs after those carried along."""
+    """Write blocks, with a column for each of theirs after those carried along.
+
+    Blocks of few rows share a row group: a file of many small ones is slow to read.
+    """
     pa = _pyarrow()
-    writer = None
-    try:
-        for block in blocks:
-            carried = block.carried
-            fields = (
-                {}
-                if carried is None
-                else dict(zip(carried.schema.names, carried.columns, strict=True))
-            )
-            clash = [name for name in names if name in fields]
-            if clash:
-                raise ValueError(f"a carried column has the name of a new one: {clash[0]!r}.")
-            values = np.asfortranarray(block.rows)
-            fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
-            batch = pa.record_batch(fields)
-            if writer is None:
-                # Numbers that differ from row to row: neither a dictionary nor packing helps.
-                writer = pa.parquet.ParquetWriter(
-                    path, batch.schema, compression="none", use_dictionary=False
-                )
-            writer.write_batch(batch)
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
+    batches = (_batch(pa, names, block) for block in blocks)
+    first = next(batches, None)
+    if first is None:
         raise ValueError("there are no rows to write.")
+    # Numbers that differ from row to row: neither a dictionary nor packing helps.
+    with pa.parquet.ParquetWriter(
+        path, first.schema, compression="none", use_dictionary=False
+    ) as writer:
+        waiting, n_waiting = [], 0
+        for batch in chain([first], batches):
+            waiting.append(batch)
+            n_waiting += len(batch)
+            if n_waiting >= BLOCK_ROWS:
+                writer.write_table(pa.Table.from_batches(waiting))
+                waiting, n_waiting = [], 0
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting))
+
+
+def _batch(pa: Any, names: Sequence[str], block: Block) -> Any:
+    fields: dict[str, Any] = {}
+    if block.carried is not None:
+        fields |= zip(block.carried.schema.names, block.carried.columns, strict=True)
+    clash = [name for name in names if name in fields]
+    if clash:
+        raise ValueError(
+            f"a carried column has the name of a new one, {clash[0]!r}: rename it in the file."
+        )
+    values = np.asfortranarray(block.rows)
+    fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
+    return pa.record_batch(fields)
 
 
 def _opened(pa: Any, source: Any, name: str) -> Any:
@@ -243,8 +256,6 @@ def _chosen(
                 f"{name} has no column {column!r}: it has {', '.join(map(repr, known[:20]))}"
                 + (f" and {len(known) - 20} more." if len(known) > 20 else ".")
             )
-        if known.count(column) > 1:
-            raise ValueError(f"{name} has more than one column {column!r}: rename them.")
     if not chosen:
         raise ValueError(f"no columns of {name} are left to use.")
     for names in (chosen, list(carry)):
@@ -255,6 +266,12 @@ def _chosen(
 
 
 def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
+    vectors = [column for column, kind in types.items() if _is_list(pa, kind)]
+    if vectors:
+        raise TypeError(
+            f"{name} has vectors in column {vectors[0]!r} beside other columns, but one column of "
+            f"vectors is used alone: choose it with columns=[{vectors[0]!r}]."
+        )
     other = [column for column, kind in types.items() if not _is_number(pa, kind)]
     if other:
         shown = ", ".join(f"{column!r} ({types[column]})" for column in other[:5])
