@@ -37,6 +37,12 @@ def test_arrays_are_cut_into_blocks():
     assert [len(block) for block in open_rows(long)] == [BLOCK_ROWS, 3]
 
 
+def test_blocks_of_wide_rows_have_fewer():
+    wide = np.zeros((3000, 4000), dtype=np.float32)
+    sizes = [len(block) for block in open_rows(wide)]
+    assert sizes == [2097, 903]  # of 32 MB
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_either_order(order, tmp_path):
     np.save(tmp_path / "X.npy", np.asarray(X, order=order))

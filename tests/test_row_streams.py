@@ -390,6 +390,19 @@ def test_too_many_rows_to_remember_are_read_again(monkeypatch):
     assert source.n_passes == 3
 
 
+def test_of_a_transformed_stream_only_the_rows_taken_are_computed():
+    X = make_rows()
+    n_computed = []
+
+    def doubled(rows):
+        n_computed.append(len(rows))
+        return 2 * rows
+
+    twice = open_rows(blocks_of(X)).mapped(doubled, NAMES)
+    assert np.array_equal(twice.take(np.array([150, 3, 131])), 2 * X[[150, 3, 131]])
+    assert sum(n_computed) == 3
+
+
 @pytest.mark.parametrize(
     ("learner", "kind", "most"),
     [

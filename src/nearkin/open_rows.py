@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nearkin.blocks import blocks
 from nearkin.parquet_files import ParquetFiles
 from nearkin.remote import Block, Floats
-from nearkin.row_checks import BLOCK_ROWS, checked_dtype, checked_rows
+from nearkin.row_checks import checked_dtype, checked_rows, rows_of_a_block
 from nearkin.row_streams import RowStream
 from nearkin.whole_file import StrPath
 
@@ -51,7 +51,9 @@ def open_rows(
     -----
     KernelBeta, ITML, GMML, RCA and Euclidean learn from streams. They pass over the
     rows two or three times and give what they would for the same rows in memory. Memory holds a
-    block of 65 536 rows (or the largest of the blocks given), and what the learner needs.
+    few blocks of 65 536 rows, or 32 MB if that is less (or of the largest that is given), and what
+    the learner needs: landmarks, rows of pairs, and with labels the rows of about ten pairs for
+    each labelled row, which ``threshold_`` (and ITML) look at.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def _array_rows(
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         check()
-        for part in blocks(len(X), BLOCK_ROWS):
+        for part in blocks(len(X), rows_of_a_block(X.shape[1], dtype)):
             if wanted is not None:
                 inside = wanted[slice(*np.searchsorted(wanted, [part.start, part.stop]))]
                 # One by one, so that of a file only their pages are read.

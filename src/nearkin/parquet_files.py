@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.remote import Block, Floats
-from nearkin.row_checks import BLOCK_ROWS, checked_dtype, checked_rows
+from nearkin.row_checks import (
+    BLOCK_BYTES,
+    BLOCK_ROWS,
+    checked_dtype,
+    checked_rows,
+    rows_of_a_block,
+)
+
+# Rows that are put together from columns at a time, so that they stay in a core's cache.
+_PIECE_ROWS = 1024
 
 
 def _pyarrow() -> Any:
@@ -87,7 +96,7 @@ class ParquetFiles:
             batches = fragment.to_batches(
                 schema=self._dataset.schema,
                 columns=self._read_columns,
-                batch_size=BLOCK_ROWS,
+                batch_size=rows_of_a_block(self.n_columns, self.dtype),
                 batch_readahead=1,
                 fragment_readahead=1,
                 fragment_scan_options=options,
@@ -112,8 +121,11 @@ class ParquetFiles:
             rows = self._vectors(batch.column(self._columns[0]), start)
         else:
             rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
-            for j, name in enumerate(self._columns):
-                rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+            columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self._columns]
+            for first in range(0, len(rows), _PIECE_ROWS):
+                piece = slice(first, first + _PIECE_ROWS)
+                for j, column in enumerate(columns):
+                    rows[piece, j] = column[piece]
         return checked_rows(rows, start, self.name, self.names)
 
     def _vectors(self, column: Any, start: int) -> Floats:
@@ -195,13 +207,15 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
     with pa.parquet.ParquetWriter(
         path, first.schema, compression="none", use_dictionary=False
     ) as writer:
-        waiting, n_waiting = [], 0
+        waiting: list[Any] = []
+        n_rows = n_bytes = 0
         for batch in chain([first], batches):
             waiting.append(batch)
-            n_waiting += len(batch)
-            if n_waiting >= BLOCK_ROWS:
+            n_rows += len(batch)
+            n_bytes += batch.nbytes
+            if n_rows >= BLOCK_ROWS or n_bytes >= BLOCK_BYTES:
                 writer.write_table(pa.Table.from_batches(waiting))
-                waiting, n_waiting = [], 0
+                waiting, n_rows, n_bytes = [], 0, 0
         if waiting:
             writer.write_table(pa.Table.from_batches(waiting))
 

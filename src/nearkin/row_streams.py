@@ -179,7 +179,15 @@ class RowStream(RemoteRows):
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
             for block in self.blocks(wanted):
-                yield replace(block, rows=function(block.rows))
+                if wanted is None:
+                    yield replace(block, rows=function(block.rows))
+                    continue
+                first, last = np.searchsorted(wanted, [block.start, block.start + len(block.rows)])
+                if first < last:  # of a block that may be large, only these
+                    numbers = wanted[first:last]
+                    rows = function(block.rows[numbers - block.start])
+                    for number, row in zip(numbers.tolist(), rows, strict=True):
+                        yield Block(number, row[None])
 
         return RowStream(
             read,
