@@ -618,6 +618,17 @@ def test_distances_and_scores_want_arrays():
     assert metric.score(rows, pairs=pairs) == metric.score(X, pairs=pairs)
 
 
+def test_a_score_on_pairs_of_a_file_knows_its_columns(tmp_path):
+    X = make_rows()
+    rows = open_rows(source_of("parquet", X, tmp_path))
+    metric = KernelBeta(n_landmarks=30, random_state=0).fit(rows, **evidence("pairs"))
+    other = Pairs([(0, 9), (7, 200)], [(1, 3), (2, 100)])
+    expected = KernelBeta(n_landmarks=30, random_state=0).fit(X, **evidence("pairs"))
+    assert metric.score(rows, pairs=other) == expected.score(X, pairs=other)
+    with pytest.raises(ValueError, match="fitted to other columns"):
+        metric.score(open_rows(tmp_path / "rows.parquet", columns=NAMES[::-1]), pairs=other)
+
+
 def test_tasks_want_arrays():
     X = make_rows()
     rows = open_rows(blocks_of(X))

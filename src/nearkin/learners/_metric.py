@@ -149,8 +149,10 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             pairs.check_rows(_n_rows(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            elsewhere = backend.is_foreign(X) or backend.is_remote(X)
-            X = backend.take(X, rows) if elsewhere else _safe_indexing(X, rows)
+            if backend.is_remote(X):  # whose names of columns the rows alone would not have
+                X = backend.validated(self, X, reset=False)
+                return pair_auc(self._embed(X.take(rows)), pairs=pairs)
+            X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
