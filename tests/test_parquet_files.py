@@ -49,6 +49,20 @@ def test_columns_are_used_in_the_order_asked_for(tmp_path):
     assert open_rows(str(path), carry=["id"]).names == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("name", [None, "number"])
+def test_the_index_of_a_data_frame_is_no_feature(name, tmp_path):
+    frame = pd.DataFrame(X, columns=list("abc"), index=pd.Index(range(7, 307, 3), name=name))
+    frame.to_parquet(tmp_path / "frame.parquet")
+    rows = open_rows(tmp_path / "frame.parquet")
+    assert rows.names == ["a", "b", "c"]
+    assert np.array_equal(rows.to_numpy(), X)
+    frame[frame["a"] > 0].to_parquet(tmp_path / "some.parquet")  # not a range any more
+    some = open_rows(tmp_path / "some.parquet")
+    assert np.array_equal(some.to_numpy(), X[X[:, 0] > 0])
+    index = name or "__index_level_0__"
+    assert open_rows(tmp_path / "some.parquet", columns=["a", index]).names == ["a", index]
+
+
 def test_other_numbers_are_floats(tmp_path):
     whole = pa.table({"i": pa.array([1, 2], pa.int32()), "b": [True, False], "f": [0.5, 1.5]})
     rows = open_rows(written(tmp_path, whole))

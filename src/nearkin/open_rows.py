@@ -38,7 +38,8 @@ def open_rows(
         - An iterator of blocks, which can be read only once: a learner keeps 50 000 rows of it at
           random, those named in pairs, and the moments of all rows.
     columns : list of str, optional
-        Columns of a Parquet file to use, in this order; all by default.
+        Columns of a Parquet file to use, in this order; all by default but what was the index of a
+        data frame of pandas.
     carry : list of str, optional
         Columns of a Parquet file that are not rows' features but go along with them into files
         written from the stream, such as an id.

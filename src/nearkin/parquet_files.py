@@ -263,7 +263,8 @@ def _chosen(
         if isinstance(value, str):
             raise TypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
     known = list(schema.names)
-    chosen = [c for c in known if c not in carry] if columns is None else list(columns)
+    left_out = {*carry, *_pandas_index(schema)}
+    chosen = [c for c in known if c not in left_out] if columns is None else list(columns)
     for column in [*chosen, *carry]:
         if column not in known:
             raise ValueError(
@@ -277,6 +278,12 @@ def _chosen(
         if twice:
             raise ValueError(f"column {twice[0]!r} is named twice.")
     return chosen
+
+
+def _pandas_index(schema: Any) -> list[str]:
+    """Columns that were the index of a data frame: names of rows, not features."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [column for column in index if isinstance(column, str)]
 
 
 def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
