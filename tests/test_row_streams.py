@@ -701,6 +701,7 @@ folder = sys.argv[1]
 work(folder + "/small.parquet", folder)  # compiled code is loaded, threads are up
 before = peak()
 work(folder + "/large.parquet", folder)
+open_rows(folder + "/one_group.parquet").moments()
 print(peak() - before)
 """
 
@@ -716,6 +717,9 @@ def test_memory_stays_far_below_the_size_of_the_data(tmp_path):
         with pq.ParquetWriter(tmp_path / f"{name}.parquet", batch.schema) as writer:
             for _ in range(n):
                 writer.write_batch(batch)
+    columns = {name: np.tile(block[0], 310) for name in names[:8]}  # as large
+    pq.write_table(pa.table(columns), tmp_path / "one_group.parquet", row_group_size=2_500_000)
+    assert pq.read_metadata(tmp_path / "one_group.parquet").num_row_groups == 1
     done = run_python(MEMORY, str(tmp_path))
     assert done.returncode == 0, done.stderr
     size = n_groups * group * 50 * 4

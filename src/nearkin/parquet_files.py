@@ -22,6 +22,8 @@ from nearkin.row_checks import (
 
 # Rows that are put together from columns at a time, so that they stay in a core's cache.
 _PIECE_ROWS = 1024
+# Read from a file at a time, for each column.
+_BUFFER_BYTES = 2**16
 
 
 def _pyarrow() -> Any:
@@ -81,8 +83,6 @@ class ParquetFiles:
 
     def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
         """Blocks in order; without row groups that have none of the wanted rows, if given."""
-        pa = _pyarrow()
-        options = pa.dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
         unchecked = set(self._stamps)
         for start, stop, fragment in self._pieces:
             if wanted is not None and not np.diff(np.searchsorted(wanted, [start, stop]))[0]:
@@ -93,19 +93,39 @@ class ParquetFiles:
                     raise ValueError(
                         f"{fragment.path} has changed since it was opened: open it again."
                     )
-            batches = fragment.to_batches(
-                schema=self._dataset.schema,
-                columns=self._read_columns,
-                batch_size=rows_of_a_block(self.n_columns, self.dtype),
-                batch_readahead=1,
-                fragment_readahead=1,
-                fragment_scan_options=options,
-            )
-            for batch in batches:
+            for batch in self._batches(fragment):
                 rows = self._matrix(batch, start)
                 carried = batch.select(self._carry) if self._carry else None
                 yield Block(start, rows, carried)
                 start += len(rows)
+
+    def _batches(self, fragment: Any) -> Iterator[Any]:
+        """The columns in use of a row group, some rows at a time."""
+        pa = _pyarrow()
+        size = rows_of_a_block(self.n_columns, self.dtype)
+        schema, own = self._dataset.schema, fragment.physical_schema
+        if all(c in own.names and own.field(c) == schema.field(c) for c in self._read_columns):
+            # Page by page: a scan would hold all of the row group.
+            with (
+                fragment.open() as file,
+                pa.parquet.ParquetFile(
+                    file, metadata=fragment.metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False
+                ) as group,
+            ):
+                number = fragment.row_groups[0].id
+                yield from group.iter_batches(size, [number], columns=self._read_columns)
+            return
+        # Columns that are in the names of folders, or missing.
+        yield from fragment.to_batches(
+            schema=schema,
+            columns=self._read_columns,
+            batch_size=size,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(
+                use_buffered_stream=True, pre_buffer=False
+            ),
+        )
 
     def _matrix(self, batch: Any, start: int) -> Floats:
         """The numbers of a batch, of which the first row has the number ``start``."""
