@@ -173,8 +173,9 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
             f"{name} takes arrays only, not rows that are read block by block: give it some of "
             "them, for example rows.take(numbers)."
         )
-    n, d = X.shape
+    d = X.n_columns
     if reset:
+        n = X.shape[0]
         if n < 2:
             raise ValueError(f"Found X with {n} sample(s), but {name} needs at least 2.")
         vars(learner).pop("_home", None)

@@ -20,6 +20,7 @@ def class_sums(
     classes: Integers,
     n_classes: int,
     coordinates: Callable[[Any], Any] = lambda rows: rows,
+    origins: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Sums of the rows of each class, and of their squares.
 
@@ -31,6 +32,8 @@ def class_sums(
     n_classes : int
     coordinates : callable, optional
         Of a block of rows; the rows themselves by default.
+    origins : ndarray of shape (n_classes, q), optional
+        What to subtract from the rows of each class first; for NumPy's rows and remote ones.
 
     Returns
     -------
@@ -43,6 +46,8 @@ def class_sums(
         if backend.is_foreign(z):
             return backend.class_sums(z, number[known], n_classes)
         z = z.astype(np.float64)
+        if origins is not None:
+            z -= origins[number[known]]
         members = sp.csr_array(
             (np.ones(len(known)), (number[known], np.arange(len(known)))),
             shape=(n_classes, len(known)),

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from nearkin.blocks import blocks
 from nearkin.parquet_files import ParquetFiles
 from nearkin.remote import Block, Floats
-from nearkin.row_checks import BLOCK_ROWS, checked_dtype, checked_rows
+from nearkin.row_checks import checked_dtype, checked_rows, rows_of_a_block
 from nearkin.row_streams import RowStream
+from nearkin.whole_file import StrPath
 
 
 def open_rows(
@@ -37,7 +38,8 @@ def open_rows(
         - An iterator of blocks, which can be read only once: a learner keeps 50 000 rows of it at
           random, those named in pairs, and the moments of all rows.
     columns : list of str, optional
-        Columns of a Parquet file to use, in this order; all by default.
+        Columns of a Parquet file to use, in this order; all by default but what was the index of a
+        data frame of pandas.
     carry : list of str, optional
         Columns of a Parquet file that are not rows' features but go along with them into files
         written from the stream, such as an id.
@@ -49,8 +51,10 @@ def open_rows(
     Notes
     -----
     KernelBeta, ITML, GMML, RCA, Euclidean and Generative learn from streams. They pass over the
-    rows two or three times and give what they would for the same rows in memory. Memory holds a
-    block of 65 536 rows (or the largest of the blocks given), and what the learner needs.
+    rows two to five times and give what they would for the same rows in memory. Memory holds a few
+    blocks of 65 536 rows, or 32 MB if that is less (or of the largest that is given), and what the
+    learner needs: landmarks, rows of pairs, and with labels the rows of up to 40 000 pairs, which
+    ``threshold_`` looks at, or for ITML of about ten pairs for each labelled row.
 
     Examples
     --------
@@ -67,8 +71,9 @@ def open_rows(
         _refuse_choice(columns, carry)
         return source
     if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
-        source = np.load(source, mmap_mode="r")
-    elif isinstance(source, str | os.PathLike) or _is_arrow(source):
+        _refuse_choice(columns, carry)
+        return _npy_rows(source)
+    if isinstance(source, str | os.PathLike) or _is_arrow(source):
         files = ParquetFiles(source, columns, carry)
         return RowStream(
             files.read,
@@ -82,7 +87,7 @@ def open_rows(
     if isinstance(source, np.ndarray):
         return _array_rows(source)
     if callable(source):
-        return _block_rows(source, "the blocks that the function gives")
+        return _block_rows(lambda: _made_by(source), "the blocks that the function gives")
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return _block_rows(lambda: source, "the list of blocks")
     if isinstance(source, Iterator):
@@ -104,16 +109,49 @@ def _is_arrow(source: Any) -> bool:
     return type(source).__module__.startswith("pyarrow")
 
 
-def _array_rows(X: NDArray[Any]) -> RowStream:
-    source = "the array"
+def _npy_rows(path: StrPath) -> RowStream:
+    name = os.fspath(path)
+    try:
+        X = np.lib.format.open_memmap(name, mode="r")
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be read as an array of numbers: {error}") from error
+    found = _stamp(name)
+
+    def refuse_changed() -> None:
+        # A map of a file that became shorter would end the process.
+        if _stamp(name) != found:
+            raise ValueError(f"{name} has changed since it was opened: open it again.")
+
+    return _array_rows(X, name, refuse_changed)
+
+
+def _stamp(name: str) -> tuple[int, int, int]:
+    status = os.stat(name)
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _made_by(function: Callable[[], Any]) -> Iterable[Any]:
+    made = function()
+    if not isinstance(made, Iterable) or hasattr(made, "shape"):
+        raise TypeError(
+            f"the function must return an iterable of blocks, got {type(made).__name__}."
+        )
+    return made
+
+
+def _array_rows(
+    X: NDArray[Any], source: str = "the array", check: Callable[[], None] = lambda: None
+) -> RowStream:
+    """Rows of an array in memory or in a file, which ``check`` looks at before each pass."""
     if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"rows must have shape (n, d), got {X.shape}.")
+        raise ValueError(f"{source} must have shape (n, d), got {X.shape}.")
     if len(X) == 0:
         raise ValueError(f"{source} has no rows.")
     dtype = checked_dtype(X.dtype, source)
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
-        for part in blocks(len(X), BLOCK_ROWS):
+        check()
+        for part in blocks(len(X), rows_of_a_block(X.shape[1], dtype)):
             if wanted is not None:
                 inside = wanted[slice(*np.searchsorted(wanted, [part.start, part.stop]))]
                 # One by one, so that of a file only their pages are read.
@@ -189,4 +227,4 @@ def _checked_block(
             f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks in "
             "one type, for example with block.astype(numpy.float32)."
         )
-    return checked_rows(given.astype(found, copy=False), start, where)
+    return checked_rows(given.astype(found, copy=False), start, source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.remote import Block, Floats
-from nearkin.row_checks import BLOCK_ROWS, checked_dtype, checked_rows
+from nearkin.row_checks import (
+    BLOCK_BYTES,
+    BLOCK_ROWS,
+    checked_dtype,
+    checked_rows,
+    rows_of_a_block,
+)
+
+# Rows that are put together from columns at a time, so that they stay in a core's cache.
+_PIECE_ROWS = 1024
+# Read from a file at a time, for each column.
+_BUFFER_BYTES = 2**16
 
 
 def _pyarrow() -> Any:
@@ -53,7 +65,9 @@ class ParquetFiles:
         self._dataset = _opened(pa, source, self.name)
         self._columns = _chosen(self._dataset.schema, columns, carry, self.name)
         self._carry = list(carry)
-        self._pieces = _row_groups(self._dataset)
+        self._read_columns = list(dict.fromkeys([*self._columns, *self._carry]))
+        self._pieces = self._row_groups()
+        self._stamps = {path: _stamp(fragment) for path, fragment in self._files().items()}
         self.n_rows = self._pieces[-1][1] if self._pieces else 0
         if self.n_rows == 0:
             raise ValueError(f"{self.name} has no rows.")
@@ -69,24 +83,49 @@ class ParquetFiles:
 
     def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
         """Blocks in order; without row groups that have none of the wanted rows, if given."""
-        pa = _pyarrow()
-        options = pa.dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+        unchecked = set(self._stamps)
         for start, stop, fragment in self._pieces:
             if wanted is not None and not np.diff(np.searchsorted(wanted, [start, stop]))[0]:
                 continue
-            batches = fragment.to_batches(
-                schema=self._dataset.schema,
-                columns=[*self._columns, *self._carry],
-                batch_size=BLOCK_ROWS,
-                batch_readahead=1,
-                fragment_readahead=1,
-                fragment_scan_options=options,
-            )
-            for batch in batches:
+            if fragment.path in unchecked:
+                unchecked.remove(fragment.path)
+                if _stamp(fragment) != self._stamps[fragment.path]:
+                    raise ValueError(
+                        f"{fragment.path} has changed since it was opened: open it again."
+                    )
+            for batch in self._batches(fragment):
                 rows = self._matrix(batch, start)
                 carried = batch.select(self._carry) if self._carry else None
                 yield Block(start, rows, carried)
                 start += len(rows)
+
+    def _batches(self, fragment: Any) -> Iterator[Any]:
+        """The columns in use of a row group, some rows at a time."""
+        pa = _pyarrow()
+        size = rows_of_a_block(self.n_columns, self.dtype)
+        schema, own = self._dataset.schema, fragment.physical_schema
+        if all(c in own.names and own.field(c) == schema.field(c) for c in self._read_columns):
+            # Page by page: a scan would hold all of the row group.
+            with (
+                fragment.open() as file,
+                pa.parquet.ParquetFile(
+                    file, metadata=fragment.metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False
+                ) as group,
+            ):
+                number = fragment.row_groups[0].id
+                yield from group.iter_batches(size, [number], columns=self._read_columns)
+            return
+        # Columns that are in the names of folders, or missing.
+        yield from fragment.to_batches(
+            schema=schema,
+            columns=self._read_columns,
+            batch_size=size,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(
+                use_buffered_stream=True, pre_buffer=False
+            ),
+        )
 
     def _matrix(self, batch: Any, start: int) -> Floats:
         """The numbers of a batch, of which the first row has the number ``start``."""
@@ -102,8 +141,11 @@ class ParquetFiles:
             rows = self._vectors(batch.column(self._columns[0]), start)
         else:
             rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
-            for j, name in enumerate(self._columns):
-                rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+            columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self._columns]
+            for first in range(0, len(rows), _PIECE_ROWS):
+                piece = slice(first, first + _PIECE_ROWS)
+                for j, column in enumerate(columns):
+                    rows[piece, j] = column[piece]
         return checked_rows(rows, start, self.name, self.names)
 
     def _vectors(self, column: Any, start: int) -> Floats:
@@ -118,44 +160,98 @@ class ParquetFiles:
                 )
         values = column.flatten()
         if values.null_count:
-            raise ValueError(f"{where} has vectors with nulls in them: fill or drop them first.")
+            nulls = values.is_null().to_numpy(zero_copy_only=False)
+            raise ValueError(
+                f"row {start + int(nulls.argmax()) // self.n_columns}, {where} has a null in its "
+                "vector: fill or drop rows with missing numbers first."
+            )
         numbers = values.to_numpy(zero_copy_only=False).astype(self.dtype, copy=False)
         return np.asarray(numbers.reshape(-1, self.n_columns))
 
+    def _row_groups(self) -> list[tuple[int, int, Any]]:
+        """First row, row after the last, and fragment of each row group."""
+        try:
+            fragments = list(self._dataset.get_fragments())
+        except ValueError as error:
+            raise ValueError(
+                f"{self.name} is filtered or projected, so that its rows have no fixed numbers: "
+                "write what is left to a file first, or choose with columns=[...]."
+            ) from error
+        pieces = []
+        start = 0
+        for fragment in fragments:
+            self._refuse_other_types(fragment)
+            for group in fragment.split_by_row_group():
+                stop = start + group.row_groups[0].num_rows
+                pieces.append((start, stop, group))
+                start = stop
+        return pieces
+
+    def _refuse_other_types(self, fragment: Any) -> None:
+        """Raise if a file has another type than the first: numbers would be rounded to that."""
+        schema = fragment.physical_schema
+        for column in self._columns:
+            expected = self._dataset.schema.field(column).type
+            if column in schema.names and schema.field(column).type != expected:
+                raise TypeError(
+                    f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
+                    f"{expected} in other files of {self.name}: write all with one type."
+                )
+
+    def _files(self) -> dict[str, Any]:
+        return {fragment.path: fragment for _, _, fragment in self._pieces}
+
     def _width_of_vectors(self) -> int:
-        first = self._dataset.head(1, columns=self._columns).column(0)
+        kind = self._dataset.schema.field(self._columns[0]).type
+        if _pyarrow().types.is_fixed_size_list(kind):
+            return int(kind.list_size)
+        # Of the first row group alone: the dataset's own head would read ahead.
+        group = next(fragment for start, stop, fragment in self._pieces if stop > start)
+        first = group.head(1, columns=self._columns, use_threads=False).column(0)
         if not first[0].is_valid or len(first[0]) == 0:
             raise ValueError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
         return len(first[0])
 
 
 def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> None:
-    """Write blocks, with a column for each of theirs after those carried along."""
+    """Write blocks, with a column for each of theirs after those carried along.
+
+    Blocks of few rows share a row group: a file of many small ones is slow to read.
+    """
     pa = _pyarrow()
-    writer = None
-    try:
-        for block in blocks:
-            carried = block.carried
-            fields = (
-                {} if carried is None else dict(zip(carried.schema.names, carried, strict=True))
-            )
-            clash = [name for name in names if name in fields]
-            if clash:
-                raise ValueError(f"a carried column has the name of a new one: {clash[0]!r}.")
-            values = np.asfortranarray(block.rows)
-            fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
-            batch = pa.record_batch(fields)
-            if writer is None:
-                # Numbers that differ from row to row: neither a dictionary nor packing helps.
-                writer = pa.parquet.ParquetWriter(
-                    path, batch.schema, compression="none", use_dictionary=False
-                )
-            writer.write_batch(batch)
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
+    batches = (_batch(pa, names, block) for block in blocks)
+    first = next(batches, None)
+    if first is None:
         raise ValueError("there are no rows to write.")
+    # Numbers that differ from row to row: neither a dictionary nor packing helps.
+    with pa.parquet.ParquetWriter(
+        path, first.schema, compression="none", use_dictionary=False
+    ) as writer:
+        waiting: list[Any] = []
+        n_rows = n_bytes = 0
+        for batch in chain([first], batches):
+            waiting.append(batch)
+            n_rows += len(batch)
+            n_bytes += batch.nbytes
+            if n_rows >= BLOCK_ROWS or n_bytes >= BLOCK_BYTES:
+                writer.write_table(pa.Table.from_batches(waiting))
+                waiting, n_rows, n_bytes = [], 0, 0
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting))
+
+
+def _batch(pa: Any, names: Sequence[str], block: Block) -> Any:
+    fields: dict[str, Any] = {}
+    if block.carried is not None:
+        fields |= zip(block.carried.schema.names, block.carried.columns, strict=True)
+    clash = [name for name in names if name in fields]
+    if clash:
+        raise ValueError(
+            f"a carried column has the name of a new one, {clash[0]!r}: rename it in the file."
+        )
+    values = np.asfortranarray(block.rows)
+    fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
+    return pa.record_batch(fields)
 
 
 def _opened(pa: Any, source: Any, name: str) -> Any:
@@ -171,31 +267,52 @@ def _opened(pa: Any, source: Any, name: str) -> Any:
             f"rows cannot be opened from {type(source).__name__} of pyarrow: give a dataset of "
             "Parquet files, or a path."
         )
+    if not isinstance(source.format, pa.dataset.ParquetFileFormat):
+        raise TypeError(
+            f"the dataset is of {source.format.default_extname} files: give one of Parquet files."
+        )
+    if not source.files:
+        raise ValueError(f"{name} has no Parquet files.")
     return source
 
 
 def _chosen(
     schema: Any, columns: Sequence[str] | None, carry: Sequence[str], name: str
 ) -> list[str]:
+    for argument, value in (("columns", columns), ("carry", carry)):
+        if isinstance(value, str):
+            raise TypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
     known = list(schema.names)
-    chosen = [c for c in known if c not in carry] if columns is None else list(columns)
+    left_out = {*carry, *_pandas_index(schema)}
+    chosen = [c for c in known if c not in left_out] if columns is None else list(columns)
     for column in [*chosen, *carry]:
         if column not in known:
             raise ValueError(
                 f"{name} has no column {column!r}: it has {', '.join(map(repr, known[:20]))}"
                 + (f" and {len(known) - 20} more." if len(known) > 20 else ".")
             )
-        if known.count(column) > 1:
-            raise ValueError(f"{name} has more than one column {column!r}: rename them.")
     if not chosen:
         raise ValueError(f"no columns of {name} are left to use.")
-    twice = [column for column in chosen if chosen.count(column) > 1]
-    if twice:
-        raise ValueError(f"column {twice[0]!r} is chosen twice.")
+    for names in (chosen, list(carry)):
+        twice = [column for column in names if names.count(column) > 1]
+        if twice:
+            raise ValueError(f"column {twice[0]!r} is named twice.")
     return chosen
 
 
+def _pandas_index(schema: Any) -> list[str]:
+    """Columns that were the index of a data frame: names of rows, not features."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [column for column in index if isinstance(column, str)]
+
+
 def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
+    vectors = [column for column, kind in types.items() if _is_list(pa, kind)]
+    if vectors:
+        raise TypeError(
+            f"{name} has vectors in column {vectors[0]!r} beside other columns, but one column of "
+            f"vectors is used alone: choose it with columns=[{vectors[0]!r}]."
+        )
     other = [column for column, kind in types.items() if not _is_number(pa, kind)]
     if other:
         shown = ", ".join(f"{column!r} ({types[column]})" for column in other[:5])
@@ -227,13 +344,7 @@ def _number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
     return checked_dtype(np.dtype(kind.to_pandas_dtype()), where)
 
 
-def _row_groups(dataset: Any) -> list[tuple[int, int, Any]]:
-    """First row, row after the last, and fragment of each row group."""
-    pieces = []
-    start = 0
-    for fragment in dataset.get_fragments():
-        for group in fragment.split_by_row_group():
-            stop = start + group.row_groups[0].num_rows
-            pieces.append((start, stop, group))
-            start = stop
-    return pieces
+def _stamp(fragment: Any) -> tuple[Any, ...]:
+    """What differs once a file has been written anew."""
+    info = fragment.filesystem.get_file_info(fragment.path)
+    return info.type, info.size, info.mtime_ns

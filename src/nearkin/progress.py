@@ -35,14 +35,18 @@ def progress(
     if total is None and isinstance(items, Sized):
         total = len(items)
     done = 0
-    for item in items:
-        if shown:
-            _show(what, done, total)
-        yield item
-        done += amount(item)
-    if shown and done:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+    written = False
+    try:
+        for item in items:
+            if shown:
+                _show(what, done, total)
+                written = True
+            yield item
+            done += amount(item)
+    finally:
+        if written:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def _show(what: str, done: int, total: int | None) -> None:

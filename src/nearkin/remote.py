@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
 Parts = tuple[Any, ...]
+# Numbers that are centred at a time.
+_PIECE_NUMBERS = 2**18
 
 
 @dataclass(frozen=True)
@@ -43,22 +46,28 @@ def added(a: Parts, b: Parts) -> Parts:
 
 def block_moments(block: Floats) -> Parts:
     """Number, mean (d) and scatter (d, d) of some rows, in float64."""
-    n, mean, centered = _centered(block)
-    return n, mean, centered.T @ centered
+    return _moments(block, lambda centered: centered.T @ centered)
 
 
 def column_moments(block: Floats) -> Parts:
     """Number, mean (d) and sum of squared deviations (d) of some rows, in float64."""
-    n, mean, centered = _centered(block)
-    return n, mean, np.einsum("ij,ij->j", centered, centered)
+    return _moments(block, lambda centered: np.einsum("ij,ij->j", centered, centered))
 
 
-def _centered(block: Floats) -> tuple[int, Floats, Floats]:
-    # From the first row: equal rows differ by exactly zero.
-    shifted = block.astype(np.float64) - block[0].astype(np.float64)
-    shift = shifted.mean(axis=0)
-    shifted -= shift
-    return len(block), block[0] + shift, shifted
+def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
+    """Number, mean, and scatter of centred rows, of pieces that stay in a core's cache."""
+    size = max(64, _PIECE_NUMBERS // block.shape[1])
+
+    def of_piece(start: int) -> Parts:
+        rows = block[start : start + size]
+        # From the first row: equal rows differ by exactly zero.
+        origin = rows[0].astype(np.float64)
+        shifted = np.subtract(rows, origin, dtype=np.float64)
+        shift = shifted.mean(axis=0)
+        shifted -= shift
+        return len(rows), origin + shift, scatter(shifted)
+
+    return reduce(merged_moments, map(of_piece, range(0, len(block), size)))
 
 
 def merged_moments(a: Parts, b: Parts) -> Parts:
@@ -124,5 +133,22 @@ class RemoteRows(ABC):
         """Sum of squared distances from the mean."""
         return float(self.reduced(column_moments, combine=merged_moments)[2].sum())
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, which is known even where that of rows is not yet."""
+        return self.shape[1]
+
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        raise TypeError(
+            "an array is wanted here, not rows that are read block by block: give some of them, "
+            "for example rows.take(numbers)."
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        raise TypeError(
+            "rows that are read block by block have no [...]: take some by their numbers with "
+            "rows.take(numbers)."
+        )

@@ -9,8 +9,14 @@ import numpy as np
 
 from nearkin.remote import Floats
 
-# Rows of a block that is read from a file or cut from an array.
+# Rows of a block that is read from a file or cut from an array, or fewer if they are wide.
 BLOCK_ROWS = 65_536
+BLOCK_BYTES = 2**25
+
+
+def rows_of_a_block(n_columns: int, dtype: np.dtype[Any]) -> int:
+    """How many rows are read at a time."""
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // (n_columns * dtype.itemsize)))
 
 
 def checked_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:

@@ -75,11 +75,24 @@ class RowStream(RemoteRows):
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
         """Rows and columns."""
         if self._n_rows is None:
-            raise ValueError(
-                f"{self._source} can be read only once, so that the number of rows is not known "
-                "before. Give a list of blocks, or a function that returns a new iterable of them."
-            )
+            raise ValueError(self._why_not_known())
         return self._n_rows, self._n_columns
+
+    def __len__(self) -> int:
+        if self._n_rows is None:
+            raise TypeError(self._why_not_known())  # which list(rows) takes for no answer
+        return self._n_rows
+
+    def _why_not_known(self) -> str:
+        return (
+            f"{self._source} can be read only once, so that the number of rows is not known "
+            "before. Give a list of blocks, or a function that returns a new iterable of them."
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self._n_columns
 
     @property
     def is_read_once(self) -> bool:
@@ -102,13 +115,20 @@ class RowStream(RemoteRows):
                 yield block
         if wanted is None and self._n_rows is not None and n_seen != self._n_rows:
             raise ValueError(
-                f"{self._source} had {self._n_rows} rows when it was opened, and {n_seen} now: it "
-                "must not change while it is read."
+                f"{self._source} had {self._n_rows} rows when it was opened, and {n_seen} now: "
+                "each pass must find the same rows. A function must return a new iterable each "
+                "time."
             )
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
         """Some rows by their numbers, in that order."""
-        wanted, positions = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
+            raise TypeError(
+                "rows are taken by their numbers, a one-dimensional array of integers, got "
+                f"shape {rows.shape} of {rows.dtype}."
+            )
+        wanted, positions = np.unique(rows.astype(np.int64), return_inverse=True)
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < self.shape[0]:
             outside = wanted[0] if wanted[0] < 0 else wanted[-1]
             raise IndexError(f"row {outside} of {self._source}, which has {self.shape[0]} rows.")
@@ -159,7 +179,15 @@ class RowStream(RemoteRows):
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
             for block in self.blocks(wanted):
-                yield replace(block, rows=function(block.rows))
+                if wanted is None:
+                    yield replace(block, rows=function(block.rows))
+                    continue
+                first, last = np.searchsorted(wanted, [block.start, block.start + len(block.rows)])
+                if first < last:  # of a block that may be large, only these
+                    numbers = wanted[first:last]
+                    rows = function(block.rows[numbers - block.start])
+                    for number, row in zip(numbers.tolist(), rows, strict=True):
+                        yield Block(number, row[None])
 
         return RowStream(
             read,
@@ -201,7 +229,8 @@ class RowStream(RemoteRows):
         for block in self.blocks():
             n_rows = block.start + len(block.rows)
             first, last = np.searchsorted(wanted, [block.start, n_rows])
-            named.append(block.rows[wanted[first:last] - block.start])
+            if first < last:
+                named.append(block.rows[wanted[first:last] - block.start])
             sample.add(block)
             moments = block_moments(block.rows)
             total = moments if total is None else merged_moments(total, moments)
@@ -209,7 +238,10 @@ class RowStream(RemoteRows):
             raise ValueError(f"{self._source} has no rows.")
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
             outside = wanted[0] if wanted[0] < 0 else wanted[-1]
-            raise IndexError(f"row {outside} is to be kept, but {self._source} has {n_rows} rows.")
+            raise IndexError(
+                f"row {outside} is named in pairs or to be kept, but {self._source} has {n_rows} "
+                "rows."
+            )
         numbers, first_at = np.unique(np.concatenate([wanted, sample.numbers]), return_index=True)
         rows = np.concatenate([*named, sample.rows])[first_at]
         return GatheredRows((n_rows, self._n_columns), self.names, numbers, rows, total)
@@ -220,7 +252,8 @@ class RowStream(RemoteRows):
         Parameters
         ----------
         path : path
-            ``.parquet``, with a column for each, after those carried along; or ``.npy``, an array.
+            ``.parquet``, with a column for each, after those carried along; or ``.npy``, an array
+            of the rows alone.
         verbose : bool, default=False
             Show how far it is.
 
@@ -333,6 +366,8 @@ class _Sample:
     def add(self, block: Block) -> None:
         lots = self._rng.uniform(size=len(block.rows))
         drawn = np.flatnonzero(lots < self._limit)
+        if not len(drawn):
+            return
         self._lots = np.concatenate([self._lots, lots[drawn]])
         self._parts.append((block.start + drawn, block.rows[drawn]))
         if len(self._lots) > 2 * self._size:

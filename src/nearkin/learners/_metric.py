@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file
@@ -150,8 +151,10 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             pairs.check_rows(n_rows_of(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            elsewhere = backend.is_foreign(X) or backend.is_remote(X)
-            X = backend.take(X, rows) if elsewhere else _safe_indexing(X, rows)
+            if backend.is_remote(X):  # whose names of columns the rows alone would not have
+                X = backend.validated(self, X, reset=False)
+                return pair_auc(self._embed(X.take(rows)), pairs=pairs)
+            X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
@@ -200,6 +203,12 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _embed_anywhere(self, X: Any) -> Floats:
         """Embedding of checked rows where they are: as they are read, if that is in a file."""
         if backend.is_remote(X):
+            wanted = _get_output_config("transform", self)["dense"]
+            if wanted != "default":
+                raise TypeError(
+                    f"transform of rows that are read block by block gives such rows, not data "
+                    f"frames of {wanted}: use set_output(transform='default')."
+                )
             X = X.mapped(self._embed, list(self.get_feature_names_out()))
             return X  # type: ignore[no-any-return]
         found: Floats = self._embed(X)
@@ -288,7 +297,10 @@ def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
             "labels need a second pass over the rows, but these can be read only once. Give a list "
             "of blocks, or a function that returns a new iterable of them."
         )
-    points = pairs.points if isinstance(pairs, Pairs) else ()
+    points = pairs.points if isinstance(pairs, Pairs) else np.empty(0, dtype=np.int64)
+    landmarks = getattr(learner, "landmarks", "random")
+    if not isinstance(landmarks, str):  # row numbers
+        points = np.union1d(points, np.asarray(landmarks)).astype(np.int64)
     return X.gathered(points, random_state=learner.random_state)
 
 

@@ -329,8 +329,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
     O(n d³ + n c d²) time for n rows of known class, on all cores, and O(c d²) memory beside blocks
     and copies of these rows, one of which is kept for ``predict``. ``"kde"`` adds
     O(n min(n, 5000)) time to each of its rounds, ``"gmm"`` the search for neighbours. ``predict``
-    of ``"local"`` takes O(n d²) time for each new row. Of rows in files (:func:`nearkin.open_rows`)
-    none is kept, so that ``predict`` and ``kneighbors`` are not there.
+    of ``"local"`` takes O(n d²) time for each new row. Of labelled rows in files
+    (:func:`nearkin.open_rows`) none is kept, so that ``predict`` and ``kneighbors`` are not there.
 
     Examples
     --------
@@ -401,8 +401,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
         evidence = gather_evidence(len(X), y, pairs)
         rows, classes = known_classes(evidence)
         self.classes_ = _names(y, evidence, rows, classes)
-        if backend.is_remote(X):
-            self._refuse_other_than_uniform("arrays", "rows that are read block by block")
+        if backend.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
+            self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X
             classes = _in_place(rows, classes, len(X))
             rows = rows[:0]  # none is kept
@@ -410,7 +410,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             self._refuse_other_than_uniform("NumPy arrays", f"one of {backend.home(X)}")
             known = backend.take(X, rows)
         else:
-            known = X[rows].astype(np.float64)
+            known = backend.take(X, rows).astype(np.float64)
         if backend.is_foreign(X) or backend.is_remote(X):
             mean, covariance = backend.moments(X)
             covariance *= len(X) / (len(X) - 1)

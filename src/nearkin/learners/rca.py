@@ -58,7 +58,10 @@ def _remote_covariance(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.i
     number = np.full(X.shape[0], -1)
     number[rows] = np.unique(chunklet, return_inverse=True)[1]
     counts = np.bincount(number[rows])[:, None]
-    means = class_sums(X, number, len(counts))[0] / counts
+    # Around the first row of each: equal rows of a chunklet differ by exactly zero.
+    first = rows[np.unique(chunklet, return_index=True)[1]]
+    origins = X.take(first).astype(np.float64)
+    means = origins + class_sums(X, number, len(counts), origins=origins)[0] / counts
     weight = np.full((len(counts), 1), 1 / len(rows))
     return np.asarray(within_scatters(X, number, means, weight)[0])
 

@@ -1,0 +1,795 @@
+"""Learners over rows that are read block by block, against the same rows in memory."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+from sklearn.base import clone
+
+from nearkin import (
+    GMML,
+    ITML,
+    LLMA,
+    LMNN,
+    RCA,
+    Blend,
+    Chain,
+    EnergyClassifier,
+    Euclidean,
+    Generative,
+    GeometryAware,
+    KernelA,
+    KernelBeta,
+    MetricLearner,
+    NeighborIndex,
+    Pairs,
+    load,
+    open_rows,
+    suggest_pairs,
+)
+from nearkin.kernels import Kernel
+from nearkin.remote import RemoteRows
+from nearkin.row_streams import RowStream, _Sample
+
+N = 240
+NAMES = ["height", "width", "depth", "weight"]
+
+LEARNERS = {
+    "landmarks": KernelBeta(n_landmarks=30, random_state=0),
+    "exact": KernelBeta(random_state=0),
+    "iterated": KernelBeta(n_landmarks=30, n_iter=2, random_state=0),
+    "nystroem": KernelBeta(n_landmarks=30, extension="nystroem", random_state=0),
+    "few components": KernelBeta(n_landmarks=30, n_components=3, random_state=0),
+    "cosine": KernelBeta(kernel="cosine", n_landmarks=30, random_state=0),
+    "laplacian": KernelBeta(kernel="laplacian", n_landmarks=30, random_state=0),
+    "poly": KernelBeta(kernel="poly", degree=2, n_landmarks=30, random_state=0),
+    "linear": KernelBeta(kernel="linear", n_landmarks=30, random_state=0),
+    "callable": KernelBeta(kernel=Kernel("laplacian", gamma=0.5), n_landmarks=30, random_state=0),
+    "kmeans++": KernelBeta(landmarks="kmeans++", n_landmarks=30, random_state=0),
+    "farthest": KernelBeta(landmarks="farthest", n_landmarks=30, random_state=0),
+    "leverage": KernelBeta(landmarks="leverage", n_landmarks=30, random_state=0),
+    "named landmarks": KernelBeta(landmarks=[3, 77, 150, 201, 239], random_state=0),
+    "median": KernelBeta(gamma="median", n_landmarks=30, random_state=0),
+    "gamma": KernelBeta(gamma=0.3, n_landmarks=30, random_state=0),
+    "ITML": ITML(random_state=0),
+    "ITML covariance": ITML(prior="covariance", n_components=2, random_state=0),
+    "ITML kernel": ITML(kernel="rbf", n_landmarks=30, random_state=0),
+    "GMML": GMML(random_state=0),
+    "GMML kernel": GMML(kernel="cosine", n_landmarks=30, random_state=0),
+    "GMML nystroem": GMML(kernel="rbf", extension="nystroem", n_landmarks=30, random_state=0),
+    "RCA": RCA(random_state=0),
+    "RCA as published": RCA(shrinkage=0.0, n_components=2, random_state=0),
+    "Euclidean": Euclidean(random_state=0),
+    "Generative": Generative(random_state=0),
+    "Generative shared": Generative(covariance="shared", n_components=2, random_state=0),
+}
+# One of each way through the code, where there are many other cases.
+FEW = ["landmarks", "ITML", "GMML", "RCA", "Euclidean", "Generative"]
+EVIDENCE = ["must-links", "pairs", "labels", "some labels", "labels and pairs"]
+SOURCES = ["memmap", "npy", "parquet", "folder", "dataset", "vectors", "list", "function"]
+
+
+def make_rows(n=N, d=4, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.linspace(0.5, 2, d) + rng.integers(3, size=(n, 1))
+    return X.astype(dtype)
+
+
+def evidence(kind, n=N):
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=n)
+    known = np.where(np.arange(n) >= 3 * n // 4, y, -1)  # none in the first blocks
+    pairs = Pairs.from_labels(y, 20, random_state=0)
+    return {
+        "must-links": {"pairs": Pairs(pairs.must_link, n_rows=n)},
+        "pairs": {"pairs": pairs},
+        "labels": {"y": y},
+        "some labels": {"y": known},
+        "labels and pairs": {"y": known, "pairs": pairs},
+    }[kind]
+
+
+def blocks_of(X, cuts=(1, 40, 41, 130)):
+    return np.split(X, cuts)
+
+
+def source_of(kind, X, folder):
+    table = pa.table(dict(zip(NAMES, X.T, strict=True)))
+    if kind in ("memmap", "npy"):
+        np.save(folder / "rows.npy", X)
+        path = folder / "rows.npy"
+        return np.load(path, mmap_mode="r") if kind == "memmap" else path
+    if kind == "parquet":
+        pq.write_table(table, folder / "rows.parquet", row_group_size=37)
+        return folder / "rows.parquet"
+    if kind in ("folder", "dataset"):
+        (folder / "many").mkdir()
+        for i, start in enumerate(range(0, len(X), 100)):
+            part = table.slice(start, 100)
+            pq.write_table(part, folder / "many" / f"{i}.parquet", row_group_size=33)
+        path = folder / "many"
+        return path if kind == "folder" else pa.dataset.dataset(str(path))
+    if kind == "vectors":
+        vectors = pa.FixedSizeListArray.from_arrays(X.ravel(), X.shape[1])
+        pq.write_table(pa.table({"v": vectors}), folder / "v.parquet", row_group_size=50)
+        return folder / "v.parquet"
+    if kind == "list":
+        return blocks_of(X)
+    return lambda: iter(blocks_of(X))
+
+
+def fitted_attributes(learner):
+    return {
+        name: value
+        for name, value in vars(learner).items()
+        if name.endswith("_") and name != "feature_names_in_"
+    }
+
+
+def assert_same_fit(found, expected, rtol=1e-9):
+    ours, theirs = fitted_attributes(found), fitted_attributes(expected)
+    assert ours.keys() == theirs.keys()
+    for name, value in theirs.items():
+        if name == "models_":
+            assert_same_models(ours[name], value, rtol)
+            continue
+        scale = np.abs(value).max(initial=0.0) if np.size(value) else 0.0
+        np.testing.assert_allclose(ours[name], value, rtol, rtol * scale, err_msg=name)
+
+
+def assert_same_models(found, expected, rtol):
+    for name, value in vars(expected).items():
+        scale = np.abs(value).max(initial=0.0)
+        np.testing.assert_allclose(getattr(found, name), value, rtol, rtol * scale, err_msg=name)
+
+
+def assert_close(found, expected, rtol=1e-9):
+    np.testing.assert_allclose(found, expected, rtol, rtol * np.abs(expected).max())
+
+
+class Counted:
+    """Blocks from a function that counts how often they are asked for."""
+
+    def __init__(self, X, cuts=(40, 130)):
+        self.n_passes = 0
+        self._blocks = np.split(X, cuts)
+
+    def __call__(self):
+        self.n_passes += 1
+        return iter(self._blocks)
+
+
+# The same as in memory
+
+
+@pytest.mark.parametrize("kind", EVIDENCE)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_fit_and_transform_are_those_of_rows_in_memory(name, kind):
+    X = make_rows()
+    expected = clone(LEARNERS[name]).fit(X, **evidence(kind))
+    rows = open_rows(blocks_of(X))
+    found = clone(LEARNERS[name]).fit(rows, **evidence(kind))
+    assert_same_fit(found, expected)
+    Z = found.transform(rows)
+    assert Z.shape == (N, expected.n_components_)
+    assert_close(Z.to_numpy(), expected.transform(X))
+    # What a stream has taught works on arrays, and the other way round.
+    assert_close(found.transform(X), expected.transform(X))
+    assert_close(expected.transform(rows).to_numpy(), expected.transform(X))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("name", FEW)
+def test_every_source_gives_the_same(name, kind, tmp_path):
+    X = make_rows()
+    rows = open_rows(source_of(kind, X, tmp_path))
+    assert rows.shape == X.shape
+    assert np.array_equal(rows.to_numpy(), X)
+    for known in ("must-links", "labels and pairs"):
+        expected = clone(LEARNERS[name]).fit(X, **evidence(known))
+        found = clone(LEARNERS[name]).fit(rows, **evidence(known))
+        assert_same_fit(found, expected)
+        assert_close(found.transform(rows).to_numpy(), expected.transform(X))
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "list"])
+@pytest.mark.parametrize("name", [*FEW, "ITML kernel", "GMML kernel", "iterated", "nystroem"])
+def test_float32_stays_float32(name, kind, tmp_path):
+    X = make_rows(dtype=np.float32)
+    rows = open_rows(source_of(kind, X, tmp_path))
+    expected = clone(LEARNERS[name]).fit(X, **evidence("labels and pairs"))
+    found = clone(LEARNERS[name]).fit(rows, **evidence("labels and pairs"))
+    assert_same_fit(found, expected, rtol=1e-4)
+    Z = found.transform(rows)
+    assert Z.dtype == np.float32
+    assert all(block.dtype == np.float32 for block in Z)
+    assert_close(Z.to_numpy(), expected.transform(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_same_seed_gives_the_same_to_the_last_bit(name, tmp_path):
+    rows = open_rows(source_of("parquet", make_rows(), tmp_path))
+    results = [clone(LEARNERS[name]).fit(rows, **evidence("must-links")) for _ in range(2)]
+    first, second = (fit.transform(rows).to_numpy() for fit in results)
+    assert np.array_equal(first, second)
+    assert results[0].threshold_ == results[1].threshold_
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_fitted_to_a_stream_a_learner_can_be_stored(name, tmp_path):
+    X = make_rows()
+    rows = open_rows(source_of("parquet", X, tmp_path))
+    metric = clone(LEARNERS[name]).fit(rows, **evidence("pairs"))
+    metric.save(tmp_path / "model.nearkin")
+    loaded = load(tmp_path / "model.nearkin")
+    assert np.array_equal(loaded.transform(rows).to_numpy(), metric.transform(rows).to_numpy())
+    assert list(loaded.feature_names_in_) == NAMES
+
+
+def test_names_of_columns_are_those_of_the_file(tmp_path):
+    rows = open_rows(source_of("parquet", make_rows(), tmp_path))
+    metric = ITML(random_state=0).fit(rows, **evidence("pairs"))
+    assert list(metric.feature_names_in_) == NAMES
+    assert metric.transform(rows).names == [f"itml{i}" for i in range(4)]
+    other = open_rows(tmp_path / "rows.parquet", columns=NAMES[::-1])
+    with pytest.raises(ValueError, match=r"fitted to other columns: 'height' where .* 'weight'"):
+        metric.transform(other)
+    fewer = open_rows(tmp_path / "rows.parquet", columns=NAMES[:3])
+    with pytest.raises(ValueError, match="X has 3 features, but ITML is expecting 4"):
+        metric.transform(fewer)
+    metric.fit(open_rows(blocks_of(make_rows())), **evidence("pairs"))
+    assert not hasattr(metric, "feature_names_in_")
+
+
+def test_fit_transform_gives_a_stream():
+    X = make_rows()
+    Z = ITML(random_state=0).fit_transform(open_rows(blocks_of(X)), **evidence("pairs"))
+    assert_close(Z.to_numpy(), ITML(random_state=0).fit_transform(X, **evidence("pairs")))
+
+
+def test_a_stream_of_a_stream_can_be_learned_from():
+    X = make_rows()
+    first = ITML(random_state=0).fit(X, **evidence("pairs"))
+    Z = first.transform(open_rows(blocks_of(X)))
+    found = KernelBeta(n_landmarks=30, random_state=0).fit(Z, **evidence("pairs"))
+    expected = KernelBeta(n_landmarks=30, random_state=0)
+    expected.fit(first.transform(X), **evidence("pairs"))
+    assert_same_fit(found, expected, rtol=1e-7)
+
+
+# Blocks of any sizes, and rows of all kinds
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 60), max_size=8), st.sampled_from(FEW), st.sampled_from(EVIDENCE))
+def test_cuts_do_not_matter(cuts, name, kind):
+    X = make_rows(60)
+    blocks = np.split(X, sorted(cuts))  # equal cuts make empty blocks
+    expected = clone(LEARNERS[name]).fit(X, **evidence(kind, 60))
+    found = clone(LEARNERS[name]).fit(open_rows(blocks), **evidence(kind, 60))
+    assert_same_fit(found, expected)
+    assert_close(found.transform(open_rows(blocks)).to_numpy(), expected.transform(X))
+
+
+@pytest.mark.filterwarnings("ignore:all (rows|landmarks)")
+@pytest.mark.parametrize("kind", ["pairs", "labels", "labels and pairs"])
+@pytest.mark.parametrize("name", [*FEW, "RCA as published", "GMML kernel", "ITML kernel", "median"])
+def test_equal_rows(name, kind):
+    X = np.full((60, 3), 0.1)
+    expected = clone(LEARNERS[name]).fit(X, **evidence(kind, 60))
+    found = clone(LEARNERS[name]).fit(open_rows(np.split(X, [7, 19])), **evidence(kind, 60))
+    if name == "Generative":  # axes are any, where no two rows differ
+        assert_same_models(found.models_, expected.models_, 1e-9)
+        assert_close(found.metric_, expected.metric_)
+    else:
+        assert_same_fit(found, expected)
+
+
+@pytest.mark.parametrize("name", ["ITML", "GMML"])
+def test_equal_rows_are_warned_of(name):
+    with pytest.warns(UserWarning, match="all rows of X coincide"):
+        clone(LEARNERS[name]).fit(open_rows([np.full((60, 3), 0.1)]), **evidence("pairs", 60))
+
+
+@pytest.mark.parametrize("name", [*FEW, "RCA as published"])
+def test_classes_of_equal_rows(name):
+    y = np.random.default_rng(0).integers(3, size=90)
+    X = make_rows(3)[y] / 3
+    expected = clone(LEARNERS[name]).fit(X, y)
+    found = clone(LEARNERS[name]).fit(open_rows(np.split(X, [7, 31])), y)
+    # Three points leave some directions open, in which no two rows differ.
+    assert_close(found.distance(X[:20]), expected.distance(X[:20]))
+    assert found.threshold_ == pytest.approx(expected.threshold_)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_rows_that_occur_often(name):
+    X = np.repeat(make_rows(12), 5, axis=0)
+    expected = clone(LEARNERS[name]).fit(X, **evidence("pairs", 60))
+    found = clone(LEARNERS[name]).fit(open_rows(np.split(X, [7, 31])), **evidence("pairs", 60))
+    assert_same_fit(found, expected)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_one_column(name):
+    X = make_rows(60, d=1)
+    expected = clone(LEARNERS[name]).fit(X, **evidence("labels and pairs", 60))
+    rows = open_rows(np.split(X, [7, 31]))
+    found = clone(LEARNERS[name]).fit(rows, **evidence("labels and pairs", 60))
+    assert_same_fit(found, expected)
+    assert_close(found.transform(rows).to_numpy(), expected.transform(X))
+
+
+@pytest.mark.parametrize("kind", ["pairs", "labels and pairs"])
+@pytest.mark.parametrize("name", FEW)
+def test_far_from_the_origin_nothing_cancels(name, kind):
+    X = make_rows() + 1e6
+    expected = clone(LEARNERS[name]).fit(X, **evidence(kind))
+    found = clone(LEARNERS[name]).fit(open_rows(blocks_of(X)), **evidence(kind))
+    assert_same_fit(found, expected, rtol=1e-6)
+
+
+def test_moments_are_exact_far_from_the_origin():
+    near = make_rows(500)
+    rows = open_rows(np.split(near + 1e6, [1, 2, 200]))
+    mean, covariance = rows.moments()
+    exact = (near + 1e6 - 1e6).astype(np.longdouble)
+    centered = exact - exact.mean(axis=0)
+    assert_close(mean - 1e6, exact.mean(axis=0).astype(float), rtol=1e-8)
+    assert_close(covariance, (centered.T @ centered / 500).astype(float))
+    assert rows.squared_deviations() == pytest.approx(float((centered**2).sum()), rel=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 0])
+def test_two_rows_are_the_least(n):
+    rows = np.zeros((n, 3))
+    with pytest.raises(ValueError, match="has no rows" if n == 0 else "needs at least 2"):
+        RCA().fit(open_rows([rows]), np.zeros(n))
+
+
+# Rows by their numbers
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_take_gives_rows_in_the_order_asked_for(kind, tmp_path):
+    X = make_rows()
+    rows = open_rows(source_of(kind, X, tmp_path))
+    for numbers in ([5], [239, 0, 100], [7, 7, 3, 7], [], range(N)):
+        numbers = np.array(numbers, dtype=int)
+        assert np.array_equal(rows.take(numbers), X[numbers])
+
+
+@pytest.mark.parametrize("number", [-1, N, 10**9])
+def test_take_refuses_rows_outside(number):
+    rows = open_rows(blocks_of(make_rows()))
+    with pytest.raises(IndexError, match=f"row {number} of the list of blocks, which has 240 rows"):
+        rows.take(np.array([3, number]))
+
+
+@pytest.mark.parametrize("numbers", [np.ones(N, bool), np.array([1.5]), np.array([[1, 2]])])
+def test_take_refuses_what_is_no_list_of_numbers(numbers):
+    with pytest.raises(TypeError, match="one-dimensional array of integers"):
+        open_rows(blocks_of(make_rows())).take(numbers)
+
+
+def test_rows_taken_before_are_remembered():
+    X = make_rows()
+    source = Counted(X)
+    rows = open_rows(source)
+    assert source.n_passes == 1  # to count rows
+    assert np.array_equal(rows.take(np.array([5, 100])), X[[5, 100]])
+    assert source.n_passes == 2
+    assert np.array_equal(rows.take(np.array([100, 5, 100])), X[[100, 5, 100]])
+    assert source.n_passes == 2
+    assert np.array_equal(rows.take(np.array([200, 5])), X[[200, 5]])
+    assert source.n_passes == 3
+    assert np.array_equal(rows.take(np.array([200, 100, 5])), X[[200, 100, 5]])
+    assert source.n_passes == 3
+
+
+def test_too_many_rows_to_remember_are_read_again(monkeypatch):
+    monkeypatch.setattr("nearkin.row_streams._REMEMBERED_BYTES", 100)
+    X = make_rows()
+    source = Counted(X)
+    rows = open_rows(source)
+    for _ in range(2):
+        assert np.array_equal(rows.take(np.arange(50)), X[:50])
+    assert source.n_passes == 3
+
+
+def test_of_a_transformed_stream_only_the_rows_taken_are_computed():
+    X = make_rows()
+    n_computed = []
+
+    def doubled(rows):
+        n_computed.append(len(rows))
+        return 2 * rows
+
+    twice = open_rows(blocks_of(X)).mapped(doubled, NAMES)
+    assert np.array_equal(twice.take(np.array([150, 3, 131])), 2 * X[[150, 3, 131]])
+    assert sum(n_computed) == 3
+
+
+@pytest.mark.parametrize(
+    ("learner", "kind", "most"),
+    [
+        (KernelBeta(n_landmarks=30, random_state=0), "pairs", 2),  # bandwidth; landmarks
+        (KernelBeta(n_landmarks=30, random_state=0), "must-links", 3),  # and the threshold
+        (KernelBeta(n_landmarks=30, gamma=1.0, random_state=0), "pairs", 1),
+        (ITML(random_state=0), "pairs", 3),
+        (GMML(random_state=0), "pairs", 2),
+        (RCA(random_state=0), "pairs", 3),
+        (Euclidean(random_state=0), "pairs", 1),
+    ],
+)
+def test_how_often_the_rows_are_read(learner, kind, most):
+    source = Counted(make_rows())
+    rows = open_rows(source)
+    before = source.n_passes
+    clone(learner).fit(rows, **evidence(kind))
+    assert source.n_passes - before <= most
+
+
+def test_transform_reads_nothing_before_it_is_read():
+    source = Counted(make_rows())
+    rows = open_rows(source)
+    metric = GMML(random_state=0).fit(rows, **evidence("pairs"))
+    before = source.n_passes
+    Z = metric.transform(rows)
+    assert source.n_passes == before
+    assert len(list(Z)) == 3
+    assert source.n_passes == before + 1
+
+
+# Blocks that can be read only once
+
+
+@pytest.mark.parametrize("name", [n for n in LEARNERS if n != "named landmarks"])
+def test_small_iterators_give_what_arrays_give(name):
+    X = make_rows()
+    expected = clone(LEARNERS[name]).fit(X, **evidence("must-links"))
+    found = clone(LEARNERS[name]).fit(open_rows(iter(blocks_of(X))), **evidence("must-links"))
+    assert_same_fit(found, expected)
+
+
+@pytest.mark.parametrize("name", [*FEW, "named landmarks", "median", "kmeans++", "laplacian"])
+def test_large_iterators_are_learned_from_by_a_sample(name, monkeypatch):
+    monkeypatch.setattr("nearkin.row_streams.RowStream.gathered", gathered_fewer)
+    X = make_rows(3000)
+    pairs = Pairs([(0, 2999), (17, 1500)], [(3, 2000)])
+    metric = clone(LEARNERS[name]).fit(open_rows(iter(np.split(X, 7 * [500]))), pairs=pairs)
+    assert np.isfinite(metric.transform(X)).all()
+    if hasattr(metric, "landmarks_"):
+        assert {0, 3, 17, 1500, 2000, 2999} <= set(metric.landmarks_)
+    if hasattr(metric, "mean_"):
+        assert_close(metric.mean_, X.mean(axis=0))
+
+
+def gathered_fewer(self, keep, random_state, gathered=RowStream.gathered):
+    return gathered(self, keep, size=200, random_state=random_state)
+
+
+def test_named_landmarks_of_an_iterator_are_kept():
+    X = make_rows(60_000, d=2, dtype=np.float32)
+    learner = KernelBeta(landmarks=[5, 59_999, 31_234], random_state=0)
+    metric = learner.fit(open_rows(iter(np.split(X, 6))), pairs=Pairs([(1, 2)]))
+    assert list(metric.landmarks_) == [1, 2, 5, 31_234, 59_999]
+
+
+def test_the_sample_of_an_iterator_is_uniform():
+    # Sampled 30 of 100 rows, in blocks of unequal size: each row as often as any other.
+    X = np.arange(100.0)[:, None]
+    n_draws = 1000
+    count = np.zeros(100)
+    pairs_apart = 0
+    blocks = np.split(X, [1, 2, 10, 60, 61])
+    for seed in range(n_draws):
+        numbers = open_rows(iter(blocks)).gathered(size=30, random_state=seed).numbers
+        assert len(numbers) == 30
+        count[numbers] += 1
+        pairs_apart += 99 in numbers and 0 in numbers
+    expected = n_draws * 0.3
+    # Without replacement the variance is smaller by the share left out, but for 99/100.
+    statistic = ((count - expected) ** 2).sum() / (expected * 0.7) * 99 / 100
+    assert chi2.ppf(1e-4, 99) < statistic < chi2.ppf(1 - 1e-4, 99)
+    together = 0.3 * 29 / 99
+    sd = np.sqrt(n_draws * together * (1 - together))
+    assert abs(pairs_apart - n_draws * together) < 4 * sd
+
+
+def test_an_iterator_leaves_rows_moments_and_numbers():
+    X = make_rows(1000)
+    keep = [0, 999, 500]
+    found = open_rows(iter(np.split(X, [3, 700]))).gathered(keep, size=50, random_state=0)
+    assert set(keep) <= set(found.numbers)
+    assert 50 <= len(found.numbers) <= 53
+    assert (np.diff(found.numbers) > 0).all()
+    assert np.array_equal(found.take(found.numbers[::-1]), X[found.numbers[::-1]])
+    mean, covariance = found.moments()
+    assert_close(mean, X.mean(axis=0))
+    assert_close(covariance, np.cov(X.T, bias=True))
+    assert found.squared_deviations() == pytest.approx(((X - X.mean(axis=0)) ** 2).sum())
+    absent = np.setdiff1d(np.arange(1000), found.numbers)[:1]
+    with pytest.raises(IndexError, match=rf"row {absent[0]} was not kept.*gathered\(keep="):
+        found.take(absent)
+
+
+def test_few_rows_of_an_iterator_are_all_kept():
+    X = make_rows(100)
+    found = open_rows(iter([X])).gathered(random_state=0)
+    assert np.array_equal(found.numbers, np.arange(100))
+    assert np.array_equal(found.take(np.arange(100)), X)
+
+
+def test_memory_of_the_sample_does_not_grow_with_the_number_of_blocks():
+    blocks = (np.full((1, 1), float(i)) for i in range(3000))
+    sample = _Sample(5, np.random.RandomState(0))
+    for block in open_rows(blocks).blocks():
+        sample.add(block)
+        assert len(sample._parts) <= 11
+    assert len(sample.numbers) == 5
+
+
+def test_pairs_outside_an_iterator_are_refused():
+    with pytest.raises(IndexError, match=r"row 300 is named in pairs or to be kept, but .* 240"):
+        ITML().fit(open_rows(iter([make_rows()])), pairs=Pairs([(0, 300)]))
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_labels_for_an_iterator_are_refused_with_the_remedy(name):
+    rows = open_rows(iter([make_rows()]))
+    with pytest.raises(ValueError, match=r"labels need a second pass.*a list of blocks"):
+        clone(LEARNERS[name]).fit(rows, **evidence("labels"))
+
+
+def test_an_iterator_is_read_once():
+    X = make_rows()
+    rows = open_rows(iter([X]))
+    assert "?" in repr(rows)
+    assert np.array_equal(np.concatenate(list(open_rows(iter(blocks_of(X))))), X)
+    with pytest.raises(ValueError, match="number of rows is not known"):
+        _ = rows.shape
+    metric = ITML(random_state=0).fit(rows, **evidence("pairs"))
+    with pytest.raises(ValueError, match=r"has been read already.*a list of blocks"):
+        list(rows)
+    with pytest.raises(ValueError, match="has been read already"):
+        metric.transform(rows).to_numpy()
+
+
+def test_an_iterator_can_be_transformed_and_written(tmp_path):
+    X = make_rows()
+    metric = ITML(random_state=0).fit(X, **evidence("pairs"))
+    path = metric.transform(open_rows(iter(blocks_of(X)))).write(tmp_path / "z.parquet")
+    table = pq.read_table(path)
+    assert_close(np.column_stack(table.columns), metric.transform(X))
+    with pytest.raises(ValueError, match="number of rows is not known"):
+        metric.transform(open_rows(iter([X]))).write(tmp_path / "z.npy")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["z.parquet"]
+
+
+def test_what_an_iterator_leaves_is_not_all_rows():
+    gathered = open_rows(iter([make_rows()])).gathered(random_state=0)
+    metric = ITML(random_state=0).fit(gathered, **evidence("pairs"))
+    with pytest.raises(ValueError, match="second pass"):
+        metric.transform(gathered)
+    with pytest.raises(ValueError, match="second pass"):
+        GMML().fit(gathered, **evidence("labels"))
+
+
+# What does not take streams says so
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        LMNN(),
+        MetricLearner(),
+        KernelA(),
+        LLMA(),
+        GeometryAware(),
+        Chain([ITML(), KernelBeta()]),
+        Blend([ITML(), KernelBeta()]),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_other_learners_refuse_streams(learner):
+    X = make_rows()
+    with pytest.raises(TypeError, match=r"takes arrays only.*rows\.take\(numbers\)"):
+        learner.fit(open_rows(blocks_of(X)), **evidence("labels"))
+
+
+def test_generative_keeps_no_labelled_rows_of_a_stream():
+    X = make_rows()
+    metric = Generative(random_state=0).fit(open_rows(blocks_of(X)), **evidence("labels"))
+    with pytest.raises(ValueError, match=r"none is kept.*NeighborIndex\(metric\)"):
+        metric.predict(X)
+    for combine in ("gmm", "kde", "local"):
+        with pytest.raises(TypeError, match=f"combine='{combine}' takes arrays only"):
+            Generative(combine=combine).fit(open_rows(blocks_of(X)), **evidence("labels"))
+
+
+def test_a_composition_refuses_to_transform_a_stream():
+    X = make_rows()
+    chain = Chain([ITML(random_state=0), RCA(random_state=0)]).fit(X, **evidence("labels"))
+    with pytest.raises(TypeError, match="Chain takes arrays only"):
+        chain.transform(open_rows(blocks_of(X)))
+
+
+def test_distances_and_scores_want_arrays():
+    X = make_rows()
+    rows = open_rows(blocks_of(X))
+    metric = ITML(random_state=0).fit(X, **evidence("pairs"))
+    y = evidence("labels")["y"]
+    for call in (
+        lambda: metric.distance(rows),
+        lambda: metric.distance(X, rows),
+        lambda: metric.pair_distance(rows, rows),
+        lambda: metric.same(rows, rows),
+        lambda: metric.kernel_matrix(rows),
+        lambda: metric.score(rows, y),
+    ):
+        with pytest.raises(TypeError, match=r"take arrays, not rows.*rows\.take\(numbers\)"):
+            call()
+    pairs = evidence("pairs")["pairs"]
+    assert metric.score(rows, pairs=pairs) == metric.score(X, pairs=pairs)
+
+
+def test_a_score_on_pairs_of_a_file_knows_its_columns(tmp_path):
+    X = make_rows()
+    rows = open_rows(source_of("parquet", X, tmp_path))
+    metric = KernelBeta(n_landmarks=30, random_state=0).fit(rows, **evidence("pairs"))
+    other = Pairs([(0, 9), (7, 200)], [(1, 3), (2, 100)])
+    expected = KernelBeta(n_landmarks=30, random_state=0).fit(X, **evidence("pairs"))
+    assert metric.score(rows, pairs=other) == expected.score(X, pairs=other)
+    with pytest.raises(ValueError, match="fitted to other columns"):
+        metric.score(open_rows(tmp_path / "rows.parquet", columns=NAMES[::-1]), pairs=other)
+
+
+def test_tasks_want_arrays():
+    X = make_rows()
+    rows = open_rows(blocks_of(X))
+    y = evidence("labels")["y"]
+    metric = ITML(random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="takes arrays only"):
+        EnergyClassifier(metric).fit(rows, y)
+    with pytest.raises(TypeError, match="takes arrays only"):
+        EnergyClassifier(metric).fit(X, y).predict(rows)
+    with pytest.raises(TypeError, match="an array is wanted here"):
+        NeighborIndex(metric).add(rows)
+    with pytest.raises(TypeError, match=r"rows\.take\(numbers\)"):
+        suggest_pairs(metric, rows, evidence("pairs")["pairs"])
+    with pytest.raises(TypeError, match="an array is wanted here"):
+        np.asarray(rows)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_data_frames_are_not_made_of_streams(container):
+    X = make_rows()
+    metric = ITML(random_state=0).set_output(transform=container).fit(X, **evidence("pairs"))
+    with pytest.raises(TypeError, match=rf"not data frames of {container}: use set_output"):
+        metric.transform(open_rows(blocks_of(X)))
+
+
+def test_precomputed_kernels_are_not_read_by_blocks():
+    with pytest.raises(TypeError, match="kernel='precomputed' takes arrays only"):
+        KernelBeta(kernel="precomputed").fit(open_rows([np.eye(4)]), pairs=Pairs([(0, 1)]))
+
+
+def test_all_rows_as_landmarks_must_be_asked_for():
+    with pytest.raises(ValueError, match="Set n_landmarks"):
+        KernelBeta().fit(open_rows([np.zeros((20_000, 1))]), pairs=Pairs([(0, 1)]))
+
+
+@pytest.mark.parametrize("y", [np.zeros(N - 1), np.zeros(N + 1)])
+def test_labels_of_other_rows_are_refused(y):
+    with pytest.raises(ValueError, match=f"y has {len(y)} labels, but X has 240 rows"):
+        GMML().fit(open_rows(blocks_of(make_rows())), y)
+
+
+def test_remote_rows_are_what_learners_need_and_no_more():
+    abstract = RemoteRows.__abstractmethods__
+    assert abstract == {"take", "reduced", "mapped"}
+
+
+# Memory
+
+MEMORY = """
+import sys
+import numpy as np
+from nearkin import KernelBeta, Pairs, open_rows
+
+def peak():
+    try:
+        lines = open("/proc/self/status").read().splitlines()
+    except OSError:
+        import resource
+        unit = 1 if sys.platform == "darwin" else 1024
+        return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+
+def work(source, folder):
+    rows = open_rows(source)
+    metric = KernelBeta(n_landmarks=20, n_components=5, random_state=0)
+    metric.fit(rows, pairs=Pairs([(0, 1000), (5, 1999)]))
+    metric.transform(rows).write(folder + "/z.parquet")
+
+folder = sys.argv[1]
+work(folder + "/small.parquet", folder)  # compiled code is loaded, threads are up
+before = peak()
+work(folder + "/large.parquet", folder)
+open_rows(folder + "/one_group.parquet").moments()
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="tells peak memory otherwise")
+def test_memory_stays_far_below_the_size_of_the_data(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(50)]
+    n_groups, group = 50, 8000  # 80 MB
+    for name, n in (("small", 1), ("large", n_groups)):
+        block = rng.standard_normal((50, group), dtype=np.float32)
+        batch = pa.record_batch(dict(zip(names, block, strict=True)))
+        with pq.ParquetWriter(tmp_path / f"{name}.parquet", batch.schema) as writer:
+            for _ in range(n):
+                writer.write_batch(batch)
+    columns = {name: np.tile(block[0], 310) for name in names[:8]}  # as large
+    pq.write_table(pa.table(columns), tmp_path / "one_group.parquet", row_group_size=2_500_000)
+    assert pq.read_metadata(tmp_path / "one_group.parquet").num_row_groups == 1
+    done = run_python(MEMORY, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    size = n_groups * group * 50 * 4
+    assert int(done.stdout) < size / 2
+    assert pq.read_metadata(tmp_path / "z.parquet").num_rows == n_groups * group
+
+
+def run_python(program, *arguments):
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+# Interrupted and ended in the middle
+
+ENDLESS = """
+import sys, time
+import numpy as np
+from nearkin import open_rows
+
+def blocks():
+    yield np.zeros((1000, 3))
+    yield np.zeros((1000, 3))
+    if passes:
+        print("in the middle", flush=True)
+        time.sleep(60)
+    passes.append(1)
+
+passes = []
+open_rows(blocks).write(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(
+    ("end", "suffix"), [("SIGINT", ".parquet"), ("SIGKILL", ".parquet"), ("SIGINT", ".npy")]
+)
+def test_a_process_that_ends_leaves_the_old_file(end, suffix, tmp_path):
+    target = tmp_path / f"z{suffix}"
+    target.write_bytes(b"old")
+    command = [sys.executable, "-c", ENDLESS, str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert b"in the middle" in process.stdout.readline()
+        time.sleep(0.1)
+        process.send_signal(getattr(signal, end))
+        process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert target.read_bytes() == b"old"
+    if end == "SIGINT":
+        assert [p.name for p in tmp_path.iterdir()] == [target.name]
