@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.dask_rows import DaskRows, RowsToMap, is_dask
-from nearkin.dask_workers import client_in_use, named_if_missing
+from nearkin.dask_workers import client_in_use, explained
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.gmml import GMML
 from nearkin.learners.itml import ITML
@@ -57,7 +57,7 @@ def _initialiser(learner: type[Any]) -> Any:
     return __init__
 
 
-class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """What learners for dask share: ``class DaskRCA(DaskMetric, learner=RCA)`` makes one."""
 
     _learner: ClassVar[type[Any]]
@@ -181,9 +181,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         check_roles(y, pairs)
         if y is None:
             return float(local.score(DaskRows(X, client=self.client), pairs=pairs))
-        Z = self.transform(X)
-        with named_if_missing():
-            return pair_auc(dask.compute(Z, scheduler=self.client_)[0], y, pairs=pairs)
+        return pair_auc(self._computed(self.transform(X)), y, pairs=pairs)
 
     def distance(self, X_a: Any, X_b: Any = None) -> NDArray[np.floating]:
         """Learned distance between all rows of two arrays, as of the local learner."""
@@ -230,10 +228,12 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         return client_in_use(self.client)
 
     def _labels(self, y: Any) -> Any:
-        if not is_dask(y):
-            return y
-        with named_if_missing():
-            return np.asarray(dask.compute(y, scheduler=self.client_)[0])
+        return np.asarray(self._computed(y)) if is_dask(y) else y
+
+    def _computed(self, collection: Any) -> Any:
+        client = self.client_
+        with explained(client):
+            return dask.compute(collection, scheduler=client)[0]
 
     def _local_params(self) -> dict[str, Any]:
         params: dict[str, Any] = self.get_params(deep=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.blocks import one_core
-from nearkin.dask_workers import check_processes, client_in_use, named_if_missing
+from nearkin.dask_workers import check_processes, client_in_use, explained
 from nearkin.remote import Floats, Parts, RememberingRows, RemoteRows, added
 from nearkin.row_checks import checked_dtype, checked_rows
 
@@ -225,7 +225,7 @@ class DaskRows(RememberingRows):
         return _sent(work, self._client)
 
     def _computed(self, *tasks: Any) -> tuple[Any, ...]:
-        with named_if_missing():
+        with explained(self._client):
             return tuple(dask.compute(*tasks, scheduler=self._client))
 
 

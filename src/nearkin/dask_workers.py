@@ -51,7 +51,9 @@ def check_processes(client: Any) -> None:
         if isinstance(answer, OSError):  # it has just gone; others do its work
             continue
         if answer is None:
-            raise RuntimeError(_missing(name))
+            raise RuntimeError(
+                f"{name} has no nearkin: install nearkin {__version__} there, as in this process."
+            )
         if isinstance(answer, BaseException):
             raise RuntimeError(f"{name} cannot import nearkin: {answer}") from answer
         if answer != __version__:
@@ -62,15 +64,16 @@ def check_processes(client: Any) -> None:
 
 
 @contextmanager
-def named_if_missing() -> Iterator[None]:
-    """Say what to do if a worker that came later has no nearkin."""
+def explained(client: Any) -> Iterator[None]:
+    """Say so if work fails since a worker that came after the check has no nearkin.
+
+    Such a worker ends when it is sent a task, and others do its work, unless that was tried often.
+    """
     try:
         yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "nearkin":
-            raise
-        raise RuntimeError(_missing("a worker")) from error
-
-
-def _missing(name: str) -> str:
-    return f"{name} has no nearkin: install nearkin {__version__} there, as in this process."
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and "nearkin" in str(error.name)
+        if client is not None and (missing or type(error).__name__ == "KilledWorker"):
+            check_processes(client)
+            error.add_note("Has every worker the same nearkin? One without it ends at a task.")
+        raise
