@@ -2,11 +2,13 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -233,6 +235,7 @@ def test_what_cannot_be_learned_from_is_refused_with_the_reason():
     refused(rows[:0], ValueError, "X has no rows")
     refused(rows[:1], ValueError, "needs at least 2")
     refused(X, TypeError, "X must be a dask array or a dask data frame, got ndarray")
+    refused(dask.delayed(X), TypeError, "got Delayed")
     frame = pd.DataFrame(X, columns=list("abcd")).assign(
         town="Ulm", kind=pd.Categorical(["k"] * 300)
     )
@@ -478,6 +481,7 @@ def test_large_models_and_many_labels_go_without_a_warning(client, monkeypatch):
         lambda block, part: (part.sum(), len(block) + int(big[0, 0])), labels
     )
     assert (total, count) == (labels.sum(), 300 * n)
+    assert_array_equal(found.take(np.arange(300 * n)), np.tile(X, (n, 1)))
     monkeypatch.undo()
     mapped = found.mapped(lambda block: block + big[0, 0], ["a", "b", "c", "d"])
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "2 MB"}):
@@ -550,6 +554,17 @@ def test_a_worker_without_nearkin_is_named(tmp_path):
                     failing(error, client)
             finally:
                 process.terminate()
+
+
+def test_the_example_of_the_readme_runs(tmp_path):
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(import dask.*?)```", readme, re.DOTALL)
+    (tmp_path / "example.py").write_text(code)
+    source = str(Path(nearkin.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": source}
+    command = [sys.executable, "example.py"]
+    subprocess.run(command, cwd=tmp_path, check=True, env=environment, timeout=120)
+    assert nearkin.load(tmp_path / "model.nearkin").n_features_in_ == 5
 
 
 def test_another_version_is_refused(client, monkeypatch):

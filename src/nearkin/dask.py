@@ -100,7 +100,8 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         Returns
         -------
         dask array of shape (n, n_components_)
-            Not computed yet, in chunks of the same rows. An ndarray for an array.
+            Not computed yet, in chunks of the same rows (for a data frame, of sizes not known
+            yet). An ndarray for an array.
         """
         local = self.to_local()
         with config_context(transform_output="default"):

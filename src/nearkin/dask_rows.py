@@ -171,13 +171,17 @@ class DaskRows(RememberingRows):
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
         work = self._sent(self._work)
         ends = np.searchsorted(wanted, self._starts)
-        parts = [
-            _task(_taken, work, self._chunks[i], i, wanted[ends[i] : ends[i + 1]] - start)
-            for i, start in enumerate(self._starts[:-1])
-            if ends[i] < ends[i + 1]
-        ]
-        empty = np.empty((0, self.shape[1]), dtype=self.dtype)
-        return np.concatenate([empty, *self._computed(*parts)])
+        found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
+        tasks: list[Any] = []
+        size = 0
+        for i in np.flatnonzero(np.diff(ends)).tolist():
+            positions = _narrowed(wanted[ends[i] : ends[i + 1]] - self._starts[i])
+            if tasks and size + positions.nbytes > _GRAPH_BYTES:
+                found += self._computed(*tasks)
+                tasks, size = [], 0
+            tasks.append(_task(_taken, work, self._chunks[i], i, positions))
+            size += positions.nbytes
+        return np.concatenate([*found, *self._computed(*tasks)])
 
     def reduced(
         self,
@@ -268,7 +272,8 @@ def is_dask_array(X: Any) -> bool:
 
 def is_dask(X: Any) -> bool:
     """Whether X is a dask array, data frame or series."""
-    return bool(dask.is_dask_collection(X)) and hasattr(X, "ndim")
+    # Of the class: an object of dask.delayed has any attribute.
+    return bool(dask.is_dask_collection(X)) and hasattr(type(X), "ndim")
 
 
 def checked_frame(X: Any) -> None:
