@@ -179,6 +179,35 @@ def test_threads_without_a_client_will_do():
     assert_same_metric(metric, local_twin(metric, X, y=y, pairs=PAIRS))
 
 
+def test_the_default_client_is_used_where_there_is_one():
+    rows = da.from_array(X, chunks=(30, 4))
+    learner = DaskKernelBeta(n_landmarks=40, random_state=0)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as default,
+    ):
+        assert learner.client_ is default
+        with dask.config.set(scheduler="threads"):
+            assert learner.client_ is None
+        metric = learner.fit(rows, y)
+        Z = metric.transform(rows).compute()
+    assert_same_metric(metric, local_twin(metric, X, y=y), Z=Z)
+    assert metric.client_ is None
+
+
+def test_an_asynchronous_client_is_refused():
+    class Asynchronous:
+        asynchronous = True
+
+        def scheduler_info(self):
+            raise AssertionError("asked")
+
+    with pytest.raises(TypeError, match="the client is asynchronous"):
+        DaskRCA(client=Asynchronous()).fit(da.from_array(X), y)
+
+
 def test_rows_are_taken_in_any_order_from_their_chunks_only():
     read = []
 
