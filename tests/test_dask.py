@@ -416,7 +416,7 @@ def test_parameters_are_those_of_the_learner_and_a_client(client):
 @pytest.mark.parametrize("name", ["KernelBeta", "ITML", "GMML kernel", "RCA", "Euclidean"])
 def test_worker_processes_find_the_same_metric(client, name):
     learner = clone(LEARNERS[name]).set_params(client=client)
-    rows = da.from_array(X, chunks=(70, 4))
+    rows = client.persist(da.from_array(X, chunks=(70, 4)))
     metric = learner.fit(rows, PARTLY, pairs=PAIRS)
     Z = client.compute(metric.transform(rows), sync=True)
     assert_same_metric(metric, local_twin(learner, X, y=PARTLY, pairs=PAIRS), Z=Z)
@@ -435,7 +435,7 @@ def test_a_fitted_learner_is_pickled_without_its_client(client):
 
 def test_a_data_frame_on_worker_processes(client):
     frame = pd.DataFrame(X, columns=list("abcd"))
-    rows = dd.from_pandas(frame, npartitions=3)
+    rows = client.persist(dd.from_pandas(frame, npartitions=3))
     labels = dd.from_pandas(pd.Series(y), npartitions=2)
     metric = DaskGMML(random_state=0, client=client).fit(rows, labels)
     assert_same_metric(metric, local_twin(metric, frame, y=y), rows=frame)
