@@ -23,6 +23,7 @@ BENCHMARKS = {
     "eigenvectors": "benchmarks.speed.eigenvectors",
     "neighbor_index": "benchmarks.speed.neighbor_index",
     "geometry_aware": "benchmarks.speed.geometry_aware",
+    "dask": "benchmarks.speed.cluster",
     "streaming": "benchmarks.speed.streaming",
     # The last: its page shows results of the others too.
     "speed": "benchmarks.speed.run",

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from nearkin import blocks as module
-from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.blocks import block_rows, blocks, for_each_block, one_core
 
 
 @given(st.integers(0, 500), st.integers(1, 200))
@@ -62,3 +62,14 @@ def test_blas_is_single_threaded_meanwhile():
         for_each_block(lambda rows: seen.append(blas_threads()), 20, 10)
         assert blas_threads() == {2}
     assert seen == [{1}, {1}]
+
+
+def test_on_one_core_blocks_run_in_the_thread_of_the_caller(monkeypatch):
+    monkeypatch.setattr(module, "cpu_count", lambda: 2)
+    seen = []
+    with threadpool_limits(limits=2, user_api="blas"):
+        with one_core():
+            for_each_block(lambda rows: seen.append(threading.get_ident()), 100, 10)
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+    assert seen == 10 * [threading.get_ident()]

@@ -1,7 +1,17 @@
 import subprocess
 import sys
 
-SLOW_TO_IMPORT = {"matplotlib", "pandas", "polars", "pyarrow", "pynndescent", "rich", "torch"}
+SLOW_TO_IMPORT = {
+    "dask",
+    "distributed",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pynndescent",
+    "rich",
+    "torch",
+}
 
 
 def test_importing_nearkin_loads_nothing_slow_that_scikit_learn_does_not():

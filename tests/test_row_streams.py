@@ -396,7 +396,7 @@ def test_rows_taken_before_are_remembered():
 
 
 def test_too_many_rows_to_remember_are_read_again(monkeypatch):
-    monkeypatch.setattr("nearkin.row_streams._REMEMBERED_BYTES", 100)
+    monkeypatch.setattr("nearkin.remote._REMEMBERED_BYTES", 100)
     X = make_rows()
     source = Counted(X)
     rows = open_rows(source)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from joblib import cpu_count
@@ -11,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 # A block's working matrix should stay in a core's cache.
 _BLOCK_BYTES = 4 * 2**20
+_on_one_core: ContextVar[bool] = ContextVar("on_one_core", default=False)
 
 
 def block_rows(bytes_per_row: int) -> int:
@@ -28,10 +31,11 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> Non
     """Call ``work`` on every block of rows, in as many threads as there are cores.
 
     ``work`` must write to its own rows only, so that the result does not depend on the order.
-    BLAS runs single-threaded meanwhile: the blocks already keep all cores busy.
+    BLAS runs single-threaded meanwhile: the blocks already keep all cores busy. Within
+    :func:`one_core` there is one thread, the caller's.
     """
     slices = list(blocks(n_rows, size))
-    if len(slices) <= 1:
+    if len(slices) <= 1 or _on_one_core.get():
         for rows in slices:
             work(rows)
         return
@@ -41,6 +45,17 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> Non
     ):
         for _ in pool.map(work, slices):
             pass
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep what this thread does to one core: for tasks of which every core has one already."""
+    before = _on_one_core.set(True)
+    try:
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _on_one_core.reset(before)
 
 
 @cache

@@ -19,6 +19,8 @@ Floats = NDArray[np.floating]
 Parts = tuple[Any, ...]
 # Numbers that are centred at a time.
 _PIECE_NUMBERS = 2**18
+# Rows taken by number are remembered up to this size, since learners ask for the same ones again.
+_REMEMBERED_BYTES = 2**26
 
 
 @dataclass(frozen=True)
@@ -152,3 +154,40 @@ class RemoteRows(ABC):
             "rows that are read block by block have no [...]: take some by their numbers with "
             "rows.take(numbers)."
         )
+
+
+class RememberingRows(RemoteRows):
+    """Rows that remember those that were taken, up to 64 MB; :meth:`_fetched` gets the others."""
+
+    _source: str
+    _remembered: tuple[NDArray[np.int64], Floats] | None = None
+
+    @abstractmethod
+    def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+        """Rows by their numbers, which increase and exist."""
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some rows by their numbers, in that order."""
+        rows = np.asarray(rows)
+        if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
+            raise TypeError(
+                "rows are taken by their numbers, a one-dimensional array of integers, got "
+                f"shape {rows.shape} of {rows.dtype}."
+            )
+        wanted, positions = np.unique(rows.astype(np.int64), return_inverse=True)
+        if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < self.shape[0]:
+            outside = wanted[0] if wanted[0] < 0 else wanted[-1]
+            raise IndexError(f"row {outside} of {self._source}, which has {self.shape[0]} rows.")
+        known = self._remembered
+        missing = wanted if known is None else np.setdiff1d(wanted, known[0], assume_unique=True)
+        if known is None or len(missing):
+            found = self._fetched(missing)
+            if known is not None:
+                numbers = np.concatenate([known[0], missing])
+                order = np.argsort(numbers)
+                known = numbers[order], np.concatenate([known[1], found])[order]
+            else:
+                known = missing, found
+            if known[1].nbytes <= _REMEMBERED_BYTES:
+                self._remembered = known
+        return known[1][np.searchsorted(known[0], wanted)][positions]

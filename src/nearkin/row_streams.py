@@ -18,6 +18,7 @@ from nearkin.remote import (
     Block,
     Floats,
     Parts,
+    RememberingRows,
     RemoteRows,
     added,
     block_moments,
@@ -25,13 +26,11 @@ from nearkin.remote import (
 )
 from nearkin.whole_file import StrPath, whole_file
 
-# Rows taken by number are remembered up to this size, since learners ask for the same ones again.
-_REMEMBERED_BYTES = 2**26
 # Rows kept of blocks that can be read only once.
 SAMPLE_ROWS = 50_000
 
 
-class RowStream(RemoteRows):
+class RowStream(RememberingRows):
     """Rows that are read block by block; :func:`nearkin.open_rows` makes one.
 
     Learners that take it pass over the rows as often as they need, and hold a block at a time
@@ -69,7 +68,6 @@ class RowStream(RemoteRows):
         self.dtype = np.dtype(dtype)
         self.names = names
         self._source = source
-        self._remembered: tuple[NDArray[np.int64], Floats] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
@@ -119,32 +117,6 @@ class RowStream(RemoteRows):
                 "each pass must find the same rows. A function must return a new iterable each "
                 "time."
             )
-
-    def take(self, rows: NDArray[np.integer]) -> Floats:
-        """Some rows by their numbers, in that order."""
-        rows = np.asarray(rows)
-        if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
-            raise TypeError(
-                "rows are taken by their numbers, a one-dimensional array of integers, got "
-                f"shape {rows.shape} of {rows.dtype}."
-            )
-        wanted, positions = np.unique(rows.astype(np.int64), return_inverse=True)
-        if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < self.shape[0]:
-            outside = wanted[0] if wanted[0] < 0 else wanted[-1]
-            raise IndexError(f"row {outside} of {self._source}, which has {self.shape[0]} rows.")
-        known = self._remembered
-        missing = wanted if known is None else np.setdiff1d(wanted, known[0], assume_unique=True)
-        if known is None or len(missing):
-            found = self._fetched(missing)
-            if known is not None:
-                numbers = np.concatenate([known[0], missing])
-                order = np.argsort(numbers)
-                known = numbers[order], np.concatenate([known[1], found])[order]
-            else:
-                known = missing, found
-            if known[1].nbytes <= _REMEMBERED_BYTES:
-                self._remembered = known
-        return known[1][np.searchsorted(known[0], wanted)][positions]
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
         out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)

@@ -1,0 +1,337 @@
+"""Learners for rows of dask arrays and data frames, on one machine or a cluster.
+
+Each is the learner of the same name without "Dask", and gives the same metric. Rows stay on the
+workers, which make the sums over them; rows that are named in pairs, landmarks and labels come to
+this process.
+"""
+
+from __future__ import annotations
+
+import inspect
+from copy import copy
+from typing import Any, ClassVar, Self
+
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin.dask_rows import DaskRows, RowsToMap, is_dask
+from nearkin.dask_workers import client_in_use, explained
+from nearkin.learners.euclidean import Euclidean
+from nearkin.learners.generative import Generative
+from nearkin.learners.gmml import GMML
+from nearkin.learners.itml import ITML
+from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.learners.rca import RCA
+from nearkin.pairs import Pairs, check_roles
+from nearkin.scores import pair_auc, rowwise_distances
+from nearkin.whole_file import StrPath
+
+__all__ = [
+    "DaskEuclidean",
+    "DaskGMML",
+    "DaskGenerative",
+    "DaskITML",
+    "DaskKernelBeta",
+    "DaskMetric",
+    "DaskRCA",
+    "DaskRows",
+]
+
+
+def _initialiser(learner: type[Any]) -> Any:
+    """``__init__`` with the parameters of a learner and a client, as scikit-learn reads them."""
+    known = inspect.signature(learner.__init__).parameters.values()
+    client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
+    signature = inspect.Signature([*known, client])
+
+    def __init__(self: Any, **params: Any) -> None:
+        bound = signature.bind(self, **params)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """What learners for dask share: ``class DaskRCA(DaskMetric, learner=RCA)`` makes one."""
+
+    _learner: ClassVar[type[Any]]
+    client: Any
+
+    def __init_subclass__(cls, *, learner: type[Any], **options: Any) -> None:
+        super().__init_subclass__(auto_wrap_output_keys=None, **options)
+        cls._learner = learner
+        cls.__init__ = _initialiser(learner)  # type: ignore[method-assign]
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : dask array of shape (n, d) or dask data frame
+            In chunks of rows whose sizes are known. It is passed over a few times:
+            ``X.persist()`` first, if the workers' memory has room.
+        y : array of shape (n,), dask array or dask series, optional
+            Labels; negative means unknown. They come to this process.
+        pairs : Pairs, optional
+            Pairs of rows of X, by their numbers.
+
+        Returns
+        -------
+        self
+        """
+        rows = DaskRows(X, client=self.client)
+        local = self._learner(**self._local_params())
+        self._local = local.fit(rows, self._labels(y), pairs=pairs)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : dask array of shape (n, d), dask data frame, or array
+
+        Returns
+        -------
+        dask array of shape (n, n_components_)
+            Not computed yet, in chunks of the same rows (for a data frame, of sizes not known
+            yet). An ndarray for an array.
+        """
+        local = self.to_local()
+        with config_context(transform_output="default"):
+            return local.transform(RowsToMap(X, client=self.client) if is_dask(X) else X)
+
+    def pair_distance(self, X_a: Any, X_b: Any) -> Any:
+        """Learned distance between two sets row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
+
+        Returns
+        -------
+        dask array of shape (n,)
+            Not computed yet. An ndarray for arrays.
+        """
+        local = self.to_local()
+        if not (is_dask(X_a) or is_dask(X_b)):
+            return local.pair_distance(X_a, X_b)
+        if not (is_dask(X_a) and is_dask(X_b)):
+            raise TypeError(
+                f"X_a is of type {type(X_a).__name__} and X_b of type {type(X_b).__name__}: give "
+                "two dask collections or two arrays."
+            )
+        Z_a, Z_b = self.transform(X_a), self.transform(X_b)
+        if Z_a.chunks[0] != Z_b.chunks[0] or np.isnan(Z_a.shape[0]):
+            if np.isnan(Z_a.shape[0]) or np.isnan(Z_b.shape[0]):
+                raise ValueError(
+                    "the sizes of chunks are not known, so that rows cannot be compared one by "
+                    "one: call X.compute_chunk_sizes() first, or X.to_dask_array(lengths=True)."
+                )
+            if len(Z_a) != len(Z_b):
+                raise ValueError(
+                    f"pair_distance compares row by row, but X_a has {len(Z_a)} rows and X_b has "
+                    f"{len(Z_b)}."
+                )
+            Z_b = Z_b.rechunk({0: Z_a.chunks[0]})
+        dtype = np.result_type(Z_a.dtype, Z_b.dtype)
+        empty = np.empty(0, dtype=dtype)
+        return da.map_blocks(_row_distances, Z_a, Z_b, dtype=dtype, drop_axis=1, meta=empty)
+
+    def same(self, X_a: Any, X_b: Any) -> Any:
+        """Whether two rows are the same kind of thing, row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
+
+        Returns
+        -------
+        dask array of bool of shape (n,)
+            Not computed yet. An ndarray for arrays.
+        """
+        return self.pair_distance(X_a, X_b) <= self.to_local().threshold_
+
+    def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+        """Area under the ROC curve of telling same from different by the learned distance.
+
+        Parameters
+        ----------
+        X : dask array of shape (n, d), dask data frame, or array
+        y : array of shape (n,), dask array or dask series, optional
+            Labels; negative means unknown. With labels the embedding of all rows comes to this
+            process.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links. Only their rows come.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; see :func:`nearkin.scores.pair_auc`.
+        """
+        local = self.to_local()
+        y = self._labels(y)
+        if not is_dask(X):
+            return float(local.score(X, y, pairs=pairs))
+        check_roles(y, pairs)
+        if y is None:
+            return float(local.score(DaskRows(X, client=self.client), pairs=pairs))
+        return pair_auc(self._computed(self.transform(X)), y, pairs=pairs)
+
+    def distance(self, X_a: Any, X_b: Any = None) -> NDArray[np.floating]:
+        """Learned distance between all rows of two arrays, as of the local learner."""
+        _refuse_dask("distance", X_a, X_b)
+        found: NDArray[np.floating] = self.to_local().distance(X_a, X_b)
+        return found
+
+    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> NDArray[np.floating]:
+        """Learned kernel between all rows of two arrays, as of the local learner."""
+        _refuse_dask("kernel_matrix", X_a, X_b)
+        found: NDArray[np.floating] = self.to_local().kernel_matrix(X_a, X_b)
+        return found
+
+    def to_local(self) -> Any:
+        """The fitted learner without dask, which works on arrays.
+
+        Returns
+        -------
+        learner
+            For example KernelBeta of a DaskKernelBeta, as if it was fitted to the rows in memory.
+        """
+        check_is_fitted(self)
+        return copy(self._local)
+
+    def save(self, path: StrPath, *, forget_names: bool = False) -> None:
+        """Write the learner to a file, from which :func:`nearkin.load` gives the local one.
+
+        Parameters
+        ----------
+        path : path
+        forget_names : bool, default=False
+            Leave out the names of the columns.
+        """
+        self.to_local().save(path, forget_names=forget_names)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns that ``transform`` gives, as of the local learner."""
+        found: NDArray[Any] = self.to_local().get_feature_names_out(input_features)
+        return found
+
+    @property
+    def client_(self) -> Any:
+        """The client in use; None if dask works without one."""
+        return client_in_use(self.client)
+
+    def _labels(self, y: Any) -> Any:
+        return np.asarray(self._computed(y)) if is_dask(y) else y
+
+    def _computed(self, collection: Any) -> Any:
+        client = self.client_
+        with explained(client):
+            return dask.compute(collection, scheduler=client)[0]
+
+    def _local_params(self) -> dict[str, Any]:
+        params: dict[str, Any] = self.get_params(deep=False)
+        del params["client"]
+        return params
+
+    def __getattr__(self, name: str) -> Any:
+        # What was learned; asked for only where the object itself has no such attribute.
+        if name.endswith("_") and not name.startswith("_") and "_local" in vars(self):
+            return getattr(self._local, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_local" in vars(self)
+
+    def __sklearn_clone__(self) -> Self:
+        # A client is a connection: the clone uses the same.
+        bare = copy(self)
+        bare.client = None
+        found: Self = _clone_parametrized(bare)
+        found.client = self.client
+        return found
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(vars(self))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "client": None}
+
+
+class DaskKernelBeta(DaskMetric, learner=KernelBeta):
+    """:class:`KernelBeta` for rows of dask arrays and data frames.
+
+    Parameters
+    ----------
+    **params
+        Those of :class:`KernelBeta`.
+    client : distributed.Client or None, default=None
+        None is the client that dask would use, or dask's own threads where there is none.
+
+    Attributes
+    ----------
+    client_ : distributed.Client or None
+        In use.
+    **attributes
+        Those of :class:`KernelBeta`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from nearkin import Pairs
+    >>> from nearkin.dask import DaskKernelBeta
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> pairs = Pairs.from_labels(y, 50, random_state=0)
+    >>> rows = da.from_array(X, chunks=(100, 2))
+    >>> metric = DaskKernelBeta(n_landmarks=100, random_state=0).fit(rows, pairs=pairs)
+    >>> Z = metric.transform(rows)  # a dask array, not computed yet
+    >>> Z.chunks[0]
+    (100, 100, 100, 100)
+    >>> metric.to_local()
+    KernelBeta(n_landmarks=100, random_state=0)
+    """
+
+
+class DaskITML(DaskMetric, learner=ITML):
+    """:class:`ITML` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+
+
+class DaskGMML(DaskMetric, learner=GMML):
+    """:class:`GMML` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+
+
+class DaskGenerative(DaskMetric, learner=Generative):
+    """:class:`Generative` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+
+
+class DaskRCA(DaskMetric, learner=RCA):
+    """:class:`RCA` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+
+
+class DaskEuclidean(DaskMetric, learner=Euclidean):
+    """:class:`Euclidean` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+
+
+def _row_distances(Z_a: NDArray[np.floating], Z_b: NDArray[np.floating]) -> NDArray[np.floating]:
+    return rowwise_distances(Z_a, Z_b).astype(np.result_type(Z_a, Z_b))
+
+
+def _refuse_dask(name: str, *arrays: Any) -> None:
+    if any(is_dask(X) for X in arrays):
+        raise TypeError(
+            f"{name} makes an array of all pairs of rows, from arrays only: give some rows, for "
+            "example X[:100].compute(), or use pair_distance."
+        )

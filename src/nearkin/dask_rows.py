@@ -1,0 +1,399 @@
+"""Rows of dask arrays and data frames, which stay on the workers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cloudpickle
+import dask
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.blocks import one_core
+from nearkin.dask_workers import check_processes, client_in_use, explained
+from nearkin.remote import Floats, Parts, RememberingRows, RemoteRows, added
+from nearkin.row_checks import checked_dtype, checked_rows
+
+# Results that are combined in one task.
+_FAN_IN = 8
+# What goes along with one graph of tasks; distributed warns from 10 MB on.
+_GRAPH_BYTES = 8 * 10**6
+_SOURCE = "X"
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What all tasks of a pass share; it is sent once, not with every task.
+
+    Attributes
+    ----------
+    dtype : float32 or float64
+    names : list of str or None
+    n_columns : int
+    starts : int ndarray or None
+        Numbers of the first rows of all chunks, and of all rows; None if they are not known.
+    function : callable or None
+        Of a block of rows and what is aligned with it.
+    """
+
+    dtype: np.dtype[Any]
+    names: list[str] | None
+    n_columns: int
+    starts: NDArray[np.int64] | None
+    function: Callable[..., Any] | None = None
+
+    def checked(self, chunk: Any, number: int) -> Floats:
+        """Rows of a chunk as learners take them, or an error that says what is wrong where."""
+        where = f"chunk {number} of {_SOURCE}"
+        rows = np.asarray(chunk)
+        found = checked_dtype(rows.dtype, where)
+        if found != self.dtype:
+            raise TypeError(
+                f"{where} is of type {rows.dtype}, but {_SOURCE} is declared as {self.dtype}: give "
+                f"all chunks one type, for example with X.astype({self.dtype.name!r})."
+            )
+        expected = None if self.starts is None else int(np.diff(self.starts)[number])
+        if rows.shape[1:] != (self.n_columns,) or expected not in (None, len(rows)):
+            raise ValueError(
+                f"{where} has shape {rows.shape}, but {_SOURCE} is declared to have "
+                f"{expected or 'some'} rows of {self.n_columns} columns there."
+            )
+        rows = rows.astype(self.dtype, copy=False)
+        if self.starts is None:
+            return checked_rows(rows, 0, where, self.names)
+        return checked_rows(rows, int(self.starts[number]), _SOURCE, self.names)
+
+
+# What the workers run. These functions change nothing, so that a lost worker's tasks can run again
+# elsewhere.
+
+
+def _part(work: _Work, chunk: Any, number: int, *aligned: tuple[NDArray[Any], Any]) -> Parts:
+    assert work.function is not None
+    with one_core():
+        rows = work.checked(chunk, number)
+        found: Parts = work.function(rows, *(values.astype(dtype) for values, dtype in aligned))
+    return found
+
+
+def _combined(combine: Callable[[Parts, Parts], Parts], *parts: Parts) -> Parts:
+    with one_core():
+        return functools.reduce(combine, parts)
+
+
+def _taken(work: _Work, chunk: Any, number: int, positions: NDArray[np.int64]) -> Floats:
+    return work.checked(chunk, number)[positions]
+
+
+def _mapped(chunk: Any, *, work: _Work, n_out: int, block_id: tuple[int, ...]) -> Floats:
+    assert work.function is not None
+    rows = work.checked(chunk, block_id[0])
+    if len(rows) == 0:
+        return np.empty((0, n_out), dtype=work.dtype)
+    with one_core():
+        return np.asarray(work.function(rows), dtype=work.dtype)
+
+
+def _frame_rows(part: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    return np.asarray(part.to_numpy(dtype=dtype, na_value=np.nan))
+
+
+class DaskRows(RememberingRows):
+    """Rows of a dask array or data frame, for the ``fit`` of learners that take rows elsewhere.
+
+    Some rows come to this process by their numbers; sums over all of them are made by the workers.
+    Numbers are checked there too.
+
+    Parameters
+    ----------
+    X : dask array of shape (n, d) or dask data frame
+        In chunks of rows; chunks of columns are joined. The lengths of a data frame's partitions
+        are computed now.
+    client : distributed.Client or None, default=None
+        None is the client that dask would use, or dask's own threads where there is none.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : float32 or float64
+    names : list of str or None
+        Of a data frame's columns.
+
+    Notes
+    -----
+    A learner passes over the rows a few times: ``X.persist()`` saves computing them each time, if
+    the workers' memory has room. A pass needs memory for one chunk in every thread of a worker,
+    and the learner's working memory. A worker that is lost costs its part of the work, not the
+    result: all that is needed to do it again is with the scheduler.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from nearkin import Euclidean, Pairs
+    >>> from nearkin.dask import DaskRows
+    >>> rows = DaskRows(da.arange(12.0, chunks=4).reshape(12, 1))
+    >>> rows.take([11, 0]).tolist()
+    [[11.0], [0.0]]
+    >>> Euclidean().fit(rows, pairs=Pairs([(0, 1)], [(0, 4)])).threshold_
+    2.5
+    """
+
+    _source = _SOURCE
+
+    def __init__(self, X: Any, *, client: Any = None) -> None:
+        self._client = client_in_use(client)
+        if self._client is not None:
+            check_processes(self._client)
+        lengths = None
+        if not is_dask_array(X):
+            checked_frame(X)
+            lengths = self._computed(X.map_partitions(len, enforce_metadata=False))[0]
+        self._array, work = _opened(X, lengths)
+        if work.starts is None:
+            raise ValueError(
+                "the sizes of X's chunks are not known: call X.compute_chunk_sizes() first."
+            )
+        self._work, self._starts = work, work.starts
+        if self._starts[-1] == 0:
+            raise ValueError(f"{_SOURCE} has no rows.")
+        self.shape = (int(self._starts[-1]), work.n_columns)
+        self.dtype, self.names = work.dtype, work.names
+        self._chunks = list(self._array.to_delayed().ravel())
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"<DaskRows of {n} × {d} {self.dtype} in {len(self._chunks)} chunks>"
+
+    def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
+        work = self._sent(self._work)
+        ends = np.searchsorted(wanted, self._starts)
+        found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
+        tasks: list[Any] = []
+        size = 0
+        for i in np.flatnonzero(np.diff(ends)).tolist():
+            positions = _narrowed(wanted[ends[i] : ends[i + 1]] - self._starts[i])
+            if tasks and size + positions.nbytes > _GRAPH_BYTES:
+                found += self._computed(*tasks)
+                tasks, size = [], 0
+            tasks.append(_task(_taken, work, self._chunks[i], i, positions))
+            size += positions.nbytes
+        return np.concatenate([*found, *self._computed(*tasks)])
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each chunk on the workers, all results combined there in their order."""
+        work = self._sent(replace(self._work, function=function))
+        narrow = [(_narrowed(array), array.dtype) for array in aligned]
+        totals = []
+        for group in self._groups([array for array, _ in narrow]):
+            parts = []
+            for i in group:
+                rows = slice(*self._starts[i : i + 2])
+                along = [(array[rows], dtype) for array, dtype in narrow]
+                parts.append(_task(_part, work, self._chunks[i], i, *along))
+            totals.append(_tree(combine, parts))
+        if len(totals) > 1 and self._client is not None:
+            totals = [self._client.persist(total) for total in totals]
+        found: Parts = self._computed(_tree(combine, totals))[0]
+        return found
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """A lazy dask array of the rows after a function of blocks of them."""
+        return _mapped_array(self._array, self._work, function, len(names), self._client)
+
+    def _groups(self, aligned: Sequence[NDArray[Any]]) -> Iterator[list[int]]:
+        """Chunks with rows, as many together as have aligned entries for one graph."""
+        group: list[int] = []
+        size = 0
+        per_row = sum(array[:1].nbytes for array in aligned)
+        for i, n_rows in enumerate(np.diff(self._starts).tolist()):
+            if group and size + n_rows * per_row > _GRAPH_BYTES:
+                yield group
+                group, size = [], 0
+            if n_rows:
+                group.append(i)
+                size += n_rows * per_row
+        if group:
+            yield group
+
+    def _sent(self, work: _Work) -> Any:
+        """What all tasks of a pass share, for each of them to refer to."""
+        return _sent(work, self._client)
+
+    def _computed(self, *tasks: Any) -> tuple[Any, ...]:
+        with explained(self._client):
+            return tuple(dask.compute(*tasks, scheduler=self._client))
+
+
+class RowsToMap(RemoteRows):
+    """Rows of a dask array or data frame that are to be mapped only: none is computed for it.
+
+    Their number need not be known: it is given as 0.
+    """
+
+    def __init__(self, X: Any, *, client: Any = None) -> None:
+        self._client = client_in_use(client)
+        if self._client is not None:
+            check_processes(self._client)
+        self._array, self._work = _opened(X, None)
+        self.shape = (0, self._work.n_columns)
+        self.dtype, self.names = self._work.dtype, self._work.names
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Not possible."""
+        raise TypeError("these rows can be mapped only: use DaskRows.")
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """Not possible."""
+        raise TypeError("these rows can be mapped only: use DaskRows.")
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """A lazy dask array of the rows after a function of blocks of them."""
+        return _mapped_array(self._array, self._work, function, len(names), self._client)
+
+
+def is_dask_array(X: Any) -> bool:
+    """Whether X is a dask array, which data frames and series are not."""
+    return isinstance(X, da.Array)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a dask array, data frame or series."""
+    # Of the class: an object of dask.delayed has any attribute.
+    return bool(dask.is_dask_collection(X)) and hasattr(type(X), "ndim")
+
+
+def checked_frame(X: Any) -> None:
+    """Raise unless X is a dask data frame of numbers."""
+    if not (is_dask(X) and hasattr(X, "map_partitions") and X.ndim == 2):
+        raise TypeError(
+            f"X must be a dask array or a dask data frame, got {type(X).__name__}. For rows in "
+            "memory use the learner without Dask in its name."
+        )
+    wrong = [name for name, dtype in X.dtypes.items() if _number_type(dtype) is None]
+    if wrong:
+        types = ", ".join(f"{name!r} ({X.dtypes[name]})" for name in wrong[:5])
+        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise TypeError(
+            f"columns of {_SOURCE} are not of numbers: {types}{more}. Leave them out, or encode "
+            "them."
+        )
+    text = [isinstance(name, str) for name in X.columns]
+    if any(text) and not all(text):
+        raise TypeError(
+            f"names of {_SOURCE}'s columns must be all text or all something else, got both: use "
+            "X.rename(columns=str)."
+        )
+
+
+def _number_type(dtype: Any) -> np.dtype[Any] | None:
+    """NumPy's type of a column, None if it has no numbers."""
+    found = getattr(dtype, "numpy_dtype", dtype)  # of columns that can have missing entries
+    return found if isinstance(found, np.dtype) and found.kind in "biuf" else None
+
+
+def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
+    """An array in chunks of rows, and how they are read; the lengths are those of partitions."""
+    names = None
+    if is_dask_array(X):
+        if X.ndim != 2 or X.shape[1] == 0:
+            raise ValueError(f"rows must have shape (n, d), got {X.shape}.")
+        dtype = checked_dtype(X.dtype, _SOURCE)
+        if np.isnan(X.shape[1]):
+            raise ValueError(
+                "the number of X's columns is not known: call X.compute_chunk_sizes() first."
+            )
+        if len(X.chunks[1]) > 1:
+            X = X.rechunk({1: -1})
+    else:
+        checked_frame(X)
+        if X.shape[1] == 0:
+            raise ValueError(f"{_SOURCE} has no columns.")
+        types = [_number_type(dtype) for dtype in X.dtypes]
+        for name, found in zip(X.columns, types, strict=True):
+            checked_dtype(np.dtype(found), f"column {name!r} of {_SOURCE}")
+        dtype = checked_dtype(np.result_type(*types), _SOURCE)
+        if isinstance(X.columns[0], str):
+            names = list(X.columns)
+        meta = np.empty((0, len(types)), dtype=dtype)
+        X = X.map_partitions(_frame_rows, dtype, meta=meta)
+        n_rows = (np.nan,) * X.npartitions if lengths is None else tuple(map(int, lengths))
+        X._chunks = (n_rows, (len(types),))
+    starts = None
+    if not np.isnan(X.shape[0]):
+        starts = np.concatenate([[0], np.cumsum(X.chunks[0], dtype=np.int64)])
+    return X, _Work(dtype, names, int(X.shape[1]), starts)
+
+
+def _mapped_array(
+    array: Any, work: _Work, function: Callable[[Floats], Floats], n_out: int, client: Any
+) -> Any:
+    work = replace(work, function=function)
+    # In the graph if it fits, so that the result needs nothing but itself.
+    client = client if _pickled_bytes(work) > _GRAPH_BYTES else None
+    return da.map_blocks(
+        _mapped,
+        array,
+        work=_sent(work, client),
+        n_out=n_out,
+        chunks=(array.chunks[0], (n_out,)),
+        dtype=work.dtype,
+        meta=np.empty((0, 0), dtype=work.dtype),
+    )
+
+
+def _sent(work: _Work, client: Any) -> Any:
+    """One task that gives what others share.
+
+    With a client it is sent to the scheduler now. The scheduler keeps it, so that a worker that is
+    lost takes nothing along; data scattered to workers would be gone.
+    """
+    shared = dask.delayed(work, traverse=False, pure=False)
+    if client is None:
+        return shared
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        return client.persist(shared)
+
+
+def _task(function: Callable[..., Any], *arguments: Any) -> Any:
+    return dask.delayed(function, pure=False)(*arguments)
+
+
+def _tree(combine: Callable[[Parts, Parts], Parts], parts: list[Any]) -> Any:
+    """Results combined in their order, a few to a task."""
+    while len(parts) > 1:
+        parts = [
+            _task(_combined, combine, *parts[i : i + _FAN_IN])
+            for i in range(0, len(parts), _FAN_IN)
+        ]
+    return parts[0]
+
+
+def _narrowed(array: NDArray[Any]) -> NDArray[Any]:
+    """The same whole numbers in as few bytes as they need; other arrays as they are."""
+    if array.dtype.kind != "i" or array.size == 0:
+        return array
+    for dtype in (np.int8, np.int16, np.int32):
+        limits = np.iinfo(dtype)
+        if limits.min <= array.min() and array.max() <= limits.max:
+            return array.astype(dtype)
+    return array
+
+
+def _pickled_bytes(what: Any) -> int:
+    buffers: list[Any] = []
+    head = cloudpickle.dumps(what, protocol=5, buffer_callback=buffers.append)
+    return len(head) + sum(int(buffer.raw().nbytes) for buffer in buffers)
