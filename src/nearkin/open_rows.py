@@ -53,7 +53,7 @@ def open_rows(
     KernelBeta, ITML, GMML, RCA, Euclidean and Generative learn from streams. They pass over the
     rows two to five times and give what they would for the same rows in memory. Memory holds a few
     blocks of 65 536 rows, or 32 MB if that is less (or of the largest that is given), and what the
-    learner needs: landmarks, rows of pairs, and with labels the rows of up to 40 000 pairs, which
+    learner needs: landmarks, rows of pairs, and with labels the rows of up to 10 000 pairs, which
     ``threshold_`` looks at, or for ITML of about ten pairs for each labelled row.
 
     Examples

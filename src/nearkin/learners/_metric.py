@@ -24,7 +24,7 @@ Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.
 _BACKGROUND_PAIRS = 2000
 # Pairs of each kind, of those that labels imply, that the threshold is found from.
-_MOST_EXAMPLES = 20_000
+_MOST_EXAMPLES = 5000
 
 
 _Class = TypeVar("_Class", bound=type)
