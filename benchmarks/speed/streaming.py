@@ -23,11 +23,12 @@ import pyarrow.parquet as pq
 from rich.progress import track
 
 from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
-from benchmarks.speed.one import N_FEATURES, N_LANDMARKS, clustered
+from benchmarks.speed.data import clustered
 from nearkin import ITML, KernelBeta, Pairs, open_rows
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "streaming.jsonl"
+N_FEATURES, N_LANDMARKS = 50, 1000
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 COMPARED = 1_000_000
 ROUNDS = 3
@@ -44,7 +45,7 @@ def write_clustered(path: Path, n: int) -> None:
     """A Parquet file of clustered rows, group by group."""
     names = [f"x{i}" for i in range(N_FEATURES)]
     schema = pa.schema([(name, pa.float32()) for name in names])
-    group = np.asfortranarray(clustered(GROUP_ROWS))
+    group = np.asfortranarray(clustered(GROUP_ROWS, N_FEATURES)[0])
     rng = np.random.default_rng(2)
     with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
         for start in range(0, n, GROUP_ROWS):
