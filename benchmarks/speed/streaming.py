@@ -95,7 +95,7 @@ def measure(method: str, n: int, path: Path) -> dict[str, Any]:
     """One measurement, in this process."""
     learner = LEARNERS.get(method, LEARNERS["KernelBeta"])()
     out = path.with_name("out.parquet")
-    warm = open_rows([clustered(3000)])  # compiled code is loaded, threads are up
+    warm = open_rows([clustered(3000, N_FEATURES)[0]])  # compiled code is loaded, threads are up
     learner.fit(warm, pairs=known_pairs(3000)).transform(warm).write(out)
     clock = time.perf_counter
     start = clock()

@@ -18,6 +18,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing
 
 from nearkin import backend
+from nearkin.blocks import one_core
 from nearkin.evidence import Evidence, with_other_pairs
 from nearkin.kernels import Rows
 from nearkin.labels import class_numbers
@@ -214,7 +215,8 @@ class TeachableMixin(MetricMixin):
                 "y has other labels than fit had: leave them out, or fit(X, y, pairs=pairs) again."
             )
         evidence = with_other_pairs(taught.evidence, taught.n_rows, pairs, withdrawn)
-        return self._teach(replace(taught, evidence=evidence), deepcopy(taught.rng), read)
+        with one_core():  # a second one would wait for the first more often than help
+            return self._teach(replace(taught, evidence=evidence), deepcopy(taught.rng), read)
 
     def _first_lesson(
         self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState

@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.blocks import one_core
 from nearkin.learners._linear_in_space import columns_of
 from nearkin.learners._taught import TeachableMixin, taught_of
 from nearkin.linalg import fix_signs
@@ -74,6 +75,10 @@ class LiveView:
         ndarray of shape (n, n_components)
             As :func:`nearkin.linalg.principal_coordinates` of ``metric.transform(X)``.
         """
+        with one_core():  # a second one would wait for the first more often than help
+            return self._coordinates(n_components)
+
+    def _coordinates(self, n_components: int) -> Floats:
         taught = taught_of(self._metric)
         if taught.space is not self._space or taught.image is None:
             raise ValueError("the metric was fitted anew since: make a new LiveView.")
