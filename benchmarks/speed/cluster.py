@@ -132,23 +132,39 @@ def run(draws: int) -> None:
 def score() -> None:
     """The table from the stored results."""
     source, rows = stored(RAW)
-    body = []
-    for method in METHODS:
-        of_workers = {
-            workers: [r for r in rows if r["method"] == method and r["workers"] == workers]
-            for workers in WORKERS
-        }
-        sums = [r["sum"] for runs in of_workers.values() for r in runs]
+    publish(FOLDER / "DASK.md", "dask: two workers against one", tables(rows), source)
+
+
+def compared(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Seconds with one worker and with two, of each method."""
+    found = {}
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        sums = [row["sum"] for row in own]
         assert np.allclose(sums, sums[0], rtol=1e-6), f"{method}: results differ"
         one, two = (
-            float(np.median([r["seconds"] for r in of_workers[workers]])) for workers in WORKERS
+            float(np.median([row["seconds"] for row in own if row["workers"] == workers]))
+            for workers in WORKERS
         )
-        body.append([method, f"{one:.2f}", f"{two:.2f}", f"{one / two:.2f}"])
+        found[method] = one, two
+    return found
+
+
+def headline(rows: list[dict[str, Any]]) -> list[str]:
+    """What to expect of it, in a line."""
+    ratios = [f"{method} {one / two:.2f}" for method, (one, two) in compared(rows).items()]
+    what = f"times as fast with two workers of dask as with one, {rows[0]['n']:,} rows"
+    return [what, "; ".join(ratios)]
+
+
+def tables(rows: list[dict[str, Any]]) -> list[Table]:
+    """One worker, two workers, and the ratio."""
+    body = [
+        [method, f"{one:.2f}", f"{two:.2f}", f"{one / two:.2f}"]
+        for method, (one, two) in compared(rows).items()
+    ]
     columns = ["fit and transform", "one worker, s", "two workers, s", "ratio"]
-    title = f"{rows[0]['n']:,} × {N_COLUMNS} float32, median of {TURNS}"
-    publish(
-        FOLDER / "DASK.md", "dask: two workers against one", [Table(title, columns, body)], source
-    )
+    return [Table(f"{rows[0]['n']:,} × {N_COLUMNS} float32, median of rounds", columns, body)]
 
 
 if __name__ == "__main__":

@@ -155,6 +155,18 @@ def tables(rows: list[dict[str, Any]]) -> list[Table]:
     return found
 
 
+def headline(rows: list[dict[str, Any]]) -> list[str]:
+    """What to expect of it, in a line."""
+    n = max(row["rows"] for row in rows)
+    figures = [
+        f"{row['search'].removeprefix('nearkin, ')} {row['single_ms']:.3g} ms, "
+        f"recall {row['recall']:.3f}"
+        for row in rows
+        if row["rows"] == n and row["search"].startswith("nearkin")
+    ]
+    return [f"`NeighborIndex`: one query among {n:,} rows", "; ".join(figures)]
+
+
 def score() -> None:
     """Tables from the stored results."""
     source, rows = stored(RAW)

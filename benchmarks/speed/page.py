@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.record import Block, Picture, Table, Text, origin, publish, stored
-from benchmarks.speed import neighbor_index, pictures
+from benchmarks.speed import pictures
 
 Row = dict[str, Any]
 
@@ -340,69 +341,14 @@ def gpu(found: dict[str, Row], folder: Path) -> Shown:
     return Shown(blocks, expect)
 
 
-def any_rows(picture: str, headline: str) -> Callable[[list[Row], Path], Shown]:
-    """Rows as they are: a table of all keys, and curves in n where there are several sizes."""
+def from_benchmark(name: str) -> Callable[[list[Row], Path], Shown]:
+    """The tables and the headline of a benchmark of its own, imported only if it was measured."""
 
     def show(rows: list[Row], folder: Path) -> Shown:
-        rows = merged(rows)
-        keys = list(dict.fromkeys(key for row in rows for key in row))
-        first = [key for key in SETTING if key in keys]
-        keys = first + [key for key in keys if key not in first]
-        if "method" in keys:
-            keys.insert(0, keys.pop(keys.index("method")))
-        body = [[number(row.get(key)) for key in keys] for row in rows]
-        names = {"n": "rows", "d": "columns", "m": "landmarks", "peak_gb": "peak GB"}
-        columns = [names.get(key, key.replace("_", " ")) for key in keys]
-        blocks: list[Block] = [Table("Medians", columns, body)]
-        timed = [
-            row
-            for row in rows
-            if "method" in row and is_number(row.get("n")) and is_number(row.get("seconds"))
-        ]
-        lines: dict[str, tuple[list[float], list[float]]] = {}
-        for row in sorted(timed, key=lambda row: row["n"]):
-            sizes, seconds = lines.setdefault(with_workers(row), ([], []))
-            sizes.append(row["n"])
-            seconds.append(row["seconds"])
-        curves = {name: line for name, line in lines.items() if len(set(line[0])) > 1}
-        if curves:
-            pictures.growth({"n": curves}, exponent, AXES, folder / picture)
-            blocks.insert(0, Picture(picture, "Seconds by the number of rows."))
-        expect = []
-        if timed:
-            n = max(row["n"] for row in timed)
-            best = [row for row in timed if row["n"] == n][:3]
-            figures = "; ".join(f"{with_workers(row)} {duration(row['seconds'])}" for row in best)
-            expect.append([f"{headline}, {n:,} rows", figures])
-        return Shown(blocks, expect)
+        benchmark = import_module(f"benchmarks.speed.{name}")
+        return Shown(list(benchmark.tables(rows)), [benchmark.headline(rows)])
 
     return show
-
-
-def with_workers(row: Row) -> str:
-    """The method, and how many workers it has if it has any."""
-    workers = row.get("workers")
-    if workers is None:
-        return str(row["method"])
-    return f"{row['method']}, {workers} worker{'s' if workers != 1 else ''}"
-
-
-def duration(seconds: float) -> str:
-    return f"{number(1000 * seconds)} ms" if seconds < 1 else f"{number(seconds)} s"
-
-
-def neighbors(rows: list[Row], folder: Path) -> Shown:
-    """The tables of the benchmark of NeighborIndex."""
-    del folder
-    n = max(row["rows"] for row in rows)
-    figures = [
-        f"{row['search'].removeprefix('nearkin, ')} {number(row['single_ms'])} ms, "
-        f"recall {row['recall']:.3f}"
-        for row in rows
-        if row["rows"] == n and row["search"].startswith("nearkin")
-    ]
-    expect = [[f"`NeighborIndex`: one query among {n:,} rows", "; ".join(figures)]]
-    return Shown(list(neighbor_index.tables(rows)), expect)
 
 
 SPEED = "python -m benchmarks speed"
@@ -450,28 +396,28 @@ SECTIONS = (
         "and landmarks and nothing else, a large square product, and a copy.",
     ),
     Section(
-        "Streams of rows",
+        "Larger than memory",
         "streaming.jsonl",
         "python -m benchmarks streaming",
-        any_rows("streaming.png", "rows from a stream"),
+        from_benchmark("streaming"),
     ),
     Section(
-        "Dask",
+        "On a cluster",
         "dask.jsonl",
         "python -m benchmarks dask",
-        any_rows("dask.png", "rows from Dask"),
+        from_benchmark("cluster"),
     ),
     Section(
         "One more pair",
         "one_more_pair.jsonl",
         "python -m benchmarks one_more_pair",
-        any_rows("one_more_pair.png", "one more pair"),
+        from_benchmark("one_more_pair"),
     ),
     Section(
         "Nearest neighbours",
         "neighbor_index.jsonl",
         "python -m benchmarks neighbor_index",
-        neighbors,
+        from_benchmark("neighbor_index"),
     ),
 )
 

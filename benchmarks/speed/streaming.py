@@ -129,6 +129,23 @@ def measure(method: str, n: int, path: Path) -> dict[str, Any]:
 def score() -> None:
     """Tables from the stored results."""
     source, rows = stored(RAW)
+    publish(FOLDER / "STREAMING.md", "Rows larger than memory", tables(rows), source)
+
+
+def headline(rows: list[dict[str, Any]]) -> list[str]:
+    """What to expect of it, in a line."""
+    n = max(row["n"] for row in rows)
+    own = [row for row in rows if row["method"] == "KernelBeta" and row["n"] == n]
+    seconds = np.median([row["fit_seconds"] + row["transform_seconds"] for row in own])
+    peak = np.median([row["peak_gb"] for row in own])
+    return [
+        f"`KernelBeta`, {n:,} rows of {N_FEATURES} columns from one Parquet file to another",
+        f"{seconds:.0f} s, {peak:.2f} GB of memory",
+    ]
+
+
+def tables(rows: list[dict[str, Any]]) -> list[Table]:
+    """Growth with the number of rows, and a comparison with rows in memory."""
 
     def median(key: str, method: str, n: int) -> float:
         found = [row[key] for row in rows if row["method"] == method and row["n"] == n]
@@ -171,7 +188,7 @@ def score() -> None:
             f"; exponent {overall:.2f} over all sizes (goal: at most {GOAL_EXPONENT}), "
             f"peak {highest:.2f} GB (goal: under {GOAL_PEAK_GB:g})"
         )
-    tables = [Table(title, columns, body)]
+    found = [Table(title, columns, body)]
     if COMPARED in sizes:
         reference = median("fit_seconds", "in memory", COMPARED) + median(
             "transform_seconds", "in memory", COMPARED
@@ -183,8 +200,8 @@ def score() -> None:
             ratio = (fit + transform) / reference
             body.append([name, f"{fit:.2f}", f"{transform:.2f}", f"{ratio:.2f}", f"{peak:.2f}"])
         columns = [f"{COMPARED:,} rows", "fit, s", "transform, s", "÷ in memory", "peak GB"]
-        tables.append(Table("From file to file, and in memory", columns, body))
-    publish(FOLDER / "STREAMING.md", "Rows larger than memory", tables, source)
+        found.append(Table("From file to file, and in memory", columns, body))
+    return found
 
 
 if __name__ == "__main__":
