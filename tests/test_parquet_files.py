@@ -167,7 +167,10 @@ def test_nulls_in_vectors_are_refused(kind, tmp_path):
     def rows_of(vectors):
         length = 2 if kind == "fixed" else -1
         column = pa.array(vectors, pa.list_(pa.float64(), length))
-        return open_rows(written(tmp_path, pa.table({"v": column})))
+        try:
+            return open_rows(written(tmp_path, pa.table({"v": column})))
+        except pa.ArrowNotImplementedError as error:  # of pyarrow 17
+            pytest.skip(f"cannot be written: {error}")
 
     with pytest.raises(ValueError, match=r"row 1, column 'v' of .* has a null in its vector"):
         rows_of([[1.0, 2.0], [3.0, None]]).to_numpy()

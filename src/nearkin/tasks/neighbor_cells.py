@@ -82,16 +82,17 @@ class Cells:
 
     def __init__(self, Z: Floats, target_recall: float, rng: np.random.RandomState) -> None:
         self.n_rows = n = len(Z)
-        self.n_cells = max(1, min(n // 2, round(2 * n**0.5)))
-        training = draw_numbers(n, min(n, _TRAINING * self.n_cells), rng)
-        means = KMeans(self.n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
+        n_cells = max(1, min(n // 2, round(2 * n**0.5)))
+        training = draw_numbers(n, min(n, _TRAINING * n_cells), rng)
+        means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
         # On several cores its sums, and so the cells, would differ from time to time.
         with warnings.catch_warnings(), threadpool_limits(1):
-            # Fewer distinct rows than cells: some cells stay empty.
+            # Fewer distinct rows than cells: some cells stay empty, and are left out.
             warnings.simplefilter("ignore", ConvergenceWarning)
             means.fit(Z[training])
         centers = means.cluster_centers_.astype(Z.dtype)
-        cell = pairwise_distances_argmin(Z, centers)
+        filled, cell = np.unique(pairwise_distances_argmin(Z, centers), return_inverse=True)
+        centers, self.n_cells = centers[filled], len(filled)
         self._order = np.argsort(cell, kind="stable")
         self._starts = np.searchsorted(cell[self._order], np.arange(self.n_cells + 1))
         self._Z = Z[self._order]
