@@ -79,10 +79,11 @@ class Graph:
         onnx = _onnx()
         helper, single = onnx.helper, onnx.TensorProto.FLOAT
         nodes = [
-            helper.make_node(operator, inputs, outputs, **attributes)
+            # Some versions of onnxruntime make names of others of these, which must differ.
+            helper.make_node(operator, inputs, outputs, name=outputs[0], **attributes)
             for operator, inputs, outputs, attributes in self.operators
         ]
-        nodes.append(helper.make_node("Cast", [Z.name], ["Z"], to=single))
+        nodes.append(helper.make_node("Cast", [Z.name], ["Z"], name="Z", to=single))
         graph = helper.make_graph(
             nodes,
             "nearkin",
@@ -208,6 +209,14 @@ class Tensor:
     def beside(self, *others: Tensor, axis: int) -> Tensor:
         """The tensor and others along an axis."""
         return self.graph.apply("Concat", self, *others, axis=axis)
+
+    def above(self, rows: NDArray[Any]) -> Tensor:
+        """The tensor with some rows more at its end."""
+        return self.graph.apply("Concat", self, rows, axis=0)
+
+    def without_last(self) -> Tensor:
+        """The tensor without its last row."""
+        return self.graph.apply("Slice", self, *(np.array([number]) for number in (0, -1, 0)))
 
     def smallest(self, k: int) -> tuple[Tensor, Tensor]:
         """The k smallest of each row in increasing order, ties by position, and their positions."""
