@@ -70,8 +70,8 @@ def export(
         Leave out the names of the columns.
     precision : {"float64", "float32"}, default="float64"
         Of the numbers inside the graph. With ``"float32"`` the file has half the size and runs
-        where float64 is unknown, as on many accelerators and in browsers, but learners with local
-        weights keep three to four digits only.
+        where float64 is unknown, as on many accelerators and in browsers. Most metrics keep five
+        digits then, some only three.
 
     Raises
     ------
@@ -101,8 +101,9 @@ def export(
     With onnxruntime: ``InferenceSession("xor.onnx").run(["Z"], {"X": X.astype("float32")})[0]``.
     """
     if not isinstance(metric, MetricMixin):
+        remedy = "metric.to_local()" if hasattr(metric, "to_local") else "one, such as KernelBeta()"
         raise ValueError(
-            f"{type(metric).__name__} is not a learner of nearkin that can be written in ONNX."
+            f"{type(metric).__name__} is no learner that can be written in ONNX: give {remedy}."
         )
     check_is_fitted(metric)
     if precision not in PRECISIONS:
