@@ -70,15 +70,28 @@ def judged(X: np.ndarray, person: np.ndarray, rng: np.random.Generator) -> Pairs
     return Pairs(ends[same], ends[~same])
 
 
-def quality(groups: list[np.ndarray], person: np.ndarray) -> str:
-    """How many of the pairs found are right, and how many of the right ones are found."""
-    found = {(i, j) for group in groups for i in group for j in group if i < j}
-    right = {(i, j) for i, j in found if person[i] == person[j]}
-    same = np.triu(person[:, None] == person, 1).sum()
+def quality(groups: list[np.ndarray], person: np.ndarray, pairs: Pairs) -> str:
+    """How many of the pairs found are right, and how many of the right ones are found.
+
+    Of those that nobody has judged.
+    """
+    counted = unjudged(len(person), pairs)
+    found = np.zeros_like(counted)
+    for group in groups:
+        found[np.ix_(group, group)] = True
+    found, same = counted & found, counted & (person[:, None] == person)
+    right = (found & same).sum()
     return (
-        f"{len(right) / max(1, len(found)):.0%} of the pairs found are right, and "
-        f"{len(right) / same:.0%} of all that there are were found"
+        f"{right / found.sum():.0%} of the other pairs found are right, and "
+        f"{right / same.sum():.0%} of all that there are were found"
     )
+
+
+def unjudged(n: int, pairs: Pairs) -> np.ndarray:
+    """Which pairs of n rows nobody has judged, each once, as a matrix."""
+    others = np.triu(np.ones((n, n), dtype=bool), 1)
+    others[tuple(np.concatenate([pairs.must_link, pairs.cannot_link]).T)] = False
+    return others
 
 
 def main() -> None:
@@ -99,19 +112,18 @@ def main() -> None:
     for group in groups[:4]:
         print("", *(texts[i] for i in group), sep="\n  ")
     plain = NeighborIndex(Euclidean(random_state=0).fit(X, pairs=pairs)).add(X)
-    print(f"\nlearned distance: {quality(groups, person)}")
-    print(f"Euclidean distance: {quality(plain.duplicates(), person)}")
+    print(f"\nlearned distance: {quality(groups, person, pairs)}")
+    print(f"Euclidean distance: {quality(plain.duplicates(), person, pairs)}")
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    unjudged = np.triu(np.ones((len(X), len(X)), dtype=bool), 1)
-    unjudged[tuple(np.concatenate([pairs.must_link, pairs.cannot_link]).T)] = False
+    others = unjudged(len(X), pairs)
     same = person[:, None] == person
     before = np.linalg.norm(X[:, None] - X, axis=2)
     for ax, D, title in zip(
         axes, (before, metric.distance(X)), ("letters", "learned"), strict=True
     ):
         for which, label in ((same, "one person"), (~same, "two people")):
-            ax.hist(D[which & unjudged], bins=40, density=True, alpha=0.6, label=label)
+            ax.hist(D[which & others], bins=40, density=True, alpha=0.6, label=label)
         ax.set_title(f"{title}: distances between records")
     axes[1].axvline(metric.threshold_, color="0.2", linestyle="--", label="threshold")
     axes[1].legend()

@@ -295,7 +295,6 @@ def test_columns_that_are_not_numbers(learner, library, data):
         (pd.to_datetime(["2024-01-01"] * 50), "Datetime"),
         (pd.to_timedelta(range(50), unit="s"), "Duration"),
         (pl.Series([1, 2] * 25).cast(pl.String).cast(pl.Enum(["1", "2"])), "Enum"),
-        (pl.Series([datetime.time(1)] * 50), "Time"),
         (pl.Series([[1.0]] * 50), "List"),
     ],
 )
