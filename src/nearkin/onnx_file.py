@@ -87,8 +87,8 @@ def export(
     ``threshold``, up to which two rows are the same, and ``feature_names`` as JSON. Its constants
     are what the metric needs: **landmarks are rows of the training data**.
 
-    Running it takes memory for n × m numbers with m landmarks, and for n × m × d with the laplacian
-    kernel: give some thousand rows at a time.
+    Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k neighbours:
+    give some thousand rows at a time. With the laplacian kernel the graph has seven operators for each column.
 
     Examples
     --------
@@ -406,7 +406,13 @@ def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
 
 
 def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
-    return (X.expanded(1) - rows).abs().sum(2, keep=False)
+    """Column by column: all at once would take d times the memory."""
+    found = (X.at(1, 0) - rows[:, 0]).abs()
+    for j in range(1, rows.shape[1]):
+        # A zero that makes the column wait: onnxruntime would hold all differences at once.
+        column = X.at(1, j) + 0.0 * found.at(1, 0)
+        found = found + (column - rows[:, j]).abs()
+    return found
 
 
 def _unit_rows(X: Tensor) -> Tensor:
