@@ -87,8 +87,9 @@ def export(
     ``threshold``, up to which two rows are the same, and ``feature_names`` as JSON. Its constants
     are what the metric needs: **landmarks are rows of the training data**.
 
-    Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k neighbours:
-    give some thousand rows at a time. With the laplacian kernel the graph has seven operators for each column.
+    Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k
+    neighbours: give some thousand rows at a time. With the laplacian kernel the graph has seven
+    operators for each column.
 
     Examples
     --------
