@@ -5,6 +5,7 @@ SLOW_TO_IMPORT = {
     "dask",
     "distributed",
     "matplotlib",
+    "onnx",
     "pandas",
     "polars",
     "pyarrow",

@@ -1,6 +1,6 @@
 """Learn a distance from a few pairs."""
 
-from nearkin import datasets, plot, scores
+from nearkin import datasets, onnx_file, plot, scores
 from nearkin._version import __version__ as __version__
 from nearkin.array_file import StorageError
 from nearkin.learners.compositions import Blend, Chain
@@ -62,6 +62,7 @@ __all__ = [
     "datasets",
     "learn_actively",
     "load",
+    "onnx_file",
     "open_rows",
     "pairs_between",
     "plot",

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
@@ -40,6 +41,9 @@ _SHARE_OF_MEMORY = 1 / 32
 _SUMMED_ROWS = 65536
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
+# Columns that are not numbers are named up to so many; of these types are those with few values.
+_MOST_NAMED = 5
+_WORDS = ("String", "Categorical", "Enum")
 # Compute capabilities of devices made for scientific computing.
 _FAST_FLOAT64 = ("60", "70", "80", "90", "100")
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
@@ -116,12 +120,13 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     TypeError
         If X is foreign and the learner does not take that, or of a type that is too coarse.
     ValueError
-        If X is not where ``fit`` had it.
+        If X is not where ``fit`` had it, or a data frame with columns that are not numbers.
     """
     if is_remote(X):
         return _checked_remote(learner, X, reset=reset)
     refuse_stranded(X)
     _refuse_unknown(X)
+    _refuse_words(learner, X)
     if is_foreign(X):
         X = _checked(learner, X)
     if not reset:
@@ -149,6 +154,43 @@ def _refuse_unknown(X: Any) -> None:
             f"X is an array of {type(X).__module__.partition('.')[0]}, but only those of NumPy, "
             f"{' and '.join(LIBRARIES)} are known: give one of these."
         )
+
+
+def _refuse_words(learner: Any, X: Any) -> None:
+    """Name the columns of a data frame that are not numbers, and what to do about them.
+
+    scikit-learn would name the first value that it cannot read, and take dates, categories that
+    are numbers and texts such as "7" for numbers without a word. Columns of Python objects are left
+    to it: they may be numbers.
+    """
+    if isinstance(X, np.ndarray):
+        return
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        schema = frame.schema if isinstance(frame, nw.DataFrame) else {}
+    except ValueError:  # two columns of one name, which scikit-learn minds or does not
+        return
+    types = {
+        name: str(dtype).partition("(")[0]
+        for name, dtype in schema.items()
+        if not dtype.is_numeric() and dtype not in (nw.Boolean, nw.Object, nw.Unknown)
+    }
+    if not types:
+        return
+    shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(types.items())[:_MOST_NAMED])
+    if len(types) > _MOST_NAMED:
+        shown += f" and {len(types) - _MOST_NAMED} more"
+    words = [name for name, kind in types.items() if kind in _WORDS][:_MOST_NAMED]
+    remedy = "such as dates into days since some day"
+    if words:
+        remedy = (
+            f"for example each category into a column: make_pipeline(make_column_transformer("
+            f"(OneHotEncoder(), {words}), remainder='passthrough'), {type(learner).__name__}(...))"
+        )
+    raise ValueError(
+        f"{len(types)} of the {len(schema)} columns of X are not numbers: {shown}. Turn "
+        f"them into numbers first, {remedy}; or leave them out."
+    )
 
 
 def _checked(learner: Any, X: Array) -> Array:

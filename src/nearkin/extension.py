@@ -36,7 +36,8 @@ from nearkin.local_weights import (
 )
 from nearkin.stored import a, floats, ints, maybe, stored, training_rows, whole
 
-_FAR = 1e15
+# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
+FAR = 1e15
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
@@ -252,7 +253,7 @@ class LocalExtension:
             np.subtract(X, center.astype(X.dtype), out=rows)
             rows *= X.dtype.type(scale)
         # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
-        np.clip(rows, -_FAR, _FAR, out=rows)
+        np.clip(rows, -FAR, FAR, out=rows)
         return prepared
 
     def _prepare_foreign(self, X: Any) -> Any:
@@ -261,7 +262,7 @@ class LocalExtension:
             return unit_rows(X)
         center, scale = self._center_and_scale
         prepared = (X - backend.moved(center, X)) * scale
-        return backend.clipped(prepared, -_FAR, _FAR)
+        return backend.clipped(prepared, -FAR, FAR)
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:

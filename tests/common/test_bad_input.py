@@ -1,9 +1,11 @@
 """Bad input: the right answer, or an error that names the culprit and the remedy."""
 
+import datetime
 import inspect
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -252,6 +254,76 @@ def test_nan_and_infinity_in_x(learner, value, data):
     for method in (metric.transform, metric.distance, metric.kernel_matrix):
         with pytest.raises(ValueError, match=f"X contains {said}"):
             method(bad)
+
+
+def of_mixed_types(X):
+    day = datetime.date(2024, 1, 1)
+    return {
+        "width": X[:, 0],
+        "kind": ["round", "square"] * (len(X) // 2),
+        "bought": [day + datetime.timedelta(i) for i in range(len(X))],
+        "area": X[:, 2],
+    }
+
+
+@each_learner_of_rows
+@pytest.mark.parametrize("library", [pd, pl])
+def test_columns_that_are_not_numbers(learner, library, data):
+    X, y, _, _ = data
+    frame = library.DataFrame(of_mixed_types(X))
+    if library is pd:
+        frame["bought"] = pd.to_datetime(frame["bought"])
+    message = (
+        r"2 of the 4 columns of X are not numbers: 'kind' \(String\), 'bought' \(Date(time)?\)\. "
+        r"Turn them .*make_column_transformer\(\(OneHotEncoder\(\), \['kind'\]\), "
+        rf"remainder='passthrough'\), {type(learner).__name__}\(\.\.\.\)\); or leave them out"
+    )
+    with pytest.raises(ValueError, match=message):
+        clone(learner).fit(frame, y)
+    numbers = library.DataFrame({name: np.arange(50.0) for name in frame.columns})
+    metric = clone(learner).fit(numbers, y)
+    for method in (metric.transform, metric.distance, metric.kernel_matrix):
+        with pytest.raises(ValueError, match="2 of the 4 columns of X are not numbers"):
+            method(frame)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (["7"] * 50, "String"),
+        (pd.Categorical([1, 2] * 25), "Categorical"),
+        (pd.to_datetime(["2024-01-01"] * 50), "Datetime"),
+        (pd.to_timedelta(range(50), unit="s"), "Duration"),
+        (pl.Series([1, 2] * 25).cast(pl.String).cast(pl.Enum(["1", "2"])), "Enum"),
+        (pl.Series([[1.0]] * 50), "List"),
+    ],
+)
+def test_what_scikit_learn_would_take_for_a_number(column, kind, data):
+    library = pl if isinstance(column, pl.Series) else pd
+    frame = library.DataFrame({"a": column, "b": data[0][:, 0]})
+    with pytest.raises(ValueError, match=rf"1 of the 2 columns .*: 'a' \({kind}\)\. Turn"):
+        RCA().fit(frame, data[1])
+
+
+def test_many_columns_that_are_not_numbers(data):
+    frame = pd.DataFrame({f"c{i}": ["x"] * 50 for i in range(8)})
+    with pytest.raises(ValueError, match=r"8 of the 8 .*'c4' \(String\) and 3 more\. Turn"):
+        RCA().fit(frame, data[1])
+
+
+@pytest.mark.parametrize("dtype", [bool, object, "Int64", "Float32", "float16"])
+def test_columns_that_are_numbers_of_any_type(dtype, data):
+    X, y, _, _ = data
+    frame = pd.DataFrame({"a": (X[:, 0] > 0).astype(int), "b": X[:, 1].round()})
+    plain = RCA().fit(frame.to_numpy(), y)
+    frame["a"] = frame["a"].astype(dtype)
+    assert_allclose(RCA().fit(frame, y).transform(frame), plain.transform(frame.to_numpy()))
+
+
+def test_columns_without_names(data):
+    X, y, _, _ = data
+    frame = pd.DataFrame(X)
+    assert_allclose(RCA().fit(frame, y).transform(X), RCA().fit(X, y).transform(X))
 
 
 @each_learner

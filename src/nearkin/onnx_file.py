@@ -1,0 +1,426 @@
+"""The ``transform`` of fitted learners as ONNX files, for programs without Python.
+
+Each learner's map from rows to coordinates is written down once more here, in the operators of
+ONNX and in the order that the learner itself has.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin._version import __version__
+from nearkin.extension import (
+    FAR,
+    KernelExpansion,
+    KernelLandmarks,
+    LocalExtension,
+    NystroemExtension,
+    dense_rows,
+)
+from nearkin.kernels import Kernel, unit_rows
+from nearkin.learners._linear_in_space import LinearInSpaceMixin
+from nearkin.learners._metric import LinearMetricMixin, MetricMixin
+from nearkin.learners.compositions import Blend, Chain
+from nearkin.learners.euclidean import Euclidean
+from nearkin.learners.geometry_aware import GeometryAware
+from nearkin.learners.kernel_a import KernelA
+from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.learners.llma import LLMA
+from nearkin.learners.metric_learner import MetricLearner
+from nearkin.local_weights import EPSILON
+from nearkin.onnx_graph import Graph, Tensor
+from nearkin.whole_file import StrPath, whole_file
+
+Floats = NDArray[np.floating]
+PRECISIONS = ("float64", "float32")
+
+
+def export(
+    metric: Any, path: StrPath, *, forget_names: bool = False, precision: str = "float64"
+) -> None:
+    """Write the ``transform`` of a fitted learner as an ONNX file.
+
+    The graph has one input ``"X"``, float32 of shape (n, d) for any number of rows n, and one
+    output ``"Z"``, float32 of shape (n, q). Euclidean distances between rows of Z are the learned
+    distances. Needs onnx (``pip install "nearkin[onnx]"``).
+
+    Parameters
+    ----------
+    metric : learner
+        Any, fitted. Kernels that are functions or precomputed are refused, and so are
+        transformers in a :class:`nearkin.Chain` other than those that a model file holds.
+    path : path
+        By custom with the ending ``.onnx``. A file that is there already is replaced once the new
+        one is complete.
+    forget_names : bool, default=False
+        Leave out the names of the columns.
+    precision : {"float64", "float32"}, default="float64"
+        Of the numbers inside the graph. With ``"float32"`` the file has half the size and runs
+        where float64 is unknown, as on many accelerators and in browsers. Most metrics keep five
+        digits then, some only three.
+
+    Raises
+    ------
+    ValueError
+        If the learner cannot be written in ONNX.
+
+    Notes
+    -----
+    A graph cannot refuse rows as ``transform`` does: one with NaN or infinite entries becomes NaN,
+    and so does one whose kernel values overflow.
+
+    The file's metadata have the version of nearkin (``nearkin``), the ``learner``, its
+    ``threshold``, up to which two rows are the same, and ``feature_names`` as JSON. Its constants
+    are what the metric needs: **landmarks are rows of the training data**.
+
+    Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k
+    neighbours: give some thousand rows at a time. With the laplacian kernel the graph has seven
+    operators for each column.
+
+    Examples
+    --------
+    >>> import tempfile, nearkin
+    >>> X, y = nearkin.datasets.make_xor(100, random_state=0)
+    >>> metric = nearkin.KernelBeta(n_landmarks=20, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nearkin.onnx_file.export(metric, f"{folder}/xor.onnx")
+
+    With onnxruntime: ``InferenceSession("xor.onnx").run(["Z"], {"X": X.astype("float32")})[0]``.
+    """
+    if not isinstance(metric, MetricMixin):
+        remedy = "metric.to_local()" if hasattr(metric, "to_local") else "one, such as KernelBeta()"
+        raise ValueError(
+            f"{type(metric).__name__} is no learner that can be written in ONNX: give {remedy}."
+        )
+    check_is_fitted(metric)
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision={precision!r}: use one of {PRECISIONS}.")
+    graph = Graph(precision)
+    X = graph.rows()
+    # Zero for finite entries, NaN for others: clipping could hide them.
+    Z = _image(metric, X) + (X * 0.0).sum(1)
+    metadata = {
+        "nearkin": __version__,
+        "learner": type(metric).__name__,
+        "threshold": repr(float(metric.threshold_)),
+    }
+    if hasattr(metric, "feature_names_in_") and not forget_names:
+        metadata["feature_names"] = json.dumps(metric.feature_names_in_.tolist())
+    content = graph.model(
+        Z, int(metric.n_features_in_), int(metric.n_components_), __version__, metadata
+    )
+    with whole_file(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+@singledispatch
+def _image(fitted: Any, X: Tensor) -> Tensor:
+    """What a fitted learner or transformer makes of rows."""
+    known = (cls.__name__ for cls in _image.registry if cls.__module__.startswith("sklearn."))
+    raise ValueError(
+        f"{type(fitted).__name__} cannot be written in ONNX. Of scikit-learn's transformers these "
+        f"can: {', '.join(known)}. Apply others to the rows beforehand."
+    )
+
+
+# Learners
+
+
+@_image.register
+def _(metric: Euclidean, X: Tensor) -> Tensor:
+    return X
+
+
+@_image.register
+def _(metric: LinearMetricMixin, X: Tensor) -> Tensor:
+    return (X - metric.mean_) @ metric.components_.T
+
+
+@_image.register
+def _(metric: LinearInSpaceMixin, X: Tensor) -> Tensor:
+    if metric._through is None:
+        return (X - metric.mean_) @ metric.components_.T
+    extension, landmarks = metric._through
+    return _extended(extension, X, landmarks @ metric.components_.T)
+
+
+@_image.register
+def _(metric: KernelBeta, X: Tensor) -> Tensor:
+    for extension, coordinates in metric._stages:
+        X = _extended(extension, X, coordinates)
+    return X
+
+
+@_image.register
+def _(metric: KernelA, X: Tensor) -> Tensor:
+    return _extended(metric._extension, X, metric.embedding_)
+
+
+@_image.register
+def _(metric: GeometryAware, X: Tensor) -> Tensor:
+    return _extended(metric._extension, X, metric._at_landmarks)
+
+
+@_image.register
+def _(metric: LLMA, X: Tensor) -> Tensor:
+    anchors = (metric.anchor_rows_ - metric.mean_) / metric.width_
+    F = X - metric.mean_
+    weights = (-1.0 * _squared_distances((F / metric.width_).clip(-FAR, FAR), anchors)).exp()
+    return F + weights @ metric.displacements_
+
+
+@_image.register
+def _(metric: Chain, X: Tensor) -> Tensor:
+    for step in metric.steps_:
+        X = _image(step, X)
+    return X
+
+
+@_image.register
+def _(metric: Blend, X: Tensor) -> Tensor:
+    first, *others = (
+        _image(learner, X) * factor
+        for learner, factor in zip(metric.learners_, metric.factors_, strict=True)
+    )
+    return first.beside(*others, axis=1)
+
+
+@_image.register
+def _(metric: MetricLearner, X: Tensor) -> Tensor:
+    return _image(metric.metric_, X)
+
+
+# scikit-learn's transformers, those that nearkin.transformers stores
+
+
+@_image.register
+def _(scaler: StandardScaler, X: Tensor) -> Tensor:
+    X = X if scaler.mean_ is None or not scaler.with_mean else X - scaler.mean_
+    return X if scaler.scale_ is None else X / scaler.scale_
+
+
+@_image.register
+def _(scaler: RobustScaler, X: Tensor) -> Tensor:
+    X = X if scaler.center_ is None else X - scaler.center_
+    return X if scaler.scale_ is None else X / scaler.scale_
+
+
+@_image.register
+def _(scaler: MinMaxScaler, X: Tensor) -> Tensor:
+    X = X * scaler.scale_ + scaler.min_
+    return X.clip(*map(float, scaler.feature_range)) if scaler.clip else X
+
+
+@_image.register
+def _(scaler: MaxAbsScaler, X: Tensor) -> Tensor:
+    X = X / scaler.scale_
+    return X.clip(-1.0, 1.0) if getattr(scaler, "clip", False) else X  # since scikit-learn 1.8
+
+
+@_image.register
+def _(normalizer: Normalizer, X: Tensor) -> Tensor:
+    if normalizer.norm == "l2":
+        size = (X * X).sum(1).sqrt()
+    elif normalizer.norm == "l1":
+        size = X.abs().sum(1)
+    else:
+        size = X.abs().max(1)
+    # As scikit-learn does, which takes very short rows for zero.
+    return X / (size > 10 * np.finfo(X.graph.dtype).eps).where(size, 1.0)
+
+
+@_image.register
+def _(pca: PCA, X: Tensor) -> Tensor:
+    Z = (X - pca.mean_) @ pca.components_.T
+    if not pca.whiten:
+        return Z
+    deviations = np.sqrt(pca.explained_variance_)
+    return Z / np.maximum(deviations, np.finfo(deviations.dtype).eps)
+
+
+@_image.register
+def _(svd: TruncatedSVD, X: Tensor) -> Tensor:
+    return X @ svd.components_.T
+
+
+# From rows to coordinates by way of landmarks, as nearkin.extension says
+
+
+@singledispatch
+def _extended(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
+    """Weighted sums of the landmarks' coordinates."""
+    raise ValueError(f"{type(extension).__name__} cannot be written in ONNX.")
+
+
+@_extended.register
+def _(extension: KernelExpansion, X: Tensor, coordinates: Floats) -> Tensor:
+    return _kernel_values(_exportable(extension.landmarks), X) @ coordinates
+
+
+@_extended.register
+def _(extension: NystroemExtension, X: Tensor, coordinates: Floats) -> Tensor:
+    means = extension._column_means
+    V, values = extension.eigenvectors, extension.eigenvalues
+    K = _kernel_values(_exportable(extension.landmarks), X)
+    return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))
+
+
+@_extended.register
+def _(extension: LocalExtension, X: Tensor, coordinates: Floats) -> Tensor:
+    extension = LocalExtension(_exportable(extension.landmarks), extension.n_neighbors)
+    # TopK of no rows ends the process in some versions of onnxruntime: there is always one more.
+    X = X.above(np.zeros((1, extension.landmarks.rows.shape[1])))
+    if extension.landmarks.kernel.is_euclidean:
+        neighbors, e, gram = _near_by_rows(extension, X)
+    else:
+        neighbors, e, gram = _near_by_kernel(extension, X)
+    weights = _local_weights(e, gram, extension.n_neighbors)
+    return (weights.expanded(1) @ neighbors.taken_from(coordinates)).squeezed(1).without_last()
+
+
+def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
+    """The same with a kernel that has a name, and rows that are dense."""
+    kernel = landmarks.kernel
+    if isinstance(kernel.function, Kernel):
+        kernel = kernel.function
+    if kernel.function is not None or landmarks.columns is not None:
+        what = "a function" if landmarks.columns is None else "precomputed"
+        raise ValueError(
+            f"a kernel that is {what} cannot be written in ONNX: use one by its name, such as "
+            "kernel='rbf'."
+        )
+    return KernelLandmarks(kernel, dense_rows(landmarks.rows).astype(np.float64, copy=False))
+
+
+def _near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Nearest landmarks, half squared feature distances to them (n, k) and among them (n, k, k)."""
+    dtype = X.graph.dtype
+    points = extension._prepare(extension.landmarks.rows.astype(dtype))[:, :-1]
+    prepared = _prepared(extension, X)
+    ranking = prepared @ (-2 * points.T) + (points**2).sum(axis=1)
+    _, neighbors = ranking.smallest(extension.n_neighbors)
+    near = neighbors.taken_from(points)
+    squared = _squares(near - prepared.expanded(1)).squeezed(2)
+    # One column at a time: products with a transpose are fused by some versions of onnxruntime into
+    # an operator that is there for float32 only.
+    first, *others = (_squares(near - near.at(1, a)) for a in range(extension.n_neighbors))
+    among = first.beside(*others, axis=2)
+    if extension.landmarks.kernel.name == "rbf":
+        return neighbors, squared.one_minus_exp(), among.one_minus_exp()
+    return neighbors, 0.5 * squared, 0.5 * among
+
+
+def _squares(differences: Tensor) -> Tensor:
+    """Squared lengths of vectors (n, k, d), of shape (n, k, 1)."""
+    return (differences * differences).sum(2)
+
+
+def _prepared(extension: LocalExtension, X: Tensor) -> Tensor:
+    """Rows whose Euclidean distances determine the kernel."""
+    if extension.landmarks.kernel.name == "cosine":
+        return _unit_rows(X)
+    center, scale = extension._center_and_scale
+    return ((X - center) * scale).clip(-FAR, FAR)
+
+
+def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for kernels that Euclidean distances do not determine."""
+    kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
+    if kernel.name == "laplacian":
+        found = (kernel.gamma * _city_block_distances(X, rows)).one_minus_exp()
+        e, neighbors = found.smallest(extension.n_neighbors)
+    else:  # poly
+        own = (kernel.gamma * (X * X).sum(1) + float(kernel.coef0)) ** float(kernel.degree)
+        others = kernel.diagonal(rows)
+        found = 0.5 * (own + others) - _kernel_values(extension.landmarks, X)
+        e, neighbors = found.clip(0.0).smallest(extension.n_neighbors)
+        rounding = 8 * np.finfo(X.graph.dtype).eps * (own + others.max())
+        e = (e > rounding).where(e, 0.0)
+    places = neighbors.expanded(2) * np.int64(len(rows)) + neighbors.expanded(1)
+    return neighbors, e, places.taken_from(extension._among.ravel())
+
+
+def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
+    """Weights (n, k), as :func:`nearkin.local_weights.foreign_weights` finds them."""
+    root = e.sqrt()
+    scale = 2.0 * root.expanded(2) * root.expanded(1)
+    apart = scale > 0.0
+    correlation = (e.expanded(2) + e.expanded(1) - gram) / apart.where(scale, 1.0)
+    correlation = apart.where(correlation.clip(-1.0, 1.0), 0.0)
+    identity = np.eye(k)
+    matrices = correlation * (1 - identity) + (1 + EPSILON) * identity
+    nearest = e.min(1)
+    farther = e > nearest
+    ratio = farther.where((nearest / farther.where(e, 1.0)).sqrt(), 1.0)
+    weights = _solved(matrices, ratio, k) * ratio
+    return weights / weights.sum(1)
+
+
+def _solved(matrices: Tensor, right: Tensor, k: int) -> Tensor:
+    """Solutions (n, k) of positive definite systems (n, k, k), by Gauss and Jordan's elimination.
+
+    In exact arithmetic no pivot is below the smallest eigenvalue, which is EPSILON at least.
+    """
+    system = matrices.beside(right.expanded(2), axis=2)
+    for a in range(k):
+        row = system.at(1, a)
+        row = row / row.at(2, a).clip(EPSILON)
+        system = system - (system.at(2, a) - np.eye(k)[:, [a]]) * row
+    return system.at(2, k).squeezed(2)
+
+
+# Kernel values, as nearkin.kernels has them
+
+
+def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
+    """Between rows and landmarks, (n, m)."""
+    kernel, rows = landmarks.kernel, landmarks.rows
+    if kernel.name == "rbf":
+        origin = rows.mean(axis=0)
+        return (-kernel.gamma * _squared_distances(X - origin, rows - origin)).exp()
+    if kernel.name == "laplacian":
+        return (-kernel.gamma * _city_block_distances(X, rows)).exp()
+    if kernel.name == "poly":
+        return (kernel.gamma * (X @ rows.T) + float(kernel.coef0)) ** float(kernel.degree)
+    if kernel.name == "cosine":
+        return _unit_rows(X) @ unit_rows(rows).T
+    return X @ rows.T
+
+
+def _squared_distances(X: Tensor, rows: Floats) -> Tensor:
+    products = X @ (2 * rows.T)
+    return ((X * X).sum(1) + (rows**2).sum(axis=1) - products).clip(0.0)
+
+
+def _city_block_distances(X: Tensor, rows: Floats) -> Tensor:
+    """Column by column: all at once would take d times the memory."""
+    found = (X.at(1, 0) - rows[:, 0]).abs()
+    for j in range(1, rows.shape[1]):
+        # A zero that makes the column wait: onnxruntime would hold all differences at once.
+        column = X.at(1, j) + 0.0 * found.at(1, 0)
+        found = found + (column - rows[:, j]).abs()
+    return found
+
+
+def _unit_rows(X: Tensor) -> Tensor:
+    """Rows of length one, rows of zeros as they are; entries of any size are safe to square."""
+    X = _divided(X, X.abs().max(1))
+    return _divided(X, (X * X).sum(1).sqrt())
+
+
+def _divided(X: Tensor, size: Tensor) -> Tensor:
+    return X / (size > 0.0).where(size, 1.0)
