@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -119,13 +120,14 @@ def _reported(error: Exception, given: list[str], debug: bool) -> int:
     """Say in a line or two what went wrong."""
     if hasattr(error, "format_message"):  # of the command line itself
         message = error.format_message()
-        say(f"nearkin: {message}" if message else "nearkin: see nearkin --help")
+        path = getattr(getattr(error, "ctx", None), "command_path", "nearkin")
+        say(f"{path}: {' '.join(message.split()) or f'see {path} --help'}")
         return MISUSE
     command = next((word for word in given if not word.startswith("-")), "")
     if isinstance(error, MemoryError):
         say(f"nearkin {command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
-    if isinstance(error, ValueError | TypeError | OSError | ImportError | IndexError):
+    if isinstance(error, ValueError | OSError | ImportError) or _is_said_by_the_library(error):
         say(f"nearkin {command}: {_in_two_lines(_text(error))}")
         return MISUSE
     if not debug:
@@ -134,6 +136,15 @@ def _reported(error: Exception, given: list[str], debug: bool) -> int:
             "This is a defect of nearkin; --debug shows where."
         )
     return DEFECT
+
+
+def _is_said_by_the_library(error: Exception) -> bool:
+    """Whether a TypeError or IndexError is an answer to what it was given, not a slip of ours."""
+    if not isinstance(error, TypeError | IndexError):
+        return False
+    *_, last = traceback.extract_tb(error.__traceback__)
+    package = Path(__file__).parent.parent
+    return package in Path(last.filename).parents and (last.line or "").startswith("raise ")
 
 
 def _text(error: Exception) -> str:

@@ -50,7 +50,7 @@ def matched(patterns: Iterable[str], known: Iterable[str], option: str, file: st
 
 def refuse_twice(columns: Iterable[str], file: str) -> None:
     """Raise if two columns have one name."""
-    for name, count in Counter(columns).items():
+    for name, count in Counter(list(columns)).items():
         if count > 1:
             raise UserError(
                 f"{file} has {count} columns {name!r}: rename them, so that names differ."

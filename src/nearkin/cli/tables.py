@@ -166,7 +166,6 @@ def open_table(
         Whose features are to be taken.
     """
     source = _opened(path, choice)
-    refuse_twice(source.kinds, source.file)
     if choice.id_column is not None:
         matched([choice.id_column], source.kinds, "--id", source.file)
     along = list(source.kinds)
@@ -252,14 +251,16 @@ def _no_columns(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
 
 def _parquet(path: Path) -> _Source:
     import pyarrow.dataset
+    import pyarrow.parquet
 
     if path.is_file() and path.stat().st_size == 0:
         raise UserError(f"{path} is empty.")
     try:
+        if path.is_file():  # a dataset would say less of names that are there twice
+            refuse_twice(pyarrow.parquet.read_schema(path).names, str(path))
         dataset = pyarrow.dataset.dataset(str(path), format="parquet")
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} cannot be read as Parquet: {error}") from error
-    refuse_twice(dataset.schema.names, str(path))
     index = (dataset.schema.pandas_metadata or {}).get("index_columns", [])
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
