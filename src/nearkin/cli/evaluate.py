@@ -22,8 +22,9 @@ def evaluate(
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
 
     pair_auc: how often the same are closer than the different. With labels also separability (J,
-    the mean distance between classes over that within them) and balanced_rand (of k-means). If the model standardises, so does the Euclidean distance. Of more than 5000
-    labelled rows, 5000 are drawn.
+    the mean distance between classes over that within them) and balanced_rand (of k-means). If
+    the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
+    are drawn.
     """
     from nearkin.cli.columns import table_of
     from nearkin.cli.failures import UserError
