@@ -82,6 +82,10 @@ def test_a_process_ends_with_the_status(tmp_path):
     assert done.stderr == "nearkin fit: none.csv: there is no such file.\n"
 
 
+def test_without_a_command_there_is_help(run):
+    assert "fit" in run().out
+
+
 def test_commands_that_are_not_there(run):
     assert "fitt" in run("fitt", status=2).err
     assert "suggest --ask" in run("studio", status=2).err

@@ -137,3 +137,69 @@ def test_vectors_of_parquet(run, files, sample):
     which = ("vectors.parquet", "--id", "name")
     run("fit", *which, "-p", "pairs.csv", "--learner", "rca", "-o", "rca.nearkin")
     assert len(run("transform", "rca.nearkin", *which).records) == len(sample.X)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-c", "a"), "--columns: model.nearkin needs 'b' too."),
+        (("-c", "a,b,kind"), "--columns: model.nearkin was learned without 'kind'."),
+        (("--exclude", "a"), "--exclude a: model.nearkin was learned from it"),
+    ],
+)
+def test_columns_that_are_not_the_models(run, files, model, arguments, message):
+    assert message in run("transform", "model.nearkin", "rows.csv", *arguments, status=2).err
+
+
+def test_the_models_own_columns_may_be_named(run, files, model):
+    run("transform", "model.nearkin", "rows.csv", "-c", "b,a", "--exclude", "kind", "-o", "new.npy")
+
+
+def test_a_terminal_shows_the_first_rows(run, files, model, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    result = run("transform", "model.nearkin", "rows.csv", "--id", "name")
+    assert "n19" in result.out
+    assert "n20" not in result.out
+    assert "the first 20 of 120 rows" in result.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_of_all_kinds_go_along(run, files, sample, model, ending):
+    n = len(sample.X)
+    frame = pa.table(
+        {
+            "a": sample.X[:, 0],
+            "b": sample.X[:, 1],
+            "large": pa.array(["with, comma"] * n, pa.large_string()),
+            "kind": pa.array(["x"] * n).dictionary_encode(),
+            "day": pa.array(pd.date_range("2020-01-01", periods=n)),
+            "list": pa.array([[1, 2]] * n),
+        }
+    )
+    pq.write_table(frame, "all.parquet")
+    arguments = ("all.parquet", "--carry", "large,kind,day,list", "-o", f"new.{ending}")
+    run("transform", "model.nearkin", *arguments)
+    if ending == "csv":
+        back = pd.read_csv("new.csv")
+        assert back["large"].tolist() == ["with, comma"] * n
+        assert back["list"][0] == "[1, 2]"
+        assert back["day"][0].startswith("2020-01-01")
+
+
+def test_progress_and_a_folder_of_files(run, files, sample, model):
+    (files / "folder").mkdir()
+    table = pa.table({"a": sample.X[:, 0], "b": sample.X[:, 1]})
+    pq.write_table(table.slice(0, 50), files / "folder" / "1.parquet")
+    pq.write_table(table.slice(50), files / "folder" / "2.parquet")
+    run("transform", "model.nearkin", "folder", "-o", "new.npy")
+    assert_array_equal(np.load("new.npy"), model.transform(sample.X))
+
+
+def test_vectors_name_nothing(run, files, sample, model):
+    table = pa.table({"a": sample.X[:, 0], "b": sample.X[:, 1], "v": pa.array(list(sample.X))})
+    pq.write_table(table, "all.parquet")
+    arguments = ("neighbors", "model.nearkin", "all.parquet", "--id", "v")
+    assert "do not name anything" in run(*arguments, status=2).err

@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     # Anywhere in the line, since it is thought of last.
     debug = "--debug" in given
-    given = [argument for argument in given if argument != "--debug"]
+    given = [argument for argument in given if argument != "--debug"] or ["--help"]
     try:
         status = app(args=given, prog_name="nearkin", standalone_mode=False)
     except typer.Abort:

@@ -121,3 +121,21 @@ def features_of_model(names: Sequence[str], kinds: Kinds, file: str, model: str)
         )
     refuse_others(kinds, [f.column for f in found if f.value is None], file)
     return found
+
+
+def check_agreement(
+    layout: Sequence[Feature], kinds: Kinds, choice: Choice, file: str, model: str
+) -> None:
+    """Raise if the user asks for other columns than those that a model was learned from."""
+    used = {feature.column for feature in layout}
+    left_out = matched(choice.exclude, kinds, "--exclude", file)
+    for column in left_out:
+        if column in used:
+            raise UserError(f"--exclude {column}: {model} was learned from it and needs it.")
+    asked = matched([*choice.columns, *choice.one_hot], kinds, "--columns", file)
+    other = [column for column in asked if column not in used and column not in left_out]
+    if other:
+        raise UserError(f"--columns: {model} was learned without {listed(other)}.")
+    missing = [column for column in dict.fromkeys(f.column for f in layout) if column not in asked]
+    if choice.columns and missing:
+        raise UserError(f"--columns: {model} needs {listed(missing)} too.")

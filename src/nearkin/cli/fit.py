@@ -69,7 +69,7 @@ def fit(
 
     cls = learner_class(learner)
     given = parameters(cls, settings, seed)
-    if pairs is None and labels is None and learner != "euclidean":
+    if pairs is None and labels is None:
         raise UserError("there is nothing to learn from: give --pairs FILE or --labels COLUMN.")
     check_target(output, (), force=force)
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter)

@@ -152,8 +152,12 @@ def _writable(batch: Any) -> Any:
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
-        if pa.types.is_nested(column.type):
-            column = pa.array([json.dumps(value) for value in column.to_pylist()])
+        kind = column.type
+        if pa.types.is_nested(kind):
+            texts = [json.dumps(value, default=str) for value in column.to_pylist()]
+            column = pa.array(texts, pa.string())
+        elif not (pa.types.is_primitive(kind) or pa.types.is_null(kind)):
+            column = column.cast(pa.string())
         columns.append(column)
     return pa.record_batch(columns, names=batch.schema.names)
 

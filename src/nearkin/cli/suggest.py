@@ -59,7 +59,8 @@ def suggest(
 ) -> None:
     """Suggest pairs whose answer, same or different, would teach the model most.
 
-    With --ask, answer y (same), n (different), u (unsure) or q (enough).
+    With --ask, answer y (same), n (different), u (unsure) or q (enough). The rows are held in
+    memory.
     """
     from nearkin.cli.asking import Answers, interview
     from nearkin.cli.columns import table_of

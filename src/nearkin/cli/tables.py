@@ -17,6 +17,7 @@ from nearkin.cli.choice import (
     Choice,
     Feature,
     Kinds,
+    check_agreement,
     features_of_model,
     matched,
     numeric_and_one_hot,
@@ -195,7 +196,9 @@ def open_table(
 
 def _layout(source: _Source, choice: Choice, others: set[str], model: Any) -> list[Feature]:
     if model is not None and model.names is not None:
-        return features_of_model(model.names, source.kinds, source.file, model.file)
+        layout = features_of_model(model.names, source.kinds, source.file, model.file)
+        check_agreement(layout, source.kinds, choice, source.file, model.file)
+        return layout
     numeric, one_hot = numeric_and_one_hot(source.kinds, choice, others, source.file)
     layout = [Feature(name, name) for name in numeric]
     for column in one_hot:
@@ -222,7 +225,10 @@ def as_text(values: Any) -> Any:
     """The values of an array of pyarrow as texts."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    return values.cast(pa.string())
+    try:
+        return values.cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise UserError(f"values of type {values.type} do not name anything.") from error
 
 
 def _opened(path: Path, choice: Choice) -> _Source:
@@ -352,8 +358,8 @@ def _matrix_rows(source: _Source, along: list[str]) -> RowStream:
 
 def _kind(kind: Any) -> str:
     types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
+    if types.is_dictionary(kind):  # whatever its values are, they stand for kinds of things
+        return "text"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "number"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
@@ -407,8 +413,6 @@ def _batch_rows(source: _Source, layout: list[Feature], along: list[str]) -> Row
 
 def _numbers(column: Any, name: str, start: int, file: str) -> Floats:
     _refuse_nulls(column, name, start, file)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     found = column.to_numpy(zero_copy_only=False)
     checked_dtype(found.dtype, f"column {name!r} of {file}")
     return np.asarray(found)

@@ -38,6 +38,8 @@ def transform(
     Rows are read and written block by block: the file may be larger than memory.
     """
     del seed  # nothing is random
+    import sys
+
     from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
     from nearkin.cli.models import Model
@@ -56,6 +58,6 @@ def transform(
     table = open_table(data, choice, carry=along, model=learned)
     stream = table.rows.mapped(learned.embed, learned.output_names)
     if output is not None and (is_array or output.suffix == ".parquet"):
-        stream.write(output)
+        stream.write(output, verbose=sys.stderr.isatty())
     else:
         out.write(with_carried(stream))
