@@ -39,3 +39,13 @@ def test_what_was_compared_is_drawn(run, files):
 )
 def test_wrong_arguments_are_explained(run, files, model, arguments, message):
     assert message in run("plot", *arguments, status=2).err
+
+
+def test_the_demonstration_shows_tables_and_draws(run, tmp_path, monkeypatch):
+    from nearkin import demo
+
+    monkeypatch.setattr(demo, "digits_task", demo.xor_task)  # which is quick
+    monkeypatch.setattr(demo, "MetricLearner", lambda random_state: demo.RCA())
+    result = run("demo", "-o", "pictures", "--pairs", 30, "--seed", 3)
+    assert "KernelBeta" in result.out
+    assert (tmp_path / "pictures" / "xor.png").stat().st_size > 5000

@@ -91,17 +91,28 @@ def test_commands_that_are_not_there(run):
     assert "suggest --ask" in run("studio", status=2).err
 
 
-def test_version_and_completion(run, capsys):
+def test_version(run):
     assert run("--version").out.strip() == nearkin.__version__
-    code = subprocess.run(
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [("nearkin tr", "transform"), ("nearkin fit rows.csv --learner kernel-b", "kernel-beta")],
+)
+def test_a_shell_can_complete(line, completed):
+    done = subprocess.run(
         [sys.executable, "-c", "import sys; from nearkin.cli import main; sys.exit(main())"],
-        env={**os.environ, "_NEARKIN_COMPLETE": "complete_bash", "COMP_WORDS": "nearkin tr",
-             "COMP_CWORD": "1"},
+        env={
+            **os.environ,
+            "_NEARKIN_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split()) - 1),
+        },
         capture_output=True,
         text=True,
         check=False,
-    )  # fmt: skip
-    assert code.stdout.split() == ["transform"]
+    )
+    assert done.stdout.split() == [completed]
 
 
 def test_without_its_packages_the_program_says_so(monkeypatch, capsys):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nearkin.cli import options as o
+from nearkin.cli.learners import CLASSES
 
 
 def fit(
@@ -27,9 +28,11 @@ def fit(
     learner: Annotated[
         str,
         typer.Option(
+            metavar="NAME",
+            autocompletion=o.one_of(*CLASSES),
             help="auto compares many and reads all rows into memory. For large files: "
             "kernel-beta, itml, gmml, rca, generative or euclidean, which read block by block. "
-            "Others: kernel-a, llma, geometry-aware, lmnn."
+            "Others: kernel-a, llma, geometry-aware, lmnn.",
         ),
     ] = "auto",
     settings: Annotated[

@@ -18,8 +18,12 @@ def suggest(
     strategy: Annotated[
         str,
         typer.Option(
+            metavar="NAME",
+            autocompletion=o.one_of(
+                "neighborhoods", "consolidate", "uncertainty", "density", "spectrum", "random"
+            ),
             help="neighborhoods, consolidate, uncertainty, density, spectrum (for kernel-beta) or "
-            "random."
+            "random.",
         ),
     ] = "neighborhoods",
     ask: Annotated[
