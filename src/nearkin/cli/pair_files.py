@@ -18,9 +18,9 @@ from nearkin.cli.failures import UserError, listed
 from nearkin.pairs import Pairs
 
 _ANSWERS = {
-    "true": True, "1": True, "yes": True, "y": True, "same": True,
-    "false": False, "0": False, "no": False, "n": False, "different": False,
-    "": None, "unsure": None, "null": None, "none": None,
+    "true": True, "1": True, "1.0": True, "yes": True, "y": True, "same": True,
+    "false": False, "0": False, "0.0": False, "no": False, "n": False, "different": False,
+    "": None, "unsure": None, "nan": None, "null": None, "none": None,
 }  # fmt: skip
 
 

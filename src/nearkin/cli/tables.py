@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from nearkin.row_streams import RowStream
 KINDS_OF_FILE = ".csv, .tsv, .parquet, .feather, .npy or .npz"
 # Columns that one column of text may become.
 _MOST_VALUES = 1000
+# Without zeros in front: "007" and "7" are two names.
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 # Columns that are shown with a question.
 _FEW_SHOWN = 8
 
@@ -112,20 +115,24 @@ class Table:
         values = self.values(column, "--labels")
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
-        values = values.to_pylist()
-        known = [v for v in values if v is not None and v != "" and v == v]
-        if not known:
+        found = [None if _is_missing(value) else value for value in values.to_pylist()]
+        if all(value is None for value in found):
             raise UserError(f"column {column!r} of {self.file} has no labels: all are empty.")
-        try:
-            whole = [int(v) for v in known]
-        except (TypeError, ValueError):
-            whole = []
-        if whole and all(n == v or str(n) == v for n, v in zip(whole, known, strict=True)):
-            numbers = iter(whole)
-            found = [next(numbers) if v is not None and v != "" and v == v else -1 for v in values]
-            return np.array(found, dtype=np.int64)
-        found_text = [None if v is None or v == "" or v != v else str(v) for v in values]
-        return np.array(found_text, dtype=object)
+        numbers = [-1 if value is None else _whole(value) for value in found]
+        if None not in numbers:
+            return np.array(numbers, dtype=np.int64)
+        return np.array([None if value is None else str(value) for value in found], dtype=object)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or value != value
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, also as a text such as "-1" or "2.0"; None for anything else."""
+    if isinstance(value, str):
+        return int(float(value)) if _WHOLE.fullmatch(value) else None
+    return int(value) if isinstance(value, int | float) and value == int(value) else None
 
 
 @dataclass(frozen=True)
