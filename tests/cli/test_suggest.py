@@ -72,6 +72,15 @@ def test_what_is_shown_can_be_chosen(run, files, model, answering):
     assert "│ a " not in err
 
 
+def test_the_first_questions_need_no_model(run, files, answering):
+    which = ("suggest", "none", "rows.csv", "--id", "name", "--exclude", "kind")
+    assert len(run(*which, "-n", 3).records) == 3
+    answering("y\nn\nn\n")
+    run(*which, "-n", 3, "--ask", "-o", "answers.csv")
+    arguments = ("--exclude", "kind", "-p", "answers.csv", "--learner", "gmml", "-o", "m.nearkin")
+    assert "3 pairs" in run("fit", "rows.csv", "--id", "name", *arguments).err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -11,7 +11,14 @@ from nearkin.cli import options as o
 
 
 def suggest(
-    model: o.ModelPath,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            help="A model that fit has written, or 'none' for the first questions: these go by the "
+            "Euclidean distance.",
+        ),
+    ],
     data: o.Data,
     pairs: o.PairsPath = None,
     n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many pairs.")] = 10,
@@ -78,7 +85,7 @@ def suggest(
     if ask and output is None:
         raise UserError("--ask: name a .csv file for the answers with --output.")
     out = Output(None if ask else output, as_json=as_json, force=force)
-    learned = Model(model)
+    learned = None if str(model) == "none" else Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter)
     table = open_table(data, choice, model=learned)
     known = known_pairs(table, pairs, choice.delimiter)

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from nearkin.cli.models import Model
 from nearkin.cli.tables import Table
 from nearkin.pairs import Pairs
+from nearkin.remote import Floats
+from nearkin.scores import linked_distances
 from nearkin.tasks.suggest import suggest_pairs
+
+_SOME_PAIRS = 1000
+
+
+class Untaught(BaseEstimator):
+    """Rows as they are, for the first questions; two rows are the same up to the median distance.
+
+    So does :func:`nearkin.learn_actively` begin.
+    """
+
+    def fit(self, X: Floats, y: Any = None, *, seed: int = 0) -> Untaught:
+        """Find the median distance, of random pairs of rows."""
+        del y
+        drawn = np.random.default_rng(seed).integers(len(X), size=(_SOME_PAIRS, 2))
+        self.threshold_ = float(np.median(linked_distances(X, drawn)))
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        """The rows themselves."""
+        return X
 
 
 class Questions:
     """Questions about the rows of a table, which are held in memory."""
 
     def __init__(
-        self, model: Model, table: Table, known: Pairs | None, strategy: str, seed: int
+        self, model: Model | None, table: Table, known: Pairs | None, strategy: str, seed: int
     ) -> None:
-        self._metric = model.metric
         self._X = table.rows.to_numpy()
+        self._metric = Untaught().fit(self._X, seed=seed) if model is None else model.metric
         self._known = Pairs(n_rows=len(self._X)) if known is None else known
         self._unsure: list[tuple[int, int]] = []
         self._strategy = strategy
