@@ -46,9 +46,9 @@ def cluster(
     pairs: o.PairsPath = None,
     name: Annotated[str, typer.Option(help="Name of the new column.")] = "cluster",
     output: o.OutputPath = None,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
-    one_hot: o.OneHot = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     as_json: o.Json = False,

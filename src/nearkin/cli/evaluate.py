@@ -11,8 +11,8 @@ def evaluate(
     pairs: o.PairsPath = None,
     labels: o.Labels = None,
     output: o.OutputPath = None,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     as_json: o.Json = False,

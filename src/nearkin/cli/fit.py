@@ -43,7 +43,7 @@ def fit(
             show_default=False,
             help="A parameter of the learner, such as n_landmarks=500. Any number of times.",
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     standardise: Annotated[
         bool,
         typer.Option(
@@ -51,9 +51,9 @@ def fit(
             help="Bring all columns to mean 0 and variance 1 first. The model remembers it.",
         ),
     ] = False,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
-    one_hot: o.OneHot = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     force: o.Force = False,

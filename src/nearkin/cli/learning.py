@@ -75,8 +75,7 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
         scaler.partial_fit(block)
     names = [f"x{j}" for j in range(table.rows.n_columns)]
     fitted = learner.fit(table.rows.mapped(scaler.transform, names), y, pairs=pairs)
-    for name in ("feature_names_in_",):  # those of a step are not the data's
-        vars(fitted).pop(name, None)
+    vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
     chain = Chain([StandardScaler(), learner])
     chain.steps_ = [scaler, fitted]
     chain.n_features_in_ = table.rows.n_columns

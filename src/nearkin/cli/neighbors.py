@@ -31,8 +31,8 @@ def neighbors(
         bool, typer.Option(help="Compare with all rows, however many there are.")
     ] = False,
     output: o.OutputPath = None,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     as_json: o.Json = False,

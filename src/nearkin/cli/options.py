@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from nearkin.cli.choice import Choice
+from nearkin.cli.failures import UserError
 
 _INPUT = "Columns of the data"
 
@@ -143,8 +144,6 @@ def choice_of(
     delimiter: str | None,
 ) -> Choice:
     """What was said of columns."""
-    from nearkin.cli.failures import UserError
-
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
     if delimiter is not None and len(delimiter.encode()) != 1:

@@ -47,8 +47,8 @@ def plot(
     ] = None,
     pairs: o.PairsPath = None,
     labels: o.Labels = None,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     force: o.Force = False,

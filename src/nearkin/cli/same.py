@@ -34,8 +34,8 @@ def same(
         ),
     ] = None,
     output: o.OutputPath = None,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     as_json: o.Json = False,

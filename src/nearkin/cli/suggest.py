@@ -48,7 +48,7 @@ def suggest(
             show_default=False,
             help="Columns to show with a question; names or patterns. Without: the first eight.",
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -60,8 +60,8 @@ def suggest(
             "answers, as .csv. Without: standard output.",
         ),
     ] = None,
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     as_json: o.Json = False,

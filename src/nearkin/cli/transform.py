@@ -24,9 +24,9 @@ def transform(
             "standard output.",
         ),
     ] = None,
-    carry: o.Carry = [],  # noqa: B006
-    columns: o.Columns = [],  # noqa: B006
-    exclude: o.Exclude = [],  # noqa: B006
+    carry: o.Carry = [],
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
     as_json: o.Json = False,
