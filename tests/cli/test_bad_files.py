@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -188,10 +189,12 @@ def test_pairs_of_other_kinds(run, tmp_path):
     assert "pairs are read from" in refused(run, "rows.csv", "-c", "a", pairs="p.txt")
 
 
-def test_outputs_that_cannot_be_written(run, tmp_path):
+def test_outputs_that_cannot_be_written(run, tmp_path, monkeypatch):
     (tmp_path / "rows.csv").write_text(GOOD)
     (tmp_path / "p.csv").write_text(PAIRS)
     (tmp_path / "folder").mkdir()
     arguments = ("fit", "rows.csv", "-c", "a,b", "-p", "p.csv", "--learner", "rca")
     assert "there is no folder none" in run(*arguments, "-o", "none/m", status=2).err
     assert "folder is a folder" in run(*arguments, "-o", "folder", status=2).err
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may
+    assert "you may not write to the folder" in run(*arguments, "-o", "m", status=2).err
