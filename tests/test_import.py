@@ -1,6 +1,12 @@
+import inspect
 import subprocess
 import sys
 
+import pytest
+
+import nearkin
+
+HOMES = {"nearkin.learners.rca", "nearkin.tasks.suggest", "nearkin.row_sources", "nearkin.plot"}
 SLOW_TO_IMPORT = {
     "dask",
     "distributed",
@@ -24,3 +30,46 @@ def test_importing_nearkin_loads_nothing_slow_that_scikit_learn_does_not():
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "nearkin" in loaded
     assert not SLOW_TO_IMPORT & set(loaded)
+
+
+def test_importing_nearkin_alone_loads_no_part_of_it():
+    code = (
+        "import sys, nearkin; "
+        "print(*{name.partition('.')[0] for name in sys.modules}); dir(nearkin)"
+    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "nearkin" in loaded
+    assert not {*SLOW_TO_IMPORT, "numpy", "scipy", "sklearn", "numba"} & set(loaded)
+
+
+def test_every_public_name_is_there():
+    for name in nearkin.__all__:
+        found = getattr(nearkin, name)
+        assert callable(found) or inspect.ismodule(found), name
+    assert set(nearkin._HOMES) | {"datasets", "plot", "scores"} == set(nearkin.__all__)
+    assert set(nearkin.__all__) <= set(dir(nearkin))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = nearkin.nonsense
+
+
+@pytest.mark.parametrize("first", sorted(HOMES))
+def test_every_part_can_be_imported_first(first):
+    command = [sys.executable, "-W", "error", "-c", f"import {first}"]
+    subprocess.run(command, check=True)
+
+
+def test_a_model_is_read_by_a_process_that_has_used_nothing_yet(tmp_path):
+    path = tmp_path / "m.nearkin"
+    X = [[0.0, 0], [1, 0], [0, 5]]
+    nearkin.Chain([nearkin.RCA(), nearkin.KernelBeta()]).fit(X, pairs=nearkin.Pairs([(0, 1)])).save(
+        path
+    )
+    code = f"import nearkin.model_file as m; print(m.describe({str(path)!r}).training_rows)"
+    command = [sys.executable, "-W", "error", "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "steps_.1" in shown
+    code = f"import nearkin; print(nearkin.load({str(path)!r}))"
+    command = [sys.executable, "-W", "error", "-c", code]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "KernelBeta" in shown

@@ -48,3 +48,16 @@ def test_spectrum_shows_weights_before_and_after():
     ax = plot.spectrum(metric)
     assert_allclose(ax.lines[0].get_ydata(), metric.beta_)
     assert_allclose([bar.get_height() for bar in ax.patches], np.sqrt(metric.eigenvalues_))
+
+
+def test_distances_are_two_histograms_and_a_threshold():
+    ax = plot.distances([0.1, 0.2, 0.2], [1.0, 3.0], threshold=0.5, title="here")
+    same, different = (sum(bar.get_height() for bar in bars) for bars in ax.containers)
+    assert (same, different) == (3, 2)
+    assert_allclose(ax.lines[0].get_xdata(), 0.5)
+    assert ax.get_title() == "here"
+
+
+def test_distances_of_one_kind_of_pairs_will_do():
+    ax = plot.distances([], [0.0, 0.0])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["different, 2 pairs"]

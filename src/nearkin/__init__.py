@@ -1,35 +1,42 @@
 """Learn a distance from a few pairs."""
 
-from nearkin import datasets, onnx_file, plot, scores
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nearkin._version import __version__ as __version__
-from nearkin.array_file import StorageError
-from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.euclidean import Euclidean
-from nearkin.learners.generative import Generative
-from nearkin.learners.geometry_aware import GeometryAware
-from nearkin.learners.gmml import GMML
-from nearkin.learners.itml import ITML
-from nearkin.learners.kernel_a import KernelA
-from nearkin.learners.kernel_beta import KernelBeta
-from nearkin.learners.llma import LLMA
-from nearkin.learners.lmnn import LMNN
-from nearkin.learners.metric_learner import MetricLearner
-from nearkin.learners.rca import RCA
-from nearkin.model_file import load
-from nearkin.open_rows import open_rows
-from nearkin.pairs import Conflict, Pairs
-from nearkin.propagation import spread_pairs
-from nearkin.selection import SelectionWarning
-from nearkin.suspicion import Suspect
-from nearkin.tasks.energy_classifier import EnergyClassifier
-from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
-from nearkin.tasks.live_view import LiveView
-from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
-from nearkin.tasks.metric_kmeans import MetricKMeans
-from nearkin.tasks.mpck_means import MPCKMeans
-from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
-from nearkin.tasks.neighbor_index import NeighborIndex
-from nearkin.tasks.suggest import suggest_pairs
+
+if TYPE_CHECKING:
+    from nearkin import datasets, onnx_file, plot, scores
+    from nearkin.array_file import StorageError
+    from nearkin.learners.compositions import Blend, Chain
+    from nearkin.learners.euclidean import Euclidean
+    from nearkin.learners.generative import Generative
+    from nearkin.learners.geometry_aware import GeometryAware
+    from nearkin.learners.gmml import GMML
+    from nearkin.learners.itml import ITML
+    from nearkin.learners.kernel_a import KernelA
+    from nearkin.learners.kernel_beta import KernelBeta
+    from nearkin.learners.llma import LLMA
+    from nearkin.learners.lmnn import LMNN
+    from nearkin.learners.metric_learner import MetricLearner
+    from nearkin.learners.rca import RCA
+    from nearkin.model_file import load
+    from nearkin.pairs import Conflict, Pairs
+    from nearkin.propagation import spread_pairs
+    from nearkin.row_sources import open_rows
+    from nearkin.selection import SelectionWarning
+    from nearkin.suspicion import Suspect
+    from nearkin.tasks.energy_classifier import EnergyClassifier
+    from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
+    from nearkin.tasks.live_view import LiveView
+    from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
+    from nearkin.tasks.metric_kmeans import MetricKMeans
+    from nearkin.tasks.mpck_means import MPCKMeans
+    from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
+    from nearkin.tasks.neighbor_index import NeighborIndex
+    from nearkin.tasks.suggest import suggest_pairs
 
 __all__ = [
     "GMML",
@@ -70,3 +77,60 @@ __all__ = [
     "spread_pairs",
     "suggest_pairs",
 ]
+
+# Where each name is. They are imported when first used, so that what needs little of the library,
+# such as the command line's help, does not wait for the rest.
+_HOMES = {
+    "ActiveResult": "nearkin.tasks.learn_actively",
+    "Blend": "nearkin.learners.compositions",
+    "Chain": "nearkin.learners.compositions",
+    "Conflict": "nearkin.pairs",
+    "EnergyClassifier": "nearkin.tasks.energy_classifier",
+    "Euclidean": "nearkin.learners.euclidean",
+    "GMML": "nearkin.learners.gmml",
+    "Generative": "nearkin.learners.generative",
+    "GeometryAware": "nearkin.learners.geometry_aware",
+    "ITML": "nearkin.learners.itml",
+    "KernelA": "nearkin.learners.kernel_a",
+    "KernelBeta": "nearkin.learners.kernel_beta",
+    "LLMA": "nearkin.learners.llma",
+    "LMNN": "nearkin.learners.lmnn",
+    "LiveView": "nearkin.tasks.live_view",
+    "MPCKMeans": "nearkin.tasks.mpck_means",
+    "ManifoldAlignment": "nearkin.tasks.manifold_alignment",
+    "MetricKMeans": "nearkin.tasks.metric_kmeans",
+    "MetricLearner": "nearkin.learners.metric_learner",
+    "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
+    "NeighborIndex": "nearkin.tasks.neighbor_index",
+    "Oracle": "nearkin.tasks.learn_actively",
+    "Pairs": "nearkin.pairs",
+    "RCA": "nearkin.learners.rca",
+    "SelectionWarning": "nearkin.selection",
+    "StorageError": "nearkin.array_file",
+    "Suspect": "nearkin.suspicion",
+    "learn_actively": "nearkin.tasks.learn_actively",
+    "load": "nearkin.model_file",
+    "open_rows": "nearkin.row_sources",
+    "pairs_between": "nearkin.tasks.manifold_alignment",
+    "spread_pairs": "nearkin.propagation",
+    "suggest_pairs": "nearkin.tasks.suggest",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is not None:
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
+    if not name.startswith("_"):  # a module
+        path = f"{__name__}.{name}"
+        try:
+            return import_module(path)
+        except ModuleNotFoundError as error:
+            if error.name != path:
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -144,6 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m nearkin.demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="for pictures")
     parser.add_argument("--pairs", type=int, default=50, help="how many pairs to learn from")
+    parser.add_argument("--seed", type=int, default=0, help="draws points and pairs")
     options = parser.parse_args(arguments)
 
     import matplotlib as mpl
@@ -155,8 +156,8 @@ def main(arguments: list[str] | None = None) -> None:
     console = Console()
     chosen = {"MetricLearner": lambda: MetricLearner(random_state=0)}
     tasks = [
-        (xor_task(options.pairs), methods(n_landmarks=100) | chosen),
-        (digits_task(options.pairs), methods(n_landmarks=300) | chosen),
+        (xor_task(options.pairs, options.seed), methods(n_landmarks=100) | chosen),
+        (digits_task(options.pairs, options.seed), methods(n_landmarks=300) | chosen),
     ]
     options.output.mkdir(parents=True, exist_ok=True)
     console.print(f"[bold]nearkin[/bold]: learn a distance from {options.pairs} pairs\n")

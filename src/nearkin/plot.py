@@ -107,6 +107,47 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     return ax
 
 
+def distances(
+    same: Any,
+    different: Any,
+    *,
+    threshold: float | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Histograms of the distances of pairs that are the same, and of pairs that are not.
+
+    Parameters
+    ----------
+    same, different : array of shape (k,)
+        Distances; either may be empty.
+    threshold : float, optional
+        Distance up to which two rows are called the same: a line.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    both = [np.asarray(same, dtype=np.float64), np.asarray(different, dtype=np.float64)]
+    most = max((part.max() for part in both if len(part)), default=1.0) or 1.0
+    edges = np.linspace(0, most, 31).tolist()
+    for part, color, label in zip(both, ("C0", "C3"), ("same", "different"), strict=True):
+        if len(part):
+            shown = f"{label}, {len(part)} pairs"
+            ax.hist(part, edges, color=color, alpha=0.6, label=shown)
+    if threshold is not None:
+        ax.axvline(threshold, color="0.3", linewidth=1, linestyle="--", label="threshold")
+    ax.set_xlabel("distance")
+    ax.set_ylabel("pairs")
+    ax.legend(fontsize=8)
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
 def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Gains of all candidates over the Euclidean distance, with two standard errors.
 

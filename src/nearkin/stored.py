@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
 from inspect import signature
 from numbers import Real
+from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 import numpy as np
@@ -266,8 +269,22 @@ def unpack(packed: Packed) -> Any:
 
 def fields_of(name: str) -> Fields:
     """What a class keeps, by the class's name; empty if it is not stored."""
-    cls = _CLASSES.get(name)
+    cls = _class_named(name)
     return {} if cls is None else _FIELDS[cls]
+
+
+def _class_named(name: str) -> type | None:
+    if name not in _CLASSES:
+        _register_learners()
+    return _CLASSES.get(name)
+
+
+@cache
+def _register_learners() -> None:
+    """Import all learners, which may not have been needed so far, and what they are made of."""
+    package = import_module("nearkin.learners")
+    for module in iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
 
 
 class _Packer:
@@ -460,7 +477,7 @@ def _is_of_scikit_learn(cls: type) -> bool:
 
 
 def _known(name: str, path: str, *, estimator: bool) -> type:
-    cls = _CLASSES.get(name)
+    cls = _class_named(name)
     if cls is None or issubclass(cls, BaseEstimator) != estimator:
         raise StorageError(f"{path or 'the model'} is a {name!r}, which this nearkin cannot build.")
     return cls

@@ -1,0 +1,174 @@
+"""The program: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from nearkin._version import __version__
+from nearkin.cli import (
+    cluster,
+    demo,
+    duplicates,
+    evaluate,
+    fit,
+    info,
+    neighbors,
+    plot,
+    same,
+    studio,
+    suggest,
+    transform,
+)
+from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED
+from nearkin.cli.messages import say
+
+_EPILOG = (
+    "Results go to standard output or to a file, messages to standard error. Rows count from 0. "
+    "The status is 0 if all went well, 2 if the user can put something right, 1 for a defect of "
+    "nearkin, 130 after Ctrl-C and 141 if the reader of a pipe has gone."
+)
+
+
+class Commands(TyperGroup):
+    """All commands, with one end for interruptions and pipes that close."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what the library warns of becomes a note."""
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("always", category=UserWarning)
+                warnings.showwarning = _note
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            _forget_output()
+            raise typer.Exit(PIPE_CLOSED) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="nearkin",
+    cls=Commands,
+    help="Learn a distance from a few pairs, and use it.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (
+    fit.fit,
+    transform.transform,
+    same.same,
+    neighbors.neighbors,
+    duplicates.duplicates,
+    cluster.cluster,
+    evaluate.evaluate,
+    suggest.suggest,
+    plot.plot,
+    info.info,
+    demo.demo,
+    studio.studio,
+):
+    app.command()(_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+    debug: bool = typer.Option(False, "--debug", help="Show where in the program an error arose."),
+) -> None:
+    del version, debug
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; gives the status that the process is to end with."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Anywhere in the line, since it is thought of last.
+    debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"] or ["--help"]
+    try:
+        status = app(args=given, prog_name="nearkin", standalone_mode=False)
+    except typer.Abort:
+        say("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _reported(error, given, debug)
+    return int(status) if isinstance(status, int) else DONE
+
+
+def _reported(error: Exception, given: list[str], debug: bool) -> int:
+    """Say in a line or two what went wrong."""
+    if hasattr(error, "format_message"):  # of the command line itself
+        message = error.format_message()
+        path = getattr(getattr(error, "ctx", None), "command_path", "nearkin")
+        say(f"{path}: {' '.join(message.split()) or f'see {path} --help'}")
+        return MISUSE
+    command = next((word for word in given if not word.startswith("-")), "")
+    if isinstance(error, MemoryError):
+        say(f"nearkin {command}: there is not enough memory; --learner kernel-beta needs little.")
+        return MISUSE
+    if isinstance(error, ValueError | OSError | ImportError) or _is_said_by_the_library(error):
+        say(f"nearkin {command}: {_in_two_lines(_text(error))}")
+        return MISUSE
+    if not debug:
+        say(
+            f"nearkin {command}: {type(error).__name__}: {_in_two_lines(str(error))}\n"
+            "This is a defect of nearkin; --debug shows where."
+        )
+    return DEFECT
+
+
+def _is_said_by_the_library(error: Exception) -> bool:
+    """Whether a TypeError or IndexError is an answer to what it was given, not a slip of ours."""
+    if not isinstance(error, TypeError | IndexError):
+        return False
+    *_, last = traceback.extract_tb(error.__traceback__)
+    package = Path(__file__).parent.parent
+    return package in Path(last.filename).parents and (last.line or "").startswith("raise ")
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
+
+def _in_two_lines(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return "\n".join([lines[0], " ".join(lines[1:])]).rstrip() if lines else ""
+
+
+def _note(message: Any, category: Any, *place: Any, **more: Any) -> None:
+    del category, place, more
+    say(f"note: {' '.join(str(message).split())}")
+
+
+def _forget_output() -> None:
+    """Let nothing be written any more to an output that nobody reads."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

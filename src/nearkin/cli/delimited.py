@@ -1,0 +1,149 @@
+"""CSV and TSV files: header, types of columns, rows, and where in a file something is wrong."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from nearkin.cli.choice import Kinds, refuse_twice
+from nearkin.cli.failures import UserError
+
+_DELIMITERS = ",;\t|"
+# Cells of one field; the csv module's own limit is small for vectors or texts.
+csv.field_size_limit(2**30)
+
+
+class DelimitedFile:
+    """A file of text with a header.
+
+    Attributes
+    ----------
+    columns : list of str
+    kinds : dict
+        Of the columns, judged by the first rows.
+    """
+
+    def __init__(self, path: Path, delimiter: str | None) -> None:
+        self.path = path
+        self._delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+        lines = self.lines()
+        _, _, self.columns = next(lines, (0, 0, []))
+        if not self.columns:
+            raise UserError(f"{path} is empty.")
+        self._refuse_other_delimiter(asked=delimiter is not None)
+        refuse_twice(self.columns, str(path))
+        if next(lines, None) is None:
+            raise UserError(f"{path} has a header but no rows.")
+        self._types = self._inferred()
+        self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
+
+    def lines(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Number of the row, or -1 for the header, its last line in the file, and its cells."""
+        try:
+            with open(self.path, newline="", encoding="utf-8-sig") as file:
+                reader = csv.reader(file, delimiter=self._delimiter)
+                row = -1
+                for cells in reader:
+                    if cells:
+                        yield row, reader.line_num, cells
+                        row += 1
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise UserError(f"{self.path} is not a table in UTF-8 text: {error}") from error
+
+    def batches(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
+        """Some columns, those in ``texts`` as they are in the file, some rows at a time."""
+        import pyarrow as pa
+
+        types = {name: self._types[name][1] for name in numbers}
+        types |= {name: pa.string() for name in texts if name not in types}
+        try:
+            with self._opened(types) as reader:
+                yield from reader
+        except pa.ArrowInvalid as error:
+            raise self._located(numbers, error) from error
+
+    def _opened(self, types: dict[str, Any] | None) -> Any:
+        import pyarrow.csv
+
+        return pyarrow.csv.open_csv(
+            self.path,
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                null_values=[""],
+                strings_can_be_null=True,
+                column_types=types,
+                include_columns=None if types is None else list(types),
+            ),
+        )
+
+    def _inferred(self) -> dict[str, tuple[str, Any]]:
+        """Kind of each column, and the type to read it in, by the first rows."""
+        import pyarrow as pa
+
+        try:
+            with self._opened(None) as reader:
+                first = reader.read_next_batch()
+        except (pa.ArrowInvalid, StopIteration) as error:
+            raise self._located([], error) from error
+        found: dict[str, tuple[str, Any]] = {}
+        for name, column in zip(first.schema.names, first.columns, strict=True):
+            kind = column.type
+            if pa.types.is_boolean(kind):
+                found[name] = ("number", kind)
+            elif pa.types.is_temporal(kind):
+                found[name] = ("date", pa.string())
+            elif pa.types.is_string(kind) and not _mostly_numbers(column):
+                found[name] = ("text", pa.string())
+            else:  # with a cell that is none, perhaps: reading will find it
+                found[name] = ("number", pa.float64())
+        return found
+
+    def _located(self, numbers: Sequence[str], error: Exception) -> UserError:
+        """Where the file is at fault, if that can be found."""
+        wanted = [(j, name) for j, name in enumerate(self.columns) if name in numbers]
+        for row, line, cells in self.lines():
+            if len(cells) != len(self.columns):
+                return UserError(
+                    f"row {row} (line {line}) of {self.path} has {len(cells)} cells, but the "
+                    f"header has {len(self.columns)}."
+                )
+            for j, name in wanted if row >= 0 else ():
+                if cells[j] and not _is_number(cells[j]):
+                    return UserError(
+                        f"row {row} (line {line}), column {name!r} of {self.path} is "
+                        f"{cells[j][:40]!r}, not a number."
+                    )
+        return UserError(f"{self.path} cannot be read: {error}")
+
+    def _refuse_other_delimiter(self, *, asked: bool) -> None:
+        if len(self.columns) > 1:
+            return
+        header = self.columns[0]
+        others = [d for d in _DELIMITERS if d != self._delimiter and d in header]
+        if others:
+            most = max(others, key=header.count)
+            option = "--delimiter tab" if most == "\t" else f'--delimiter "{most}"'
+            instead = f"not by {self._delimiter!r}" if asked else "it seems"
+            raise UserError(
+                f"{self.path} has one column, {header[:60]!r}. Its cells are separated by "
+                f"{most!r}, {instead}: use {option}."
+            )
+
+
+def _mostly_numbers(column: Any) -> bool:
+    cells = [cell for cell in column.slice(0, 1000).to_pylist() if cell is not None]
+    return sum(map(_is_number, cells)) > len(cells) / 2
+
+
+def _is_number(cell: str) -> bool:
+    if cell.lower() in ("true", "false"):
+        return True
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell

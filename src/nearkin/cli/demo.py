@@ -1,0 +1,25 @@
+"""``nearkin demo``: the demonstration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearkin.cli import options as o
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="For the pictures.")
+    ] = Path("demo-output"),
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to learn from.")] = 50,
+    seed: o.Seed = 0,
+) -> None:
+    """Show what a few pairs can do, on data that comes with it: tables and two pictures."""
+    try:
+        from nearkin.demo import main
+    except ImportError as error:
+        raise ImportError("the demonstration needs more: pip install 'nearkin[demo]'") from error
+    main(["--output", str(output), "--pairs", str(pairs), "--seed", str(seed)])

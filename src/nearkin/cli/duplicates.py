@@ -1,0 +1,51 @@
+"""``nearkin duplicates``: groups of rows that are the same thing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nearkin.cli import options as o
+
+
+def duplicates(
+    model: o.ModelPath,
+    data: o.Data,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            show_default=False,
+            help="Two rows are the same up to this distance. Without: the model's threshold.",
+        ),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option(help="Compare all rows with all, however many there are.")
+    ] = False,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Find groups of rows that are the same thing: a line for each row that is in a group."""
+    from nearkin.cli.columns import table_of
+    from nearkin.cli.messages import counted, say
+    from nearkin.cli.models import Model
+    from nearkin.cli.output import Output
+    from nearkin.cli.searching import index_of, members_of_groups
+    from nearkin.cli.tables import open_table
+
+    out = Output(output, as_json=as_json, force=force)
+    learned = Model(model)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    table = open_table(data, choice, model=learned)
+    ids = table.shown_ids()
+    index = index_of(learned, table, 10, exact=exact, seed=seed)
+    group, rows = members_of_groups(index, radius)
+    say(f"{counted(len(set(group.tolist())), 'group')} with {counted(len(rows), 'row')}")
+    out.write(table_of({"group": group, table.id_name: ids.take(rows)}))

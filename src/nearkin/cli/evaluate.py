@@ -1,0 +1,51 @@
+"""``nearkin evaluate``: how good a model is."""
+
+from __future__ import annotations
+
+from nearkin.cli import options as o
+
+
+def evaluate(
+    model: o.ModelPath,
+    data: o.Data,
+    pairs: o.PairsPath = None,
+    labels: o.Labels = None,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
+
+    pair_auc: how often the same are closer than the different. With labels also separability (J,
+    the mean distance between classes over that within them) and balanced_rand (of k-means). If
+    the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
+    are drawn.
+    """
+    from nearkin.cli.columns import table_of
+    from nearkin.cli.failures import UserError
+    from nearkin.cli.learning import known_pairs
+    from nearkin.cli.models import Model
+    from nearkin.cli.output import Output
+    from nearkin.cli.scoring import scores_by_labels, scores_by_pairs
+    from nearkin.cli.tables import open_table
+
+    if pairs is None and labels is None:
+        raise UserError("there is nothing to judge by: give --pairs FILE or --labels COLUMN.")
+    out = Output(output, as_json=as_json, force=force)
+    learned = Model(model)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    table = open_table(data, choice, aside=[labels] if labels else [], model=learned)
+    found: list[tuple[str, str, float, float]] = []
+    if pairs is not None:
+        known = known_pairs(table, pairs, choice.delimiter)
+        assert known is not None
+        found += scores_by_pairs(learned, table.rows, known, str(pairs))
+    if labels is not None:
+        found += scores_by_labels(learned, table.rows, table.labels(labels), seed)
+    names = ("judged_by", "measure", "learned", "euclidean")
+    out.write(table_of(dict(zip(names, map(list, zip(*found, strict=True)), strict=True))))

@@ -1,0 +1,27 @@
+"""What goes wrong for a user, and the status that the process ends with."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+# Statuses of the process, as README.md lists them.
+DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+
+
+class UserError(ValueError):
+    """Something that the user can put right; the message says how."""
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Some names in quotes, and how many more there are."""
+    names = list(names)
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def guess(name: str, known: Iterable[str]) -> str:
+    """Ask whether a name near to this one was meant, or say which there are."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {listed(known, 10)}."

@@ -1,0 +1,76 @@
+"""Learners by name, with the parameters that a user sets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from inspect import Parameter, signature
+from typing import Any
+
+import nearkin
+from nearkin.cli.failures import UserError, guess
+
+CLASSES = {
+    "auto": "MetricLearner",
+    "kernel-beta": "KernelBeta",
+    "kernel-a": "KernelA",
+    "llma": "LLMA",
+    "itml": "ITML",
+    "gmml": "GMML",
+    "geometry-aware": "GeometryAware",
+    "generative": "Generative",
+    "lmnn": "LMNN",
+    "rca": "RCA",
+    "euclidean": "Euclidean",
+}
+# With more rows than this, kernels go by landmarks.
+_MANY_ROWS = 5000
+_LANDMARKS = 1000
+
+
+def learner_class(name: str) -> Any:
+    """The class that a name on the command line stands for."""
+    if name not in CLASSES:
+        raise UserError(f"--learner {name}: no such learner; " + guess(name, CLASSES))
+    return getattr(nearkin, CLASSES[name])
+
+
+def parameters(cls: Any, given: Sequence[str], seed: int) -> dict[str, Any]:
+    """Parameters from ``name=value``, checked against those that the class has."""
+    known = signature(cls).parameters
+    settable = [name for name in known if name != "random_state"]
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        name = name.strip()
+        if not sign:
+            raise UserError(f"--set {text}: give a name and a value, as in --set {text}=1.")
+        if name == "random_state":
+            raise UserError("--set random_state: use --seed.")
+        if name not in known:
+            raise UserError(
+                f"--set {name}: {cls.__name__} has no such parameter; " + guess(name, settable)
+            )
+        found[name] = _value(value)
+    if "random_state" in known:
+        found["random_state"] = seed
+    return found
+
+
+def landmarks_for(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
+    """How many landmarks to take where the user said nothing and rows are many."""
+    default = signature(cls).parameters.get("n_landmarks")
+    if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
+        return None
+    return _LANDMARKS if n_rows > _MANY_ROWS and "n_landmarks" not in found else None
+
+
+def _value(text: str) -> Any:
+    text = text.strip()
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,58 @@
+"""``nearkin neighbors``: the nearest rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearkin.cli import options as o
+
+
+def neighbors(
+    model: o.ModelPath,
+    data: o.Data,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            "-q",
+            metavar="FILE",
+            show_default=False,
+            help="Rows to find neighbours of, with the same columns. Without: all rows of the "
+            "data, each left out of its own neighbours.",
+        ),
+    ] = None,
+    n_neighbors: Annotated[
+        int, typer.Option("--neighbors", "-k", min=1, help="How many for each row.")
+    ] = 10,
+    exact: Annotated[
+        bool, typer.Option(help="Compare with all rows, however many there are.")
+    ] = False,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Find the nearest rows in the learned distance.
+
+    The embedded rows of the data are held in memory. From 100 000 rows on the search is
+    approximate.
+    """
+    from nearkin.cli.models import Model
+    from nearkin.cli.output import Output
+    from nearkin.cli.searching import index_of, neighbor_batches
+    from nearkin.cli.tables import open_table
+
+    out = Output(output, as_json=as_json, force=force)
+    learned = Model(model)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    table = open_table(data, choice, model=learned)
+    asked = None if queries is None else open_table(queries, choice, model=learned)
+    index = index_of(learned, table, n_neighbors, exact=exact, seed=seed)
+    out.write(neighbor_batches(index, learned, table, asked, n_neighbors))

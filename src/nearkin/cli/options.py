@@ -1,0 +1,151 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from nearkin.cli.choice import Choice
+from nearkin.cli.failures import UserError
+
+_INPUT = "Columns of the data"
+
+Data: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        show_default=False,
+        help="Rows: .csv, .tsv, .parquet (or a folder of them), .feather, .npy or .npz.",
+    ),
+]
+ModelPath: TypeAlias = Annotated[
+    Path, typer.Argument(show_default=False, help="A model that fit has written.")
+]
+Columns: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--columns",
+        "-c",
+        metavar="NAMES",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="Columns to use: names or patterns such as 'x*', with commas or one by one. "
+        "Without: those that the model knows, or all.",
+    ),
+]
+Exclude: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--exclude",
+        metavar="NAMES",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="Columns not to use; names or patterns.",
+    ),
+]
+OneHot: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--one-hot",
+        metavar="NAMES",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="Columns of text that become a column of 0 and 1 for each value.",
+    ),
+]
+Id: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--id",
+        metavar="NAME",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="Column that names rows. Pairs then go by it; without it by row number, from 0.",
+    ),
+]
+Delimiter: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="SIGN",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="What separates cells of a .csv file: a sign, or 'tab'.",
+    ),
+]
+Carry: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--carry",
+        metavar="NAMES",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="Columns that go along into the output.",
+    ),
+]
+PairsPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--pairs",
+        "-p",
+        metavar="FILE",
+        show_default=False,
+        help="Pairs: columns left, right, same and perhaps weight. .csv, .tsv, .parquet or .jsonl.",
+    ),
+]
+Labels: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="NAME",
+        show_default=False,
+        help="Column of classes; empty or below 0 is unknown.",
+    ),
+]
+OutputPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        show_default=False,
+        help="Where to write to, .csv, .tsv, .jsonl, .parquet or .feather. Without: standard "
+        "output.",
+    ),
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="JSON lines on standard output instead of CSV.")
+]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", "-f", help="Replace a file that is there already.")
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
+]
+
+
+def one_of(*names: str) -> Callable[[str], list[str]]:
+    """For a shell that completes: the names that begin as the user has begun."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return begun
+
+
+def choice_of(
+    columns: list[str],
+    exclude: list[str],
+    one_hot: list[str],
+    id_column: str | None,
+    delimiter: str | None,
+) -> Choice:
+    """What was said of columns."""
+    if delimiter in ("tab", "\\t"):
+        delimiter = "\t"
+    if delimiter is not None and len(delimiter.encode()) != 1:
+        raise UserError(f"--delimiter {delimiter}: give one sign, or 'tab'.")
+    return Choice(tuple(columns), tuple(exclude), tuple(one_hot), id_column, delimiter)

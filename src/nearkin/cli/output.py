@@ -1,0 +1,201 @@
+"""Where results go: standard output or a file, as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from nearkin.cli.failures import UserError
+from nearkin.whole_file import whole_file
+
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow")
+# Rows of a table that a terminal shows.
+_SHOWN = 20
+# What makes quotes necessary in a cell.
+_SPECIAL = '[,"\\n\\r\\t]'
+
+
+def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
+    """Raise if a file cannot be written there, before work begins."""
+    suffixes = list(suffixes)
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise UserError(f"{path}: the name must end in {', '.join(suffixes)}.")
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not a file to write to.")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {path.parent}; make it first.")
+    if path.exists() and not force:
+        raise UserError(f"{path} exists already: give another name, or --force to replace it.")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"{path}: you may not write to the folder {path.parent}.")
+
+
+class Output:
+    """A table to be written, checked before work begins.
+
+    Parameters
+    ----------
+    path : Path or None
+        None for standard output: CSV, or a short table if that is a terminal.
+    as_json : bool
+        JSON lines on standard output.
+    force : bool
+        Whether a file may be replaced.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        as_json: bool = False,
+        force: bool = False,
+        suffixes: Iterable[str] = TABLES,
+    ) -> None:
+        self.path = path
+        self._as_json = as_json
+        if path is not None:
+            if as_json:
+                raise UserError("--json is for standard output; name a file .jsonl for JSON lines.")
+            check_target(path, suffixes, force=force)
+
+    def write(self, batches: Iterable[Any]) -> None:
+        """Write record batches, whole or not at all if that is to a file."""
+        batches = iter(batches)
+        if self.path is None:
+            self._show(batches)
+            return
+        with whole_file(self.path) as unfinished:
+            _write_file(unfinished, self.path.suffix.lower(), batches)
+
+    def _show(self, batches: Iterator[Any]) -> None:
+        if self._as_json:
+            for batch in batches:
+                _emit(_json_lines(batch))
+        elif sys.stdout.isatty():
+            _preview(batches)
+        else:
+            first = True
+            for batch in batches:
+                _emit(_csv(batch, ",", header=first))
+                first = False
+
+
+def _write_file(path: Path, suffix: str, batches: Iterator[Any]) -> None:
+    if suffix in (".parquet", ".feather", ".arrow"):
+        first = next(batches)
+        with _arrow_writer(path, suffix, first.schema) as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(batch)
+        return
+    with open(path, "wb") as file:
+        header = True
+        for batch in batches:
+            if suffix in (".jsonl", ".ndjson"):
+                file.write(_json_lines(batch))
+            else:
+                file.write(_csv(batch, "\t" if suffix == ".tsv" else ",", header=header))
+            header = False
+
+
+@contextmanager
+def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
+    from pyarrow.parquet import ParquetWriter
+
+    if suffix == ".parquet":
+        with ParquetWriter(path, schema) as writer:
+            yield writer
+        return
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        yield writer
+
+
+def _emit(data: bytes) -> None:
+    """To standard output, at once: whoever reads it may be waiting."""
+    stream: Any = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # a stand-in without bytes
+        sys.stdout.write(data.decode())
+    else:
+        stream.write(data)
+    sys.stdout.flush()
+
+
+def _csv(batch: Any, delimiter: str, *, header: bool) -> bytes:
+    out = io.BytesIO()
+    if header:
+        line = io.StringIO()
+        csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(batch.schema.names)
+        out.write(line.getvalue().encode())
+    batch = _writable(batch)
+    style = "needed" if _needs_quotes(batch) else "none"
+    options = pyarrow.csv.WriteOptions(
+        include_header=False, delimiter=delimiter, quoting_style=style
+    )
+    pyarrow.csv.write_csv(batch, out, options)
+    return out.getvalue()
+
+
+def _writable(batch: Any) -> Any:
+    """The same with plain columns, which CSV can have."""
+    columns = []
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        kind = column.type
+        if pa.types.is_nested(kind):
+            texts = [json.dumps(value, default=str) for value in column.to_pylist()]
+            column = pa.array(texts, pa.string())
+        elif not (pa.types.is_primitive(kind) or pa.types.is_null(kind)):
+            column = column.cast(pa.string())
+        columns.append(column)
+    return pa.record_batch(columns, names=batch.schema.names)
+
+
+def _needs_quotes(batch: Any) -> bool:
+    texts = (column for column in batch.columns if pa.types.is_string(column.type))
+    return any(pc.any(pc.match_substring_regex(text, _SPECIAL)).as_py() for text in texts)
+
+
+def _json_lines(batch: Any) -> bytes:
+    lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _preview(batches: Iterator[Any]) -> None:
+    """The first rows for a person to look at."""
+    from rich.console import Console
+    from rich.table import Table
+
+    rows: list[dict[str, Any]] = []
+    table = None
+    n_rows = 0
+    for batch in batches:
+        if table is None:
+            table = Table(*batch.schema.names[:12])
+        rows += batch.slice(0, max(0, _SHOWN - len(rows))).to_pylist()
+        n_rows += len(batch)
+    if table is None:
+        return
+    for row in rows:
+        table.add_row(*(_cell(value) for value in list(row.values())[:12]))
+    Console().print(table)
+    if n_rows > len(rows) or (rows and len(rows[0]) > 12):
+        Console(stderr=True).print(
+            f"the first {len(rows)} of {n_rows} rows, and 12 columns at most; -o FILE or a pipe "
+            "gives all"
+        )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -1,0 +1,83 @@
+"""``nearkin same``: whether two rows are the same thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nearkin.cli import options as o
+
+
+def same(
+    model: o.ModelPath,
+    data: o.Data,
+    pairs: Annotated[
+        Path,
+        typer.Option(
+            "--pairs",
+            "-p",
+            metavar="FILE",
+            show_default=False,
+            help="Pairs to judge: columns left and right. .csv, .tsv, .parquet or .jsonl.",
+        ),
+    ],
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Pairs of the same data with answers, best such that the model has not seen. "
+            "With them there is a probability, which supposes that same and different are as "
+            "frequent as among them.",
+        ),
+    ] = None,
+    output: o.OutputPath = None,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Say of each pair how far apart it is, and whether it is the same thing."""
+    del seed  # nothing is random
+    import numpy as np
+
+    from nearkin.cli.columns import table_of
+    from nearkin.cli.judging import distances_of, probability
+    from nearkin.cli.models import Model
+    from nearkin.cli.output import Output
+    from nearkin.cli.pair_files import read_pairs
+    from nearkin.cli.tables import open_table
+
+    out = Output(output, as_json=as_json, force=force)
+    learned = Model(model)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    table = open_table(data, choice, model=learned)
+    n, ids = len(table.rows), table.ids()
+    asked = read_pairs(
+        pairs,
+        n_rows=n,
+        ids=ids,
+        rows_of=table.file,
+        needs_answers=False,
+        delimiter=choice.delimiter,
+    )
+    found: dict[str, Any] = {"left": asked.left, "right": asked.right}
+    if ids is None:
+        found = {"left": asked.ends[:, 0], "right": asked.ends[:, 1]}
+    distance = distances_of(learned, table.rows, asked.ends)
+    found |= {"distance": distance, "same": distance <= learned.metric.threshold_}
+    if known is not None:
+        examples = read_pairs(
+            known, n_rows=n, ids=ids, rows_of=table.file, delimiter=choice.delimiter
+        )
+        told = np.array([answer is not None for answer in examples.same])
+        answers = np.array([answer is True for answer in examples.same])[told]
+        weight = np.array(examples.weight)[told]
+        apart = distances_of(learned, table.rows, examples.ends[told])
+        found["probability"] = probability(distance, apart, answers, weight, str(known))
+    out.write(table_of(found))

@@ -1,0 +1,83 @@
+"""Neighbours among the rows of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from nearkin.cli.models import Model
+from nearkin.cli.tables import Table
+from nearkin.tasks.neighbor_index import NeighborIndex
+
+Ints = NDArray[np.int64]
+# Rows whose neighbours are looked for at a time.
+_QUERIES = 10_000
+
+
+def index_of(
+    model: Model, table: Table, n_neighbors: int, *, exact: bool, seed: int
+) -> NeighborIndex:
+    """All rows of a table by their numbers."""
+    index = NeighborIndex(
+        model.metric,
+        search="exact" if exact else "auto",
+        n_neighbors=n_neighbors,
+        random_state=seed,
+    )
+    for block in table.rows:
+        index.add(block)
+    return index
+
+
+def neighbor_batches(
+    index: NeighborIndex, model: Model, table: Table, queries: Table | None, n_neighbors: int
+) -> Iterator[Any]:
+    """Row, rank, neighbour and distance, the nearest first."""
+    ids = table.shown_ids()
+    among_themselves = queries is None
+    asked = table if queries is None else queries
+    asked_ids = ids if queries is None else asked.shown_ids()
+    k = min(n_neighbors + among_themselves, len(table.rows))
+    start = 0
+    for block in asked.rows:
+        for first in range(0, len(block), _QUERIES):
+            part = block[first : first + _QUERIES]
+            distances, rows = index.query(part, n_neighbors=k)
+            if among_themselves:
+                distances, rows = _without_itself(distances, rows, start)
+            yield _batch(asked_ids, ids, start, distances, rows, asked.id_name)
+            start += len(part)
+
+
+def _without_itself(distances: Any, rows: Any, start: int) -> tuple[Any, Any]:
+    """Each row's others; where equal rows stand before it, the last of all is left out."""
+    itself = rows == np.arange(start, start + len(rows))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = (len(rows), rows.shape[1] - 1)
+    return distances[~itself].reshape(shape), rows[~itself].reshape(shape)
+
+
+def _batch(asked_ids: Any, ids: Any, start: int, distances: Any, rows: Any, name: str) -> Any:
+    n, k = rows.shape
+    return pa.record_batch(
+        {
+            name: asked_ids.take(pa.array(np.repeat(np.arange(start, start + n), k))),
+            "rank": pa.array(np.tile(np.arange(1, k + 1), n)),
+            "neighbor": ids.take(pa.array(rows.ravel())),
+            "distance": pa.array(distances.ravel()),
+        }
+    )
+
+
+def members_of_groups(index: NeighborIndex, radius: float | None) -> tuple[Ints, Ints]:
+    """Number of the group, from 0, and row, of each row that is in a group of two or more."""
+    labels = index.group_labels(radius)
+    counts = np.bincount(labels)
+    rows = np.flatnonzero(counts[labels] > 1)
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    number = np.cumsum(counts > 1) - 1
+    return number[labels[rows]], rows

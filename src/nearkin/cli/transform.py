@@ -1,0 +1,63 @@
+"""``nearkin transform``: rows in the learned space."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearkin.cli import options as o
+
+
+def transform(
+    model: o.ModelPath,
+    data: o.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Where to write to, .csv, .tsv, .jsonl, .parquet, .feather or .npy. Without: "
+            "standard output.",
+        ),
+    ] = None,
+    carry: o.Carry = [],
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    as_json: o.Json = False,
+    force: o.Force = False,
+    seed: o.Seed = 0,
+) -> None:
+    """Write rows so that Euclidean distances between them are the learned ones.
+
+    Rows are read and written block by block: the file may be larger than memory.
+    """
+    del seed  # nothing is random
+    import sys
+
+    from nearkin.cli.columns import with_carried
+    from nearkin.cli.failures import UserError
+    from nearkin.cli.models import Model
+    from nearkin.cli.output import TABLES, Output
+    from nearkin.cli.tables import open_table
+
+    out = Output(output, as_json=as_json, force=force, suffixes=(*TABLES, ".npy"))
+    learned = Model(model)
+    along = [*([] if id_column is None else [id_column]), *carry]
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    is_array = output is not None and output.suffix.lower() == ".npy"
+    if is_array and along:
+        raise UserError(
+            f"{output}: an array has no room for other columns; leave out --carry and --id."
+        )
+    table = open_table(data, choice, carry=along, model=learned)
+    stream = table.rows.mapped(learned.embed, learned.output_names)
+    if output is not None and (is_array or output.suffix == ".parquet"):
+        stream.write(output, verbose=sys.stderr.isatty())
+    else:
+        out.write(with_carried(stream))

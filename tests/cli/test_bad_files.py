@@ -1,0 +1,200 @@
+import json
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+GOOD = "name,a,b\nx,1,2\ny,3,4\nz,5,7\n"
+PAIRS = "left,right,same\n0,1,yes\n0,2,no\n"
+
+
+def refused(run, name="rows.csv", *more, pairs="p.csv"):
+    result = run(
+        "fit", name, "-p", pairs, "--learner", "rca", "-o", "m.nearkin", *more, status=2
+    )  # fmt: skip
+    return result.err.removeprefix("nearkin fit: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "rows.csv is empty."),
+        ("a,b\n", "rows.csv has a header but no rows."),
+        ("a;b\n1;2\n", "has one column, 'a;b'. Its cells are separated by ';'"),
+        ("a\tb\n1\t2\n", "use --delimiter tab"),
+        ("a,b\n1,2\n3\n", "row 1 (line 3) of rows.csv has 1 cells, but the header has 2."),
+        ("a,b,a\n1,2,3\n", "rows.csv has 2 columns 'a': rename them"),
+        ("a,b\n1,2\n3,oh\n5,6\n", "row 1 (line 3), column 'b' of rows.csv is 'oh', not a number."),
+        ("a,b\n1,2\n3,\n5,6\n", "row 1, column 'b' of rows.csv is empty: fill or drop"),
+        ("a,b\n1,2\n3,nan\n5,6\n", "row 1, column 'b' of rows.csv is nan"),
+        ("a,b\n1,2\n3,inf\n5,6\n", "row 1, column 'b' of rows.csv is inf"),
+        ("a,b\n1,oh\n3,my\n5,no\n", "columns that are not numbers: 'b' (text).\nLeave them out"),
+        ("a,b\n1,2020-01-01\n3,2020-01-02\n", "'b' (date).\nLeave them out with --exclude b."),
+        ('a,b\n"1\n",2\n3,oh\n4,5\n', "row 1 (line 4), column 'b' of rows.csv is 'oh'"),
+    ],
+)
+def test_tables_of_text(run, tmp_path, text, message):
+    (tmp_path / "rows.csv").write_text(text)
+    (tmp_path / "p.csv").write_text(PAIRS)
+    assert message in refused(run)
+
+
+def test_a_bad_cell_far_down_is_found(run, tmp_path):
+    lines = [f"{i},{i}.5" for i in range(200_000)]
+    lines[150_000] = "7,seven"
+    (tmp_path / "rows.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
+    (tmp_path / "p.csv").write_text(PAIRS)
+    message = "row 150000 (line 150002), column 'b' of rows.csv is 'seven', not a number."
+    assert message in refused(run)
+
+
+def test_text_that_is_no_text(run, tmp_path):
+    (tmp_path / "rows.csv").write_bytes(b"a,b\n\xff\xfe,2\n")
+    (tmp_path / "p.csv").write_text(PAIRS)
+    assert "rows.csv is not a table in UTF-8 text" in refused(run)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.feather", "rows.npy"])
+def test_missing_and_empty_files(run, tmp_path, name):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    assert f"{name}: there is no such file." in refused(run, name)
+    (tmp_path / name).touch()
+    assert f"{name} is empty." in refused(run, name)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.feather", "rows.npy", "rows.npz"])
+def test_files_that_are_something_else(run, tmp_path, name):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    (tmp_path / name).write_text("certainly not")
+    assert f"{name} cannot be read as" in refused(run, name)
+
+
+def test_other_endings(run, tmp_path):
+    (tmp_path / "rows.xlsx").write_text("?")
+    (tmp_path / "p.csv").write_text(PAIRS)
+    assert "rows.xlsx: the name must end in .csv" in refused(run, "rows.xlsx")
+
+
+def test_tables_of_arrow(run, tmp_path):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    table = pa.table({"a": [1.0, 2, 3], "b": [1.0, None, 3], "c": ["x", "y", "z"]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    assert "'c' (text)" in refused(run, "rows.parquet")
+    assert "row 1, column 'b' of rows.parquet is null" in refused(
+        run, "rows.parquet", "--exclude", "c"
+    )
+    assert "row 1, column 'b' of rows.parquet is empty" in refused(
+        run, "rows.parquet", "--one-hot", "c"
+    )
+    twice = pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
+    pq.write_table(twice, tmp_path / "rows.parquet")
+    assert "has 2 columns 'a'" in refused(run, "rows.parquet")
+    pq.write_table(table.slice(0, 0).select(["a"]), tmp_path / "rows.parquet")
+    assert "rows.parquet has no rows" in refused(run, "rows.parquet")
+
+
+def test_arrays(run, tmp_path):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    np.save(tmp_path / "rows.npy", np.ones(3))
+    assert "rows.npy must have shape (n, d)" in refused(run, "rows.npy")
+    np.save(tmp_path / "rows.npy", [[1.0, 2], [np.nan, 4], [5, 6]])
+    assert "row 1, column 0 of rows.npy is nan" in refused(run, "rows.npy")
+    assert "columns cannot be chosen" in refused(run, "rows.npy", "-c", "a")
+    np.savez(tmp_path / "rows.npz", one=np.ones((3, 2)), two=np.ones((3, 2)))
+    assert "one array of rows and columns, or one named X; it has 'one', 'two'" in refused(
+        run, "rows.npz"
+    )
+    np.savez(tmp_path / "rows.npz", X=[[1.0, 2], [np.nan, 4], [5, 6]])
+    assert "row 1, column 0 of rows.npz is nan" in refused(run, "rows.npz")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-c", "q"), "--columns q: no such column in rows.csv; there are 'name', 'a', 'b'"),
+        (("-c", "q*"), "--columns q*: no such column"),
+        (("--exclude", "nme"), "--exclude nme: no such column in rows.csv; did you mean 'name'?"),
+        (("--exclude", "*"), "no columns are left"),
+        (("--id", "nme"), "--id nme: no such column"),
+        (("--delimiter", "ab"), "give one sign"),
+        (("--delimiter", ";"), 'use --delimiter ","'),
+    ],
+)
+def test_columns_that_are_not_there(run, tmp_path, options, message):
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "p.csv").write_text(PAIRS)
+    assert message in refused(run, "rows.csv", *options)
+
+
+def test_ids_must_differ(run, tmp_path):
+    (tmp_path / "rows.csv").write_text("name,a\nx,1\ny,2\nx,3\ny,4\n")
+    (tmp_path / "p.csv").write_text("left,right,same\nx,y,1\n")
+    message = "has 'x' in row 0 and in row 2, and 1 more are not unique: ids must differ."
+    assert message in refused(run, "rows.csv", "--id", "name")
+    (tmp_path / "rows.csv").write_text("name,a\nx,1\n,2\n")
+    message = "row 1, column 'name' of rows.csv is empty: every row needs an id."
+    assert message in refused(run, "rows.csv", "--id", "name")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "p.csv is empty."),
+        ("left,right,same\n", "p.csv has a header but no rows."),
+        ("left,same\nx,1\n", "p.csv has no column 'right': pairs are in columns left, right, same"),
+        ("left,right,same\nx,y,maybe\n", "row 0, column 'same' of p.csv is 'maybe': it must be"),
+        ("left,right,same\nx,,1\n", "row 0, column 'right' of p.csv is empty."),
+        ("left,right,same\nx,y\n", "row 0 (line 2) of p.csv has 2 cells, but the header has 3."),
+        ("left,right,same\nx,y,\n", "p.csv says nothing"),
+        ("left,right,same\ny,y,0\n", "row 0 of p.csv says that 'y' differs from itself."),
+        ("left,right,same,weight\nx,y,1,-2\n", "column 'weight' of p.csv is '-2'"),
+        (
+            "left,right,same\n" + "".join(f"x,q{i},1\n" for i in range(7)),
+            "7 ids in p.csv are not in rows.csv: 'q0', 'q1', 'q2', 'q3', 'q4', ...",
+        ),
+    ],
+)
+def test_files_of_pairs(run, tmp_path, text, message):
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "p.csv").write_text(text)
+    assert message in refused(run, "rows.csv", "--id", "name")
+
+
+def test_rows_that_pairs_name_must_be_there(run, tmp_path):
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "p.csv").write_text("left,right,same\n0,3,1\n")
+    message = "row 0, column 'right' of p.csv is 3, but rows.csv has rows 0 to 2."
+    assert message in refused(run, "rows.csv", "--exclude", "name")
+    assert "there is no such file" in refused(run, "rows.csv", "--exclude", "name", pairs="q.csv")
+
+
+def test_pairs_of_other_kinds(run, tmp_path):
+    (tmp_path / "rows.csv").write_text(GOOD)
+    lines = [{"left": "x", "right": "y", "same": True}, {"left": "x", "right": "z", "same": None}]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    pq.write_table(pa.Table.from_pylist(lines), tmp_path / "p.parquet")
+    for name in ("p.jsonl", "p.parquet"):
+        arguments = ("fit", "rows.csv", "--id", "name", "--learner", "rca", "--force")
+        err = run(*arguments, "-p", name, "-o", "m.nearkin").err
+        assert "and 1 pair:" in err
+    (tmp_path / "m.nearkin").unlink()
+    (tmp_path / "p.jsonl").write_text("{}\n")
+    message = "line 1 of p.jsonl has no column"
+    assert message in refused(run, "rows.csv", "-c", "a", pairs="p.jsonl")
+    (tmp_path / "p.jsonl").write_text("oh\n")
+    assert "line 1 of p.jsonl is not JSON" in refused(run, "rows.csv", "-c", "a", pairs="p.jsonl")
+    (tmp_path / "p.txt").write_text("oh\n")
+    assert "pairs are read from" in refused(run, "rows.csv", "-c", "a", pairs="p.txt")
+
+
+def test_outputs_that_cannot_be_written(run, tmp_path, monkeypatch):
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "p.csv").write_text(PAIRS)
+    (tmp_path / "folder").mkdir()
+    arguments = ("fit", "rows.csv", "-c", "a,b", "-p", "p.csv", "--learner", "rca")
+    assert "there is no folder none" in run(*arguments, "-o", "none/m", status=2).err
+    assert "folder is a folder" in run(*arguments, "-o", "folder", status=2).err
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may
+    assert "you may not write to the folder" in run(*arguments, "-o", "m", status=2).err

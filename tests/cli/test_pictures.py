@@ -1,0 +1,51 @@
+import pytest
+
+pytest.importorskip("matplotlib")
+ROWS = ("rows.csv", "--id", "name", "-p", "pairs.csv", "-l", "kind")
+STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "html"])
+@pytest.mark.parametrize("kind", ["embedding", "distances", "spectrum"])
+def test_pictures_are_drawn(run, files, model, kind, ending):
+    name = f"new.{ending}"
+    rows = () if kind == "spectrum" else ROWS
+    run("plot", kind, "model.nearkin", *rows, "-o", name)
+    drawn = (files / name).read_bytes()
+    assert drawn.startswith(STARTS[ending])
+    assert len(drawn) > 5000
+    if ending == "html":
+        assert b"<svg" in drawn
+        assert b"<script" not in drawn
+
+
+def test_what_was_compared_is_drawn(run, files):
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--set", "time_budget=1")
+    run("fit", *which, "--standardise", "-o", "auto.nearkin")
+    run("plot", "selection", "auto.nearkin", "-o", "new.svg")
+    assert (files / "new.svg").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("embedding", "model.nearkin", "-o", "new.png"), "name their file after the model"),
+        (("distances", "model.nearkin", "rows.csv", "-o", "new.png"), "give --pairs FILE"),
+        (("selection", "model.nearkin", "-o", "new.png"), "--learner auto; model.nearkin has a"),
+        (("spectrum", "model.nearkin", "-o", "new.gif"), "must end in .png, .svg, .html"),
+        (("spectrum", "model.nearkin"), "name a file for the picture"),
+        (("portrait", "model.nearkin", "-o", "new.png"), "portrait"),
+    ],
+)
+def test_wrong_arguments_are_explained(run, files, model, arguments, message):
+    assert message in run("plot", *arguments, status=2).err
+
+
+def test_the_demonstration_shows_tables_and_draws(run, tmp_path, monkeypatch):
+    from nearkin import demo
+
+    monkeypatch.setattr(demo, "digits_task", demo.xor_task)  # which is quick
+    monkeypatch.setattr(demo, "MetricLearner", lambda random_state: demo.RCA())
+    result = run("demo", "-o", "pictures", "--pairs", 30, "--seed", 3)
+    assert "KernelBeta" in result.out
+    assert (tmp_path / "pictures" / "xor.png").stat().st_size > 5000

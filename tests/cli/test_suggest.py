@@ -1,0 +1,102 @@
+import io
+
+import numpy as np
+import pytest
+
+from nearkin import suggest_pairs
+
+NAMED = ("rows.csv", "--id", "name", "-p", "pairs.csv")
+
+
+@pytest.fixture
+def answering(monkeypatch):
+    def answering(text):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+    return answering
+
+
+def test_questions_are_those_of_the_library(run, files, sample, model):
+    records = run("suggest", "model.nearkin", *NAMED, "-n", 4).records
+    expected = suggest_pairs(model, sample.X, sample.pairs, 4, random_state=0)
+    assert [(r["left"], r["right"]) for r in records] == [(f"n{i}", f"n{j}") for i, j in expected]
+    assert all(r["same"] == "" for r in records)
+
+
+def test_a_file_of_questions_can_be_filled_in_and_learned_from(run, files, model):
+    run("suggest", "model.nearkin", *NAMED, "-n", 4, "-o", "next.csv")
+    text = (files / "next.csv").read_text()
+    (files / "next.csv").write_text(text.replace(",\n", ",yes\n"))
+    arguments = ("--exclude", "kind", "-p", "next.csv", "--learner", "rca", "-o", "m.nearkin")
+    assert "4 pairs" in run("fit", "rows.csv", "--id", "name", *arguments).err
+
+
+def test_answers_are_kept_one_by_one(run, files, model, answering):
+    answering("y\nwhat\nn\nu\nq\n")
+    arguments = ("suggest", "model.nearkin", *NAMED, "--ask", "-o", "answers.csv")
+    result = run(*arguments)
+    assert result.out == ""
+    assert "3 answers added to answers.csv" in result.err
+    lines = (files / "answers.csv").read_text().splitlines()
+    assert lines[0] == "left,right,same"
+    assert [line.rpartition(",")[2] for line in lines[1:]] == ["true", "false", ""]
+    answering("y\n")  # and the end of the input
+    assert "1 answer added" in run(*arguments).err
+    again = (files / "answers.csv").read_text().splitlines()
+    assert again[:4] == lines
+    assert len({tuple(sorted(line.split(",")[:2])) for line in again[1:]}) == 4
+
+
+def test_an_answer_is_on_the_disk_before_the_next_question(run, files, model, monkeypatch):
+    seen = []
+
+    class Person:
+        def readline(self):
+            seen.append(len((files / "answers.csv").read_text().splitlines()))
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+            return "n\n"
+
+    monkeypatch.setattr("sys.stdin", Person())
+    arguments = ("suggest", "model.nearkin", *NAMED, "--ask", "-o", "answers.csv")
+    assert "interrupted" in run(*arguments, status=130).err
+    assert seen == [1, 2, 3]
+    assert len((files / "answers.csv").read_text().splitlines()) == 3
+
+
+def test_what_is_shown_can_be_chosen(run, files, model, answering):
+    answering("q\n")
+    arguments = ("suggest", "model.nearkin", *NAMED, "--ask", "-o", "answers.csv")
+    err = run(*arguments, "--show", "kind").err
+    assert "kind" in err
+    assert "│ a " not in err
+
+
+def test_the_first_questions_need_no_model(run, files, answering):
+    which = ("suggest", "none", "rows.csv", "--id", "name", "--exclude", "kind")
+    assert len(run(*which, "-n", 3).records) == 3
+    answering("y\nn\nn\n")
+    run(*which, "-n", 3, "--ask", "-o", "answers.csv")
+    arguments = ("--exclude", "kind", "-p", "answers.csv", "--learner", "gmml", "-o", "m.nearkin")
+    assert "3 pairs" in run("fit", "rows.csv", "--id", "name", *arguments).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--ask",), "name a .csv file for the answers"),
+        (("--ask", "-o", "answers.txt"), "answers go to a .csv file"),
+        (("--ask", "-o", "rows.csv"), "other columns than left, right and same"),
+        (("--strategy", "luck"), "strategy"),
+        (("-n", 0), "--number"),
+    ],
+)
+def test_wrong_arguments_are_explained(run, files, model, arguments, message):
+    assert message in run("suggest", "model.nearkin", *NAMED, *arguments, status=2).err
+
+
+def test_fewer_questions_than_asked_for_is_a_note(run, files, model, sample):
+    np.save("few.npy", sample.X[:3])
+    (files / "p.csv").write_text("left,right,same\n0,1,1\n")
+    result = run("suggest", "model.nearkin", "few.npy", "-p", "p.csv", "-n", 50)
+    assert result.err.startswith("note: n=50, but only")

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from nearkin.cli.choice import Choice
+from nearkin.cli.pair_files import read_pairs
+from nearkin.cli.tables import open_table
+
+
+def labels(path, column="y"):
+    return open_table(path, Choice(), aside=[column]).labels(column).tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["0", "1", "-1"], [0, 1, -1]),
+        (["0.0", "1.0", "-1.0"], [0, 1, -1]),
+        (["3", "", "5"], [3, -1, 5]),
+        (["007", "7", "8"], ["007", "7", "8"]),
+        (["cat", "", "dog"], ["cat", None, "dog"]),
+        (["1", "x", "-1"], ["1", "x", "-1"]),
+        (["0.5", "1", "2"], ["0.5", "1", "2"]),
+    ],
+)
+def test_labels_of_text(tmp_path, cells, expected):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "".join(f"1,{cell}\n" for cell in cells))
+    assert labels(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pa.array([0, None, 2]), [0, -1, 2]),
+        (pa.array([0.0, np.nan, -1.0]), [0, -1, -1]),
+        (pa.array([True, False, None]), [1, 0, -1]),
+        (pa.array(["x", None, "y"]).dictionary_encode(), ["x", None, "y"]),
+    ],
+)
+def test_labels_of_arrow(tmp_path, values, expected):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": [1.0, 2.0, 3.0], "y": values}), path)
+    assert labels(path) == expected
+
+
+def test_answers_as_people_and_programs_write_them(tmp_path):
+    yes = ["yes", "Y", "true", "True", "1", "1.0", "same"]
+    no = ["no", "N", "false", "False", "0", "0.0", "different"]
+    unsure = ["", "unsure", "nan"]
+    path = tmp_path / "p.csv"
+    lines = [f"{i},{i + 1},{word}" for i, word in enumerate([*yes, *no, *unsure])]
+    path.write_text("left,right,same\n" + "\n".join(lines) + "\n")
+    found = read_pairs(path, n_rows=20, ids=None, rows_of="rows.csv")
+    assert found.same == [True] * 7 + [False] * 7 + [None] * 3
+    pairs = found.pairs(20)
+    assert (len(pairs.must_link), len(pairs.cannot_link)) == (7, 7)
+
+
+def test_weights_and_numbers_as_ids(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("left,right,same,weight\n10,20,1,2.5\n20,30,0,\n")
+    ids = pa.array(["10", "20", "30"])
+    pairs = read_pairs(path, n_rows=3, ids=ids, rows_of="rows.csv").pairs(3)
+    assert pairs.must_link.tolist() == [[0, 1]]
+    assert pairs.must_weight.tolist() == [2.5]
+    assert pairs.cannot_link.tolist() == [[1, 2]]
+    assert pairs.cannot_weight.tolist() == [1]
+
+
+def test_columns_by_pattern_and_order(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x2,y,x1,x10\n1,2,3,4\n5,6,7,8\n")
+    table = open_table(path, Choice(columns=("x1", "x*"), exclude=("x10",)))
+    assert table.names == ["x1", "x2"]
+    assert table.rows.to_numpy().tolist() == [[3, 1], [7, 5]]
+
+
+def test_true_and_false_are_numbers(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\ntrue,1\nfalse,2\n")
+    assert open_table(path, Choice()).rows.to_numpy().tolist() == [[1, 1], [0, 2]]
+
+
+def test_a_mark_at_the_start_and_other_delimiters(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes("\ufeffa;b\n1;2\n".encode())
+    table = open_table(path, Choice(delimiter=";"))
+    assert table.names == ["a", "b"]
+
+
+def test_the_index_of_a_frame_is_no_feature(tmp_path):
+    import pandas as pd
+
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 9]).to_parquet(path)
+    assert open_table(Path(path), Choice()).names == ["a"]

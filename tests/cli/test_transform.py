@@ -1,0 +1,205 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+
+def test_rows_go_to_standard_output_as_csv(run, files, sample, model):
+    records = run("transform", "model.nearkin", "rows.csv", "--id", "name").records
+    assert [record.pop("name") for record in records] == sample.ids
+    found = np.array([list(map(float, record.values())) for record in records])
+    assert list(records[0]) == list(model.get_feature_names_out())
+    assert_array_equal(found, model.transform(sample.X))
+
+
+def test_or_as_lines_of_json(run, files, sample, model):
+    out = run("transform", "model.nearkin", "rows.csv", "--id", "name", "--json").out
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row.pop("name") for row in rows] == sample.ids
+    assert_array_equal([list(row.values()) for row in rows], model.transform(sample.X))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "feather"])
+def test_files_by_their_ending(run, files, sample, model, kind):
+    name = f"new.{kind}"
+    result = run("transform", "model.nearkin", "rows.csv", "--carry", "name,kind", "-o", name)
+    assert result.out == ""
+    read = {
+        "csv": pd.read_csv,
+        "tsv": lambda path: pd.read_csv(path, sep="\t"),
+        "jsonl": lambda path: pd.read_json(path, lines=True, precise_float=True),
+        "parquet": pd.read_parquet,
+        "feather": pd.read_feather,
+    }
+    frame = read[kind](name)
+    assert frame["name"].tolist() == sample.ids
+    assert frame["kind"].tolist() == [f"k{k}" for k in sample.y]
+    assert_allclose(frame.iloc[:, 2:].to_numpy(), model.transform(sample.X), rtol=1e-12)
+    assert sorted(path.name for path in files.iterdir() if "new" in path.name) == [name]
+
+
+def test_an_array(run, files, sample, model):
+    run("transform", "model.nearkin", "rows.csv", "-o", "new.npy")
+    assert_array_equal(np.load("new.npy"), model.transform(sample.X))
+    arguments = ("transform", "model.nearkin", "rows.csv", "--carry", "kind", "-o", "other.npy")
+    assert "no room" in run(*arguments, status=2).err
+
+
+def test_columns_are_found_by_name(run, files, sample, model):
+    table = pa.table({"b": sample.X[:, 1], "more": sample.ids, "a": sample.X[:, 0]})
+    pq.write_table(table, "other.parquet")
+    run("transform", "model.nearkin", "other.parquet", "-o", "new.npy")
+    assert_array_equal(np.load("new.npy"), model.transform(sample.X))
+
+
+def test_columns_of_another_file_are_refused(run, files, model):
+    (files / "other.csv").write_text("a,c\n1,2\n")
+    message = "model.nearkin was learned from columns that other.csv does not have: 'b'."
+    assert message in run("transform", "model.nearkin", "other.csv", status=2).err
+    np.save("wide.npy", np.ones((3, 4)))
+    message = "model.nearkin was learned from 2 columns, but wide.npy has 4"
+    assert message in run("transform", "model.nearkin", "wide.npy", status=2).err
+
+
+def test_text_that_needs_quotes_comes_through(run, files, model):
+    names = ['say "hi"', "a,b", "two\nlines", "plain"]
+    frame = pd.DataFrame({"name": names, "a": 1.0, "b": np.arange(4.0)})
+    frame.to_csv("odd.csv", index=False)
+    run("transform", "model.nearkin", "odd.csv", "--id", "name", "-o", "new.csv")
+    assert pd.read_csv("new.csv")["name"].tolist() == names
+
+
+def test_an_existing_file_is_kept_without_force(run, files, model):
+    (files / "new.csv").write_text("mine")
+    arguments = ("transform", "model.nearkin", "rows.csv", "-o", "new.csv")
+    assert "new.csv exists already" in run(*arguments, status=2).err
+    assert (files / "new.csv").read_text() == "mine"
+    run(*arguments, "--force")
+    assert (files / "new.csv").read_text().startswith("kernelbeta0,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("none.nearkin", "rows.csv"), "none.nearkin: there is no such file"),
+        (("rows.csv", "rows.csv"), "rows.csv"),
+        (("model.nearkin", "rows.csv", "-o", "new.xlsx"), "must end in .csv, .tsv"),
+        (("model.nearkin", "rows.csv", "-o", "new.csv", "--json"), "--json is for standard output"),
+        (("model.nearkin", "rows.csv", "--carry", "x"), "--carry x: no such column"),
+        (("model.nearkin",), "nearkin transform: Missing argument"),
+    ],
+)
+def test_wrong_arguments_are_explained(run, files, model, arguments, message):
+    assert message in run("transform", *arguments, status=2).err
+
+
+def test_an_error_far_down_leaves_no_file(run, files, model):
+    X = np.ones((200_000, 2))
+    X[150_000, 1] = np.nan
+    np.save("late.npy", X)
+    err = run("transform", "model.nearkin", "late.npy", "-o", "new.csv", status=2).err
+    assert "row 150000, column 1 of late.npy is nan" in err
+    assert not list(files.glob("*new*"))
+
+
+def test_debug_shows_where(run, files, capsys):
+    from nearkin.cli import main
+
+    assert main(["transform", "none.nearkin", "rows.csv", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_defect_has_a_status_of_its_own(run, files, model, monkeypatch):
+    def fail(self, rows):
+        raise KeyError("oh")
+
+    monkeypatch.setattr("nearkin.cli.models.Model.embed", fail)
+    err = run("transform", "model.nearkin", "rows.csv", "--id", "name", status=1).err
+    assert "KeyError: 'oh'" in err
+    assert "--debug shows where" in err
+
+
+def test_feather_is_read_batch_by_batch(run, files, sample, model):
+    table = pa.table({"a": sample.X[:, 0], "b": sample.X[:, 1]})
+    pyarrow.feather.write_feather(table, "rows.feather", chunksize=7)
+    run("transform", "model.nearkin", "rows.feather", "-o", "new.npy")
+    assert_array_equal(np.load("new.npy"), model.transform(sample.X))
+
+
+def test_vectors_of_parquet(run, files, sample):
+    table = pa.table({"name": sample.ids, "v": pa.array(list(sample.X))})
+    pq.write_table(table, "vectors.parquet")
+    which = ("vectors.parquet", "--id", "name")
+    run("fit", *which, "-p", "pairs.csv", "--learner", "rca", "-o", "rca.nearkin")
+    assert len(run("transform", "rca.nearkin", *which).records) == len(sample.X)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-c", "a"), "--columns: model.nearkin needs 'b' too."),
+        (("-c", "a,b,kind"), "--columns: model.nearkin was learned without 'kind'."),
+        (("--exclude", "a"), "--exclude a: model.nearkin was learned from it"),
+    ],
+)
+def test_columns_that_are_not_the_models(run, files, model, arguments, message):
+    assert message in run("transform", "model.nearkin", "rows.csv", *arguments, status=2).err
+
+
+def test_the_models_own_columns_may_be_named(run, files, model):
+    run("transform", "model.nearkin", "rows.csv", "-c", "b,a", "--exclude", "kind", "-o", "new.npy")
+
+
+def test_a_terminal_shows_the_first_rows(run, files, model, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    result = run("transform", "model.nearkin", "rows.csv", "--id", "name")
+    assert "n19" in result.out
+    assert "n20" not in result.out
+    assert "the first 20 of 120 rows" in result.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_of_all_kinds_go_along(run, files, sample, model, ending):
+    n = len(sample.X)
+    frame = pa.table(
+        {
+            "a": sample.X[:, 0],
+            "b": sample.X[:, 1],
+            "large": pa.array(["with, comma"] * n, pa.large_string()),
+            "kind": pa.array(["x"] * n).dictionary_encode(),
+            "day": pa.array(pd.date_range("2020-01-01", periods=n)),
+            "list": pa.array([[1, 2]] * n),
+        }
+    )
+    pq.write_table(frame, "all.parquet")
+    arguments = ("all.parquet", "--carry", "large,kind,day,list", "-o", f"new.{ending}")
+    run("transform", "model.nearkin", *arguments)
+    if ending == "csv":
+        back = pd.read_csv("new.csv")
+        assert back["large"].tolist() == ["with, comma"] * n
+        assert back["list"][0] == "[1, 2]"
+        assert back["day"][0].startswith("2020-01-01")
+
+
+def test_progress_and_a_folder_of_files(run, files, sample, model):
+    (files / "folder").mkdir()
+    table = pa.table({"a": sample.X[:, 0], "b": sample.X[:, 1]})
+    pq.write_table(table.slice(0, 50), files / "folder" / "1.parquet")
+    pq.write_table(table.slice(50), files / "folder" / "2.parquet")
+    run("transform", "model.nearkin", "folder", "-o", "new.npy")
+    assert_array_equal(np.load("new.npy"), model.transform(sample.X))
+
+
+def test_vectors_name_nothing(run, files, sample, model):
+    table = pa.table({"a": sample.X[:, 0], "b": sample.X[:, 1], "v": pa.array(list(sample.X))})
+    pq.write_table(table, "all.parquet")
+    arguments = ("neighbors", "model.nearkin", "all.parquet", "--id", "v")
+    assert "do not name anything" in run(*arguments, status=2).err

@@ -1,0 +1,145 @@
+"""Commands that use a model: same, neighbors, duplicates, cluster, evaluate."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from nearkin import MPCKMeans, NeighborIndex, scores
+from tests.cli.conftest import write_csv
+
+NAMED = ("rows.csv", "--id", "name")
+
+
+def test_same_judges_pairs(run, files, sample, model):
+    arguments = ("same", "model.nearkin", *NAMED, "-p", "pairs.csv", "--known", "pairs.csv")
+    records = run(*arguments).records
+    links = np.concatenate([sample.pairs.must_link, sample.pairs.cannot_link])
+    assert [r["left"] for r in records] == [f"n{i}" for i in links[:, 0]]
+    X_a, X_b = sample.X[links[:, 0]], sample.X[links[:, 1]]
+    distance = np.array([float(r["distance"]) for r in records])
+    assert_allclose(distance, model.pair_distance(X_a, X_b))
+    assert [r["same"] == "true" for r in records] == model.same(X_a, X_b).tolist()
+    chance = np.array([float(r["probability"]) for r in records])
+    assert ((chance > 0) & (chance < 1)).all()
+    assert (np.diff(chance[np.argsort(distance)]) <= 0).all()
+    n_must = len(sample.pairs.must_link)
+    assert chance[:n_must].mean() > 0.6 > 0.4 > chance[n_must:].mean()
+
+
+def test_same_needs_no_answers(run, files, model):
+    write_csv(files / "ask.csv", ["left", "right"], [(0, 1), (5, 5)])
+    records = run("same", "model.nearkin", "rows.csv", "-p", "ask.csv").records
+    assert list(records[0]) == ["left", "right", "distance", "same"]
+    assert float(records[1]["distance"]) == 0
+    write_csv(files / "known.csv", ["left", "right", "same"], [(0, 1, 1)])
+    arguments = ("same", "model.nearkin", "rows.csv", "-p", "ask.csv", "--known", "known.csv")
+    assert "1 pairs that are the same and 0 that are different" in run(*arguments, status=2).err
+
+
+def test_neighbors_are_those_of_the_index(run, files, sample, model):
+    records = run("neighbors", "model.nearkin", *NAMED, "-k", 3).records
+    distances, ids = NeighborIndex(model).fit(sample.X, ids=sample.ids).query(sample.X, 4)
+    assert len(records) == 3 * len(sample.X)
+    assert [r["neighbor"] for r in records[:3]] == ids[0, 1:].tolist()
+    assert_allclose([float(r["distance"]) for r in records[:3]], distances[0, 1:])
+    assert [r["rank"] for r in records[:4]] == ["1", "2", "3", "1"]
+    assert all(r["name"] != r["neighbor"] for r in records)
+
+
+def test_neighbors_of_other_rows(run, files, sample, model):
+    write_csv(files / "new.csv", ["a", "b"], sample.X[[7, 3]].tolist())
+    records = run("neighbors", "model.nearkin", "rows.csv", "-q", "new.csv", "-k", 1).records
+    assert [(r["row"], r["neighbor"]) for r in records] == [("0", "7"), ("1", "3")]
+    assert [float(r["distance"]) for r in records] == [0, 0]
+
+
+def test_equal_rows_are_neighbors_of_each_other(run, files, sample, model):
+    write_csv(files / "twice.csv", ["a", "b"], [[1, 1]] * 5)
+    records = run("neighbors", "model.nearkin", "twice.csv", "-k", 2).records
+    assert len(records) == 10
+    assert all(r["row"] != r["neighbor"] for r in records)
+
+
+def test_duplicates_are_groups(run, files, sample, model):
+    result = run("duplicates", "model.nearkin", *NAMED, "--radius", 0.02)
+    found = {}
+    for record in result.records:
+        found.setdefault(record["group"], []).append(record["name"])
+    expected = NeighborIndex(model).fit(sample.X, ids=sample.ids).duplicates(0.02)
+    assert list(found.values()) == [group.tolist() for group in expected]
+    assert f"{len(expected)} group" in result.err
+
+
+def test_no_duplicates_is_a_table_without_rows(run, files, model):
+    result = run("duplicates", "model.nearkin", *NAMED, "--radius", 0)
+    assert result.out == "group,name\n"
+
+
+@pytest.mark.parametrize("method", ["kmeans", "mpck", "hdbscan"])
+def test_clusters_are_a_new_column(run, files, sample, model, method):
+    more = () if method == "hdbscan" else ("-k", 2)
+    more += ("--id", "name", "-p", "pairs.csv") if method == "mpck" else ()
+    arguments = ("cluster", "rows.csv", "--model", "model.nearkin", "--method", method)
+    run(*arguments, *more, "-o", "new.csv")
+    frame, old = pd.read_csv("new.csv"), pd.read_csv("rows.csv")
+    pd.testing.assert_frame_equal(frame[old.columns], old)
+    Z = model.transform(sample.X)
+    if method == "kmeans":
+        expected = KMeans(2, n_init=10, random_state=0).fit_predict(Z)
+    elif method == "mpck":
+        expected = MPCKMeans(2, random_state=0).fit_predict(Z, pairs=sample.pairs)
+    else:
+        assert frame["cluster"].nunique() >= 2
+        return
+    assert adjusted_rand_score(frame["cluster"], expected) == 1
+
+
+def test_clusters_without_a_model(run, files, sample):
+    arguments = ("cluster", "rows.csv", "-c", "a,b", "-k", 4, "--name", "corner")
+    records = run(*arguments).records
+    expected = KMeans(4, n_init=10, random_state=0).fit_predict(sample.X)
+    assert [int(r["corner"]) for r in records] == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "--clusters: say how many"),
+        (("-k", 500), "--clusters 500: there are only 120 rows"),
+        (("-k", 2, "--name", "kind"), "the data has a column 'kind' already"),
+        (("-k", 2, "-p", "numbered.csv"), "--pairs: kmeans takes none"),
+        (("--method", "hdbscan", "--min-size", 500), "there are only 120 rows"),
+        (("--method", "dbscan"), "dbscan"),
+    ],
+)
+def test_clusters_that_cannot_be(run, files, arguments, message):
+    assert message in run("cluster", "rows.csv", "-c", "a,b", *arguments, status=2).err
+
+
+def test_evaluate_compares_with_euclidean(run, files, sample, model):
+    arguments = ("evaluate", "model.nearkin", *NAMED, "-p", "pairs.csv", "-l", "kind")
+    records = run(*arguments).records
+    found = {
+        (r["judged_by"], r["measure"]): (float(r["learned"]), float(r["euclidean"]))
+        for r in records
+    }
+    Z = model.transform(sample.X)
+    assert_allclose(
+        found["pairs", "pair_auc"],
+        [scores.pair_auc(rows, pairs=sample.pairs) for rows in (Z, sample.X)],
+    )
+    assert_allclose(
+        found["labels", "separability"],
+        [scores.separability(rows, sample.y) for rows in (Z, sample.X)],
+    )
+    assert found["labels", "balanced_rand"][0] > 0.9 > found["labels", "balanced_rand"][1]
+
+
+def test_evaluate_needs_something_to_judge_by(run, files, model):
+    assert "give --pairs" in run("evaluate", "model.nearkin", "rows.csv", status=2).err
+    write_csv(files / "p.csv", ["left", "right", "same"], [(0, 1, 1)])
+    arguments = ("evaluate", "model.nearkin", "rows.csv", "-p", "p.csv")
+    assert "to be compared it needs both" in run(*arguments, status=2).err
