@@ -47,7 +47,8 @@ def test_every_public_name_is_there():
     for name in nearkin.__all__:
         found = getattr(nearkin, name)
         assert callable(found) or inspect.ismodule(found), name
-    assert set(nearkin._HOMES) | {"datasets", "plot", "scores"} == set(nearkin.__all__)
+    modules = {"datasets", "onnx_file", "plot", "scores"}
+    assert set(nearkin._HOMES) | modules == set(nearkin.__all__)
     assert set(nearkin.__all__) <= set(dir(nearkin))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = nearkin.nonsense
