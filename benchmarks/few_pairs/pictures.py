@@ -47,11 +47,15 @@ def gains_by_pairs(
 ) -> None:
     """Mean gain in pair AUC over the Euclidean distance, by the number of pairs."""
     base = names.index("Euclidean")
+    others = [
+        color for i, color in enumerate(mpl.color_sequences["tab10"]) if i != 3
+    ]  # red is ours
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
     for ax, table, title in zip(
         panels, (clean, noisy), ("all pairs right", "20 % of pairs wrong"), strict=True
     ):
         gains = (table - table[..., [base]]).mean(axis=0)
+        ax.set_prop_cycle(color=[*others, "black"])
         for i, name in enumerate(names):
             if i == base or name == "PCA whitening":
                 continue

@@ -301,25 +301,20 @@ def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
     return to_numpy(take(X, rows)) if is_foreign(X) else take(X, rows)
 
 
-def drawn(X: Any, positions: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Row numbers for positions drawn below :func:`n_drawable`."""
-    if is_remote(X) and X.numbers is not None:
-        return np.asarray(X.numbers[positions])
-    return positions
-
-
 def drawable(X: Any) -> int | NDArray[np.integer]:
-    """How many rows X has; the numbers of those that can be taken, where that is not all."""
+    """How many rows X has; the numbers of those that can be taken, where that is not all.
+
+    It is not all of X where X could be read only once. NumPy's ``choice`` takes either.
+    """
     if is_remote(X) and X.numbers is not None:
         return np.asarray(X.numbers)
     return int(X.shape[0])
 
 
-def n_drawable(X: Any) -> int:
-    """How many rows of X can be taken: all, unless X could be read only once."""
-    if is_remote(X) and X.numbers is not None:
-        return len(X.numbers)
-    return int(X.shape[0])
+def drawable_numbers(X: Any) -> NDArray[np.integer]:
+    """The numbers of all rows that can be taken."""
+    found = drawable(X)
+    return np.arange(found) if isinstance(found, int) else found
 
 
 def reduced(

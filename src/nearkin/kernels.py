@@ -224,9 +224,9 @@ def resolve_gamma(
     else:
         n = X.shape[0]
         if n > _BANDWIDTH_ROWS:
-            rng, available = check_random_state(random_state), backend.n_drawable(X)
-            rows = rng.choice(available, min(_BANDWIDTH_ROWS, available), replace=False)
-            X = backend.take_home(X, backend.drawn(X, np.sort(rows)))
+            rng, numbers = check_random_state(random_state), backend.drawable_numbers(X)
+            rows = rng.choice(numbers, min(_BANDWIDTH_ROWS, len(numbers)), replace=False)
+            X = backend.take_home(X, np.sort(rows))
         elif backend.is_foreign(X) or backend.is_remote(X):
             X = backend.take_home(X, np.arange(n))
         distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)

@@ -62,7 +62,7 @@ def choose_landmarks(
     missing = min(n_landmarks, n) - len(include)
     if missing <= 0:
         return np.sort(include).astype(np.int64)
-    available = backend.drawn(X, np.arange(backend.n_drawable(X)))
+    available = backend.drawable_numbers(X)
     others = np.setdiff1d(available, include, assume_unique=True)
     if missing >= len(others):
         return np.asarray(available)

@@ -257,11 +257,13 @@ class TeachableMixin(MetricMixin):
         return self
 
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
+        """What does not depend on pairs, beside the space: every learner has its own."""
         raise NotImplementedError
 
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
+        """The small part: every learner has its own."""
         raise NotImplementedError
 
 

@@ -235,7 +235,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         prior = prior_metric(self.prior, space.covariance, X.shape[0])
         bounds = checked_bounds(self.bounds)
         if bounds is None:
-            ends = backend.drawn(X, random_ends(backend.n_drawable(X), rng))
+            numbers = backend.drawable_numbers(X)
+            ends = numbers[random_ends(len(numbers), rng)]
             rows, positions = np.unique(ends, return_inverse=True)
             F = at_home(space.coordinates(backend.take(X, rows)))
             bounds = random_bounds(F, positions.reshape(2, -1), prior)
