@@ -25,6 +25,7 @@ BENCHMARKS = {
     "geometry_aware": "benchmarks.speed.geometry_aware",
     "dask": "benchmarks.speed.cluster",
     "streaming": "benchmarks.speed.streaming",
+    "command_line": "benchmarks.speed.command_line",
     # The last: its page shows results of the others too.
     "speed": "benchmarks.speed.run",
 }

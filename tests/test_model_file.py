@@ -3,6 +3,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA, FastICA, TruncatedSVD
@@ -62,6 +63,22 @@ def test_files_of_format_version_1_are_read():
     assert info.feature_names == ["a", "b", "c"]
     assert info.format_version == 1
     assert info.nearkin_version == "0.1.0"
+
+
+def test_files_of_format_version_2_are_read():
+    # As version 1, and it says what was learned from.
+    metric = nearkin.load(GOLDEN / "model-2.nearkin")
+    rows = pd.DataFrame([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]], columns=list("abc"))
+    expected = [0.77914392, 0.59338727, 0.94961884, 1.25022883, 1.41340455, 0.94191114]
+    assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    told = {"rows": 16, "must_links": 0, "cannot_links": 0, "labels": 16, "classes": 2}
+    assert metric.learned_from_ == told
+    info = describe(GOLDEN / "model-2.nearkin")
+    assert info.learned_from == told
+    assert info.format_version == 2
+    assert "learned from: 16 rows, 16 labels, 2 classes" in str(info)
+    assert "Landmarks are such rows" in str(info)
+    assert describe(GOLDEN / "model-1.nearkin").learned_from is None
 
 
 def test_a_description_says_where_training_rows_are(data, path):

@@ -50,6 +50,17 @@ class Evidence:
         """Whether the class of any row is known."""
         return self.classes is not None and bool((self.classes >= 0).any())
 
+    def counts(self, n_rows: int) -> dict[str, int]:
+        """How many rows, pairs and labels there are."""
+        known = () if self.classes is None else self.classes[self.classes >= 0]
+        return {
+            "rows": int(n_rows),
+            "must_links": len(self.pairs.must_link),
+            "cannot_links": len(self.pairs.cannot_link),
+            "labels": len(known),
+            "classes": len(np.unique(known)),
+        }
+
 
 @dataclass(frozen=True)
 class Spread:

@@ -17,7 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin import transformers as transformers  # for the register
 from nearkin._version import __version__
 from nearkin.array_file import (
     Header,
@@ -33,12 +32,14 @@ from nearkin.whole_file import StrPath
 KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
 # new version; load then says what becomes of files of the ones before.
-OLDEST, NEWEST = 1, 1
+# Files of version 1 do not say how much a learner was told.
+OLDEST, NEWEST = 1, 2
 # A file of a few bytes can claim any number of columns, and both a dense row and the product of
 # sparse ones take memory for each.
 _MOST_COLUMNS = 1 << 24
 # Models with more landmarks are not tried: some extensions make a matrix of all pairs of them.
 _MOST_TRIED = 2000
+_SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
 def save(metric: Any, path: StrPath, *, forget_names: bool = False) -> None:
@@ -102,6 +103,9 @@ class ModelInfo:
     feature_names : list of str or None
         None if there were none, or they were left out.
     n_components : int
+    learned_from : dict or None
+        How many rows, must-links, cannot-links, labels and classes there were; None if that is not
+        known.
     summary : dict
         Numbers and texts that were learned, ``threshold_`` among them.
     training_rows : dict
@@ -120,6 +124,7 @@ class ModelInfo:
     n_features: int
     feature_names: list[str] | None
     n_components: int
+    learned_from: dict[str, Any] | None
     summary: dict[str, Any]
     training_rows: dict[str, tuple[int, ...]]
     numbers: dict[str, int]
@@ -130,13 +135,17 @@ class ModelInfo:
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         learned = ", ".join(f"{name} = {value!r}" for name, value in self.summary.items())
+        told = "not known" if self.learned_from is None else _told(self.learned_from)
         kept = "; ".join(f"{shape[0]} in {place}" for place, shape in self.training_rows.items())
+        if kept:
+            kept += ". Landmarks are such rows: whoever has this file can read them."
         numbers = ", ".join(f"{n} of {dtype}" for dtype, n in self.numbers.items())
         names = "not kept" if self.feature_names is None else str(self.feature_names)
         lines = [
             f"{self.learner}({given})",
             f"from {self.n_features} columns to {self.n_components}",
             f"column names: {names}",
+            f"learned from: {told}",
             f"learned: {learned}",
             f"rows of the training data: {kept or 'none'}",
             f"numbers: {numbers or 'none'}",
@@ -184,6 +193,7 @@ def describe(path: StrPath) -> ModelInfo:
             n_features=int(state["n_features_in_"]),
             feature_names=None if names is None else [str(name) for name in names["words"]],
             n_components=int(state["n_components_"]),
+            learned_from=_plain_dict(state.get("learned_from_")),
             summary=_summary(state),
             training_rows=dict(_training_rows(node, header, "")),
             numbers=numbers,
@@ -200,6 +210,17 @@ def _model(content: Any) -> Any:
     raise StorageError("it says other things than it is to say.")
 
 
+def _told(counts: dict[str, Any]) -> str:
+    return ", ".join(f"{n} {name.replace('_', '-')}" for name, n in counts.items() if n)
+
+
+def _plain_dict(node: Any) -> dict[str, Any] | None:
+    match node:
+        case {"dict": dict(values), **rest} if not rest:
+            return {str(name): _plain(value) for name, value in values.items()}
+    return None
+
+
 def _summary(state: dict[str, Any]) -> dict[str, Any]:
     """Numbers and texts at the top, and the reason for a choice."""
     found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
@@ -208,7 +229,8 @@ def _summary(state: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in found.items()
-        if name not in ("n_features_in_", "n_components_") and not _is_left_out(value)
+        if name not in ("n_features_in_", "n_components_", "learned_from_")
+        and not _is_left_out(value)
     }
 
 
@@ -297,7 +319,7 @@ def _kept_rows(value: Any) -> Iterator[Any]:
         for part in value:
             yield from _kept_rows(part)
         return
-    for name, spec in fields_of(type(value).__name__).items():
+    for name, spec in fields_of(type(value)).items():
         part = getattr(value, name, None)
         if spec.training_rows and part is not None:
             yield part

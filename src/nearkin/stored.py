@@ -267,14 +267,19 @@ def unpack(packed: Packed) -> Any:
     return value
 
 
-def fields_of(name: str) -> Fields:
-    """What a class keeps, by the class's name; empty if it is not stored."""
-    cls = _class_named(name)
-    return {} if cls is None else _FIELDS[cls]
+def fields_of(kind: str | type) -> Fields:
+    """What a class keeps, also by the class's name; empty if it is not stored."""
+    cls = _class_named(kind) if isinstance(kind, str) else kind
+    return {} if cls is None else _FIELDS.get(cls, {})
 
 
 def _class_named(name: str) -> type | None:
     if name not in _CLASSES:
+        home = import_module("nearkin")._HOMES.get(name, "")
+        if home.startswith("nearkin.learners."):  # this learner alone, and what it is made of
+            import_module(home)
+    if name not in _CLASSES:
+        _register_transformers()
         _register_learners()
     return _CLASSES.get(name)
 
@@ -287,6 +292,12 @@ def _register_learners() -> None:
         import_module(f"{package.__name__}.{module.name}")
 
 
+@cache
+def _register_transformers() -> None:
+    """Import scikit-learn's, which take their time."""
+    import_module("nearkin.transformers")
+
+
 class _Packer:
     def __init__(self, forget: tuple[str, ...]) -> None:
         self.forget = forget
@@ -296,6 +307,8 @@ class _Packer:
         self._is_parameter = False
 
     def pack(self, value: Any, path: str) -> Json:
+        if _is_of_scikit_learn(type(value)):
+            _register_transformers()
         if type(value) in _FIELDS:
             return self._object(value, path)
         if value is None or isinstance(value, bool | str) or type(value) is int:
@@ -384,15 +397,17 @@ class _Unpacker:
             case list():
                 return self._items(node, path, depth)
             case {"class": str(name), "state": dict(state), **rest} if not rest:
-                return self._part(name, self._named(state, path, depth), path)
+                cls = _known(name, path, estimator=False)  # first: it brings its parts' classes
+                return self._part(cls, self._named(state, path, depth), path)
             case {
                 "class": str(name),
                 "parameters": dict(parameters),
                 "state": dict(state),
                 **rest,
             } if not rest:
+                cls = _known(name, path, estimator=True)
                 given = self._named(parameters, path, depth)
-                return self._estimator(name, given, self._named(state, path, depth), path)
+                return self._estimator(cls, given, self._named(state, path, depth), path)
             case {"array": str(), **rest} if not rest:
                 return self._array(node["array"], path)
             case {"array": str(), "order": "F", **rest} if not rest:
@@ -434,15 +449,14 @@ class _Unpacker:
         self.used.add(name)
         return self.arrays[name]
 
-    def _part(self, name: str, state: dict[str, Any], path: str) -> Any:
-        cls = _known(name, path, estimator=False)
+    def _part(self, cls: type, state: dict[str, Any], path: str) -> Any:
         _check(cls, state, path)
         return cls(**state)
 
     def _estimator(
-        self, name: str, parameters: dict[str, Any], state: dict[str, Any], path: str
+        self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str
     ) -> Any:
-        cls: Any = _known(name, path, estimator=True)
+        name = cls.__name__
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
             raise StorageError(
@@ -534,6 +548,7 @@ def _why_not(value: Any, path: str) -> str:
             "learned does not depend on it any more."
         )
     if isinstance(value, BaseEstimator):
+        _register_transformers()
         others = (cls.__name__ for cls in _FIELDS if _is_of_scikit_learn(cls))
         return (
             f"{path or 'this'} is a {kind}, which is not stored. Of scikit-learn's transformers "

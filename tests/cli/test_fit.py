@@ -173,3 +173,36 @@ def test_info_shows_a_model(run, model):
 def test_info_refuses_other_files(run, files):
     assert "rows.csv" in run("info", "rows.csv", status=2).err
     assert "there is no such file" in run("info", "none.nearkin", status=2).err
+
+
+def test_the_embedding_is_that_of_transform(run, files):
+    which = ["--id", "name", "--pairs", "pairs.csv", "--columns", "a,b", *BETA]
+    fit(run, "rows.csv", *which, "--embedding", "learned.csv")
+    run("transform", "new.nearkin", "rows.csv", "--id", "name", "-o", "again.csv")
+    learned = (files / "learned.csv").read_text()
+    assert learned == (files / "again.csv").read_text()
+    assert learned.startswith("name,kernelbeta0")
+
+
+def test_an_embedding_that_cannot_be_written_is_refused_before_work(run, files):
+    (files / "learned.csv").write_text("mine")
+    which = ["rows.csv", "--id", "name", "--pairs", "pairs.csv", "--columns", "a,b", *BETA]
+    found = fit(run, *which, "--embedding", "learned.csv", status=2)
+    assert "--force" in found.err
+    assert not (files / "new.nearkin").exists()
+    assert (files / "learned.csv").read_text() == "mine"
+
+
+def test_names_are_forgotten_on_request(run, files, sample, model):
+    which = ["--id", "name", "--pairs", "pairs.csv", "--columns", "a,b", *BETA]
+    fit(run, "rows.csv", *which, "--forget-names", "--embedding", "learned.csv")
+    found = nearkin.load("new.nearkin")
+    assert not hasattr(found, "feature_names_in_")
+    assert "column names: not kept" in run("info", "new.nearkin").out
+    Z = pd.read_csv("learned.csv").drop(columns="name").to_numpy()
+    assert_allclose(Z, model.transform(sample.X), atol=1e-12)
+
+
+def test_one_hot_needs_names(run, files):
+    which = ["rows.csv", "--labels", "kind", "--one-hot", "name", "--forget-names"]
+    assert "--one-hot needs the names" in fit(run, *which, status=2).err

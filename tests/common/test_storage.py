@@ -126,6 +126,7 @@ def test_description(learner, data, tmp_path):
     assert info.learner == type(metric).__name__
     assert set(info.parameters) == set(metric.get_params(deep=False))
     assert (info.n_features, info.n_components) == (metric.n_features_in_, metric.n_components_)
+    assert info.learned_from == metric.learned_from_
     assert info.summary["threshold_"] == metric.threshold_
     assert info.feature_names is None
     assert info.size == (tmp_path / "model.nearkin").stat().st_size

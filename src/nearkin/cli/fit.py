@@ -51,6 +51,21 @@ def fit(
             help="Bring all columns to mean 0 and variance 1 first. The model remembers it.",
         ),
     ] = False,
+    embedding: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write the rows in the learned space too, as nearkin transform would.",
+        ),
+    ] = None,
+    forget_names: Annotated[
+        bool,
+        typer.Option(
+            "--forget-names",
+            help="Leave the names of columns out of the model; it then goes by their order.",
+        ),
+    ] = False,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
     one_hot: o.OneHot = [],
@@ -69,18 +84,23 @@ def fit(
     from nearkin.cli.messages import counted, say
     from nearkin.cli.output import check_target
     from nearkin.cli.tables import open_table
+    from nearkin.cli.transform import checked_output, transform
 
     cls = learner_class(learner)
     given = parameters(cls, settings, seed)
     if pairs is None and labels is None:
         raise UserError("there is nothing to learn from: give --pairs FILE or --labels COLUMN.")
+    if forget_names and one_hot:
+        raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
     check_target(output, (), force=force)
+    if embedding is not None:
+        checked_output(embedding, force=force)
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter)
     table = open_table(data, choice, aside=[] if labels is None else [labels])
     y = None if labels is None else table.labels(labels)
     known = known_pairs(table, pairs, choice.delimiter)
     metric = learned(cls, given, table, y, known, standardise=standardise)
-    metric.save(output)
+    metric.save(output, forget_names=forget_names)
     report = getattr(getattr(metric, "steps_", [metric])[-1], "report_", None)
     if report is not None:
         say(report.reason)
@@ -91,3 +111,14 @@ def fit(
         f"{cls.__name__} learned from {counted(n, 'row')} of {counted(d, 'column')}"
         f"{' and ' * bool(knowledge)}{' and '.join(knowledge)}: {output}"
     )
+    if embedding is not None:
+        names = [] if table.names is None else table.names
+        transform(
+            output,
+            data,
+            embedding,
+            columns=names if forget_names else [],
+            id_column=id_column,
+            delimiter=delimiter,
+            force=force,
+        )

@@ -81,6 +81,7 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
     chain.n_features_in_ = table.rows.n_columns
     chain.n_components_ = fitted.n_components_
     chain.threshold_ = fitted.threshold_
+    chain.learned_from_ = fitted.learned_from_
     return chain
 
 

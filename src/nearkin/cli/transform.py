@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nearkin.cli import options as o
+
+if TYPE_CHECKING:
+    from nearkin.cli.output import Output
+
+
+def checked_output(path: Path | None, *, as_json: bool = False, force: bool = False) -> Output:
+    """Where an embedding goes: a table or an array."""
+    from nearkin.cli.output import TABLES, Output
+
+    return Output(path, as_json=as_json, force=force, suffixes=(*TABLES, ".npy"))
 
 
 def transform(
@@ -43,10 +53,9 @@ def transform(
     from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
     from nearkin.cli.models import Model
-    from nearkin.cli.output import TABLES, Output
     from nearkin.cli.tables import open_table
 
-    out = Output(output, as_json=as_json, force=force, suffixes=(*TABLES, ".npy"))
+    out = checked_output(output, as_json=as_json, force=force)
     learned = Model(model)
     along = [*([] if id_column is None else [id_column]), *carry]
     choice = o.choice_of(columns, exclude, [], id_column, delimiter)

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file
 from nearkin.blocks import block_rows, for_each_block
-from nearkin.evidence import Evidence, example_pairs
+from nearkin.evidence import Evidence, example_pairs, gather_evidence
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
-from nearkin.stored import Spec, maybe, real, size, stored, words
+from nearkin.stored import Spec, dict_of, maybe, real, size, stored, whole, words
 from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
@@ -38,6 +38,7 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
         feature_names_in_=maybe(words("d")),
         n_components_=size("q"),
         threshold_=real,
+        learned_from_=maybe(dict_of(whole)),
         **fields,
     )
 
@@ -218,6 +219,12 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
+
+    def _gather(self, n_rows: int, y: Any, pairs: Pairs | None) -> Evidence:
+        """See :func:`nearkin.evidence.gather_evidence`; keeps how much there is of it."""
+        evidence = gather_evidence(n_rows, y, pairs)
+        self.learned_from_ = evidence.counts(n_rows)
+        return evidence
 
     def _choose_threshold(
         self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None

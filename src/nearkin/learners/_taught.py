@@ -253,7 +253,12 @@ class TeachableMixin(MetricMixin):
 
         threshold = chosen_threshold(taught.drawable, taught.evidence, rng, embedded)
         taught = replace(taught, image=learned.image)
-        self.__dict__.update(learned.attributes, threshold_=threshold, _taught=taught)
+        self.__dict__.update(
+            learned.attributes,
+            threshold_=threshold,
+            learned_from_=taught.evidence.counts(taught.n_rows),
+            _taught=taught,
+        )
         return self
 
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:

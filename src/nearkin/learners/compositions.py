@@ -13,7 +13,6 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
-from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.stored import estimator, floats, list_of
@@ -44,6 +43,8 @@ class Chain(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -91,7 +92,7 @@ class Chain(MetricMixin, BaseEstimator):
                 "has the final say on distances."
             )
         X = _validated(self, X, self.steps[:1], reset=True)
-        gather_evidence(X.shape[0], y, pairs)
+        self._gather(X.shape[0], y, pairs)
         fitted: list[Any] = []
         for step in self.steps:
             if fitted:
@@ -150,6 +151,8 @@ class Blend(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -208,7 +211,7 @@ class Blend(MetricMixin, BaseEstimator):
         """
         weights = self._checked_weights()
         X = _validated(self, X, self.learners, reset=True)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = self._gather(X.shape[0], y, pairs)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
         fitted = [_fit(learner, X, y, pairs) for learner in counted]
         rng = check_random_state(self.random_state)

@@ -11,7 +11,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
-from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, opened, stored_learner
 from nearkin.pairs import Pairs
 
@@ -36,6 +35,8 @@ class Euclidean(MetricMixin, BaseEstimator):
     ----------
     threshold_ : float
         Distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_components_ : int
         Number of columns.
     n_features_in_ : int
@@ -76,7 +77,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         """
         X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
-        evidence = gather_evidence(len(X), y, pairs)
+        evidence = self._gather(len(X), y, pairs)
         self.n_components_ = X.shape[1]
         self.threshold_ = self._choose_threshold(X, evidence, check_random_state(self.random_state))
         return self

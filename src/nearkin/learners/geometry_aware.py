@@ -23,7 +23,7 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.evidence import example_pairs
 from nearkin.extension import (
     EXTENSION,
     Extension,
@@ -165,6 +165,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -289,7 +291,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         """
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = self._gather(X.shape[0], y, pairs)
         links = example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin import backend
-from nearkin.evidence import gather_evidence
 from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
@@ -80,6 +79,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -162,7 +163,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         """
         X = backend.validated(self, X, reset=True, order="C", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+        evidence = self._gather(len(X), y, pairs)
         classes = known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)
         known = X[classes.rows].astype(np.float64)

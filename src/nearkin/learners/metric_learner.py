@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
-from nearkin.evidence import example_pairs, gather_evidence
+from nearkin.evidence import example_pairs
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
@@ -88,6 +88,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -167,7 +169,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+        evidence = self._gather(len(X), y, pairs)
         trial = _Trial(X, example_pairs(evidence, rng), rng)
         report = self._report(trial)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:

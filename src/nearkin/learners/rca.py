@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin import backend
 from nearkin.class_sums import class_sums, within_scatters
-from nearkin.evidence import Evidence, gather_evidence
+from nearkin.evidence import Evidence
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
@@ -118,6 +118,8 @@ class RCA(LinearMetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X has column names.
@@ -182,7 +184,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+        evidence = self._gather(len(X), y, pairs)
         rows, chunklet = chunklets(evidence)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
