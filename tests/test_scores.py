@@ -10,7 +10,6 @@ from sklearn.metrics.pairwise import manhattan_distances
 from nearkin import Pairs, blocks
 from nearkin.scores import (
     balanced_rand,
-    best_threshold,
     linked_distances,
     pair_auc,
     retrieval_recall,
@@ -204,31 +203,6 @@ def test_rowwise_distances_work_by_blocks_and_do_not_cancel(dtype, monkeypatch):
     links = np.column_stack([np.arange(150), np.arange(150)[::-1]])
     expected = [np.linalg.norm(A[i].astype(float) - A[j]) for i, j in links]
     assert_allclose(linked_distances(A, links), expected, rtol=1e-12)
-
-
-whole_distances = st.lists(st.integers(0, 8), min_size=1, max_size=10)
-
-
-@given(whole_distances, whole_distances)
-def test_no_other_threshold_gives_more_right_answers(same, different):
-    found = best_threshold(np.array(same, dtype=float), np.array(different, dtype=float))
-    right = oracles.mean_of_right_answers(found, same, different)
-    others = [oracles.mean_of_right_answers(t, same, different) for t in np.arange(0, 9, 0.5)]
-    assert right >= max(others) - 1e-12
-
-
-@pytest.mark.parametrize(
-    ("same", "different", "threshold"),
-    [
-        ([1.0, 2.0], [4.0, 5.0], 3.0),
-        ([1.0, 2.0], [], 2.0),
-        ([], [4.0, 6.0], 2.0),
-        ([1.0, 3.0], [0.5], 3.0),
-        ([1.0, 2.0, 9.0], [4.0, 5.0, 6.0], 3.0),
-    ],
-)
-def test_threshold_lies_half_way_between_what_it_separates(same, different, threshold):
-    assert best_threshold(np.array(same), np.array(different)) == threshold
 
 
 def test_retrieval_recall_counts_what_the_nearest_rows_hold():

@@ -29,6 +29,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import pair_auc, rowwise_distances
+from nearkin.verdicts import chance_same
 from nearkin.whole_file import StrPath
 
 __all__ = [
@@ -159,6 +160,21 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             Not computed yet. An ndarray for arrays.
         """
         return self.pair_distance(X_a, X_b) <= self.to_local().threshold_
+
+    def chance_same(self, X_a: Any, X_b: Any) -> Any:
+        """Probability that two rows are the same kind of thing, row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
+
+        Returns
+        -------
+        dask array of shape (n,)
+            Not computed yet. An ndarray for arrays.
+        """
+        local = self.to_local()
+        return chance_same(self.pair_distance(X_a, X_b), local.threshold_, local.sharpness_)
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.

@@ -303,26 +303,3 @@ def _foreign_rowwise(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Any:
         difference = backend.wide(left) - backend.wide(right)
         out[block] = xp.sqrt(xp.sum(difference * difference, axis=1))
     return out
-
-
-def best_threshold(same: Floats, different: Floats) -> float:
-    """Distance below which two rows are called the same.
-
-    It maximises the mean of the two rates of right answers on the given distances, and lies half
-    way between the two distances it separates. Without ``different`` distances it is the largest
-    of ``same``; without ``same``, half the smallest of ``different``.
-    """
-    if len(different) == 0:
-        return float(np.max(same))
-    if len(same) == 0:
-        return float(np.min(different)) / 2
-    values = np.concatenate([same, different])
-    gain = np.repeat([1 / len(same), -1 / len(different)], [len(same), len(different)])
-    order = np.argsort(values, kind="stable")
-    values, gain = values[order], np.cumsum(gain[order])
-    # Only between distinct values can a threshold lie.
-    last_of_its_value = np.r_[values[1:] > values[:-1], True]
-    best = int(np.argmax(np.where(last_of_its_value, gain, -np.inf)))
-    if best + 1 == len(values):
-        return float(values[best])
-    return float((values[best] + values[best + 1]) / 2)

@@ -29,11 +29,14 @@ def test_same_judges_pairs(run, files, sample, model):
     assert chance[:n_must].mean() > 0.6 > 0.4 > chance[n_must:].mean()
 
 
-def test_same_needs_no_answers(run, files, model):
+def test_same_needs_no_answers(run, files, sample, model):
     write_csv(files / "ask.csv", ["left", "right"], [(0, 1), (5, 5)])
     records = run("same", "model.nearkin", "rows.csv", "-p", "ask.csv").records
-    assert list(records[0]) == ["left", "right", "distance", "same"]
+    assert list(records[0]) == ["left", "right", "distance", "same", "probability"]
     assert float(records[1]["distance"]) == 0
+    chance = [float(r["probability"]) for r in records]
+    ends = np.array([(0, 1), (5, 5)])
+    assert_allclose(chance, model.chance_same(sample.X[ends[:, 0]], sample.X[ends[:, 1]]))
     write_csv(files / "known.csv", ["left", "right", "same"], [(0, 1, 1)])
     arguments = ("same", "model.nearkin", "rows.csv", "-p", "ask.csv", "--known", "known.csv")
     assert "1 pairs that are the same and 0 that are different" in run(*arguments, status=2).err

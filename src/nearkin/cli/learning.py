@@ -80,7 +80,7 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
     chain.steps_ = [scaler, fitted]
     chain.n_features_in_ = table.rows.n_columns
     chain.n_components_ = fitted.n_components_
-    chain.threshold_ = fitted.threshold_
+    chain._calibrate_as(fitted)
     chain.learned_from_ = fitted.learned_from_
     return chain
 

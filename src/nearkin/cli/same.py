@@ -28,9 +28,10 @@ def same(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Pairs of the same data with answers, best such that the model has not seen. "
-            "With them there is a probability, which supposes that same and different are as "
-            "frequent as among them.",
+            help="Pairs of the same data with answers, best such that the model has not seen: "
+            "probabilities then go by them, and suppose that same and different are as frequent as "
+            "among them. Without: by the pairs it was learned from, as if both were equally "
+            "frequent.",
         ),
     ] = None,
     output: o.OutputPath = None,
@@ -42,7 +43,7 @@ def same(
     force: o.Force = False,
     seed: o.Seed = 0,
 ) -> None:
-    """Say of each pair how far apart it is, and whether it is the same thing."""
+    """Say of each pair how far apart it is, whether it is the same, and how likely that is."""
     del seed  # nothing is random
     import numpy as np
 
@@ -71,7 +72,9 @@ def same(
         found = {"left": asked.ends[:, 0], "right": asked.ends[:, 1]}
     distance = distances_of(learned, table.rows, asked.ends)
     found |= {"distance": distance, "same": distance <= learned.metric.threshold_}
-    if known is not None:
+    if known is None:
+        found["probability"] = learned.chance_same(distance)
+    else:
         examples = read_pairs(
             known, n_rows=n, ids=ids, rows_of=table.file, delimiter=choice.delimiter
         )

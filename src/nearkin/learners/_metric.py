@@ -17,8 +17,9 @@ from nearkin import backend, model_file
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import Evidence, example_pairs, gather_evidence
 from nearkin.pairs import Pairs, check_roles
-from nearkin.scores import best_threshold, linked_distances, pair_auc, rowwise_distances
+from nearkin.scores import linked_distances, pair_auc, rowwise_distances
 from nearkin.stored import Spec, dict_of, maybe, real, size, stored, whole, words
+from nearkin.verdicts import best_sharpness, best_threshold, chance_same
 from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
@@ -38,6 +39,7 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
         feature_names_in_=maybe(words("d")),
         n_components_=size("q"),
         threshold_=real,
+        sharpness_=maybe(real),
         learned_from_=maybe(dict_of(whole)),
         **fields,
     )
@@ -129,6 +131,33 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             True where the learned distance is at most ``threshold_``.
         """
         found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= self.threshold_
+        return found
+
+    def chance_same(self, X_a: Any, X_b: Any) -> Floats:
+        """Probability that two rows are the same kind of thing, row by row.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ½ where the learned distance is ``threshold_``, and more where :meth:`same` says so.
+
+        Notes
+        -----
+        A logistic curve through the pairs that the metric was learned from, or of those that
+        labels imply. So it supposes that same and different are equally frequent, and is too sure
+        where pairs are few.
+        """
+        apart = self.pair_distance(X_a, X_b)
+        if getattr(self, "sharpness_", None) is None:
+            raise ValueError(
+                "this metric comes from a file of an older version, which does not say how sure "
+                "its verdicts are: fit again."
+            )
+        found: Floats = chance_same(apart, self.threshold_, self.sharpness_)
         return found
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
@@ -226,24 +255,28 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         self.learned_from_ = evidence.counts(n_rows)
         return evidence
 
-    def _choose_threshold(
+    def _calibrate(
         self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None
-    ) -> float:
-        """See :func:`chosen_threshold`. The embedding of all rows saves another one of some."""
+    ) -> None:
+        """See :func:`calibration`. The embedding of all rows saves another one of some."""
 
         def embedded(rows: NDArray[np.integer]) -> Any:
             return self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
 
-        return chosen_threshold(backend.drawable(X), evidence, rng, embedded)
+        self.__dict__.update(calibration(backend.drawable(X), evidence, rng, embedded))
+
+    def _calibrate_as(self, metric: Any) -> None:
+        """Take over the verdicts of another metric, whose distances are the same."""
+        self.threshold_, self.sharpness_ = metric.threshold_, metric.sharpness_
 
 
-def chosen_threshold(
+def calibration(
     drawable: int | NDArray[np.integer],
     evidence: Evidence,
     rng: np.random.RandomState,
     embedded: Callable[[NDArray[np.integer]], Any],
-) -> float:
-    """Distance that best tells the known pairs apart.
+) -> dict[str, float]:
+    """``threshold_``, the distance that best tells the known pairs apart, and ``sharpness_``.
 
     Without cannot-links, random pairs of rows stand for them: most differ.
 
@@ -266,7 +299,9 @@ def chosen_threshold(
     distances = linked_distances(embedded(rows), positions.reshape(links.shape))
     distances = backend.to_numpy(distances)
     n_must = len(pairs.must_link)
-    return best_threshold(distances[:n_must], distances[n_must:])
+    same, different = distances[:n_must], distances[n_must:]
+    threshold = best_threshold(same, different)
+    return {"threshold_": threshold, "sharpness_": best_sharpness(same, different, threshold)}
 
 
 class LinearMetricMixin(MetricMixin):

@@ -22,7 +22,7 @@ from nearkin.blocks import one_core
 from nearkin.evidence import Evidence, with_other_pairs
 from nearkin.kernels import Rows
 from nearkin.labels import class_numbers
-from nearkin.learners._metric import MetricMixin, chosen_threshold, n_rows_of
+from nearkin.learners._metric import MetricMixin, calibration, n_rows_of
 from nearkin.pairs import Pairs, check_roles
 
 Floats = NDArray[np.floating]
@@ -251,11 +251,11 @@ class TeachableMixin(MetricMixin):
                 return learned.image(taught.at(rows))
             return backend.filled(len(rows), _BLOCK, lambda block: learned.image(read(rows[block])))
 
-        threshold = chosen_threshold(taught.drawable, taught.evidence, rng, embedded)
+        verdicts = calibration(taught.drawable, taught.evidence, rng, embedded)
         taught = replace(taught, image=learned.image)
         self.__dict__.update(
             learned.attributes,
-            threshold_=threshold,
+            **verdicts,
             learned_from_=taught.evidence.counts(taught.n_rows),
             _taught=taught,
         )

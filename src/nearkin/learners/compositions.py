@@ -43,6 +43,8 @@ class Chain(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -100,7 +102,7 @@ class Chain(MetricMixin, BaseEstimator):
             fitted.append(_fit(step, X, y, pairs))
         self.steps_ = fitted
         self.n_components_ = fitted[-1].n_components_
-        self.threshold_ = fitted[-1].threshold_
+        self._calibrate_as(fitted[-1])
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -151,6 +153,8 @@ class Blend(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -225,7 +229,7 @@ class Blend(MetricMixin, BaseEstimator):
         self.learners_ = fitted
         self.factors_ = np.sqrt(weights[weights > 0] / weights.sum() / scales)
         self.n_components_ = sum(part.shape[1] for part in parts)
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self._calibrate(X, evidence, rng)
         return self
 
     def transform(self, X: Any) -> Floats:

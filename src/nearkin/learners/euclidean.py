@@ -35,6 +35,8 @@ class Euclidean(MetricMixin, BaseEstimator):
     ----------
     threshold_ : float
         Distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_components_ : int
@@ -79,7 +81,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         evidence = self._gather(len(X), y, pairs)
         self.n_components_ = X.shape[1]
-        self.threshold_ = self._choose_threshold(X, evidence, check_random_state(self.random_state))
+        self._calibrate(X, evidence, check_random_state(self.random_state))
         return self
 
     def transform(self, X: Any) -> Floats:

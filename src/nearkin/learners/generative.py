@@ -300,6 +300,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -447,7 +449,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         self._known = backend.take(X, rows)
         self._classes = classes[: len(rows)]
         self._metric_at_each_row = self.combine == "local"
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self._calibrate(X, evidence, rng)
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Integers]:

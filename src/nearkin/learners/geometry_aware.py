@@ -165,6 +165,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -305,7 +307,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         # On the graph every row is a landmark, at its own place.
         on_graph = self.family == "spectral"
         self.embedding_ = landmarks.astype(X.dtype) if on_graph else self._embed(X)
-        self.threshold_ = self._choose_threshold(X, evidence, rng, self.embedding_)
+        self._calibrate(X, evidence, rng, self.embedding_)
         return self
 
     def transform(self, X: Any) -> Floats:

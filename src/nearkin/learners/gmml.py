@@ -217,6 +217,8 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int

@@ -87,6 +87,8 @@ class KernelA(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -197,7 +199,7 @@ class KernelA(MetricMixin, BaseEstimator):
         self.n_components_ = Y.shape[1]
         every_row = seen_through(space.kernel, X, np.arange(X.shape[0]))
         self._extension = LocalExtension(every_row, self.n_neighbors)
-        self.threshold_ = self._choose_threshold(X, evidence, rng, self.embedding_)
+        self._calibrate(X, evidence, rng, self.embedding_)
         return self
 
     def transform(self, X: Any) -> Floats:

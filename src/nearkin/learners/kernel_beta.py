@@ -226,6 +226,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     threshold_ : float
         Learned distance up to which ``same`` says yes: it best separates the training pairs.
         Without cannot-links, random pairs stand for them.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int

@@ -119,6 +119,8 @@ class LLMA(MetricMixin, BaseEstimator):
         d.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -227,7 +229,7 @@ class LLMA(MetricMixin, BaseEstimator):
         self.objective_ = np.array(relaxed.stress)
         self.n_iter_ = len(relaxed.stress) - 1
         self.n_components_ = X.shape[1]
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self._calibrate(X, evidence, rng)
         return self
 
     def transform(self, X: Any) -> Floats:

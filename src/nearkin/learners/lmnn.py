@@ -79,6 +79,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -202,7 +204,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         self.objective_ = np.array(solution.objective)
         self.n_iter_ = solution.n_iter
         self.n_components_ = len(self.components_)
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self._calibrate(X, evidence, rng)
         return self
 
 

@@ -88,6 +88,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -187,7 +189,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self.report_ = report
         self.suspects_ = suspects(given, rank)
         self.n_components_ = metric.n_components_
-        self.threshold_ = metric.threshold_
+        self._calibrate_as(metric)
         if self.verbose:
             sys.stderr.write(f"{report}\n")
         return self

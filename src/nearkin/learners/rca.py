@@ -118,6 +118,8 @@ class RCA(LinearMetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
+    sharpness_ : float
+        How quickly ``chance_same`` falls with the distance.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
@@ -216,7 +218,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         self.mean_ = mean
         self.shrinkage_ = shrinkage
         self.n_components_ = len(components)
-        self.threshold_ = self._choose_threshold(X, evidence, rng)
+        self._calibrate(X, evidence, rng)
         return self
 
 
