@@ -207,6 +207,12 @@ def test_methods_give_the_same_numbers_where_the_input_is(place, learner, dtype)
     same = there.same(a, b)
     assert place.holds(same, "bool")
     assert_array_equal(backend.to_numpy(same), on_host(lambda: host.same(A, B)))
+    chance = there.chance_same(a, b)
+    assert backend.home(chance) == backend.home(a)
+    expected = on_host(lambda: host.chance_same(A, B))
+    assert_allclose(
+        backend.to_numpy(chance), expected, atol=1e-3 if A.dtype == np.float32 else 1e-8
+    )
     score = there.score(place.put(X), place.put(y))
     assert_allclose(score, on_host(lambda: host.score(X, y)), atol=1e-5)
     score = there.score(place.put(X), pairs=pairs)
