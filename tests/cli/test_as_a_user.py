@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
@@ -27,11 +28,14 @@ nearkin neighbors wines.nearkin wines.csv --id name -k 3 | cut -d, -f1,3 > neigh
 nearkin duplicates wines.nearkin wines.csv --id name --radius 0 > groups.csv
 nearkin cluster wines.csv --model wines.nearkin --clusters 3 -o clustered.csv
 nearkin suggest wines.nearkin wines.csv --id name --pairs pairs.csv -n 4 > questions.csv
-printf 'y\nn\nu\nq\n' | nearkin suggest none wines.csv --id name --columns 'a*,m*' --ask -o answers.csv
-nearkin plot embedding wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv -o picture.svg
+printf 'y\nn\nu\nq\n' |
+    nearkin suggest none wines.csv --id name --columns 'a*,m*' --ask -o answers.csv
+nearkin plot embedding wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
+    -o picture.svg
 nearkin plot spectrum wines.nearkin -o spectrum.html
 nearkin info wines.nearkin --json > info.json
-nearkin fit wines.csv --id name --exclude kind --pairs nothing.csv -o no.nearkin && exit 9 || test $? = 2
+nearkin fit wines.csv --id name --exclude kind --pairs nothing.csv -o no.nearkin && exit 9 ||
+    test $? = 2
 """
 
 
@@ -86,7 +90,7 @@ def test_what_goes_through_a_pipe_is_what_goes_to_a_file(folder):
     assert (folder / "names.txt").read_text().strip() == header
     rows = records(folder / "learned.csv")
     assert [row["name"] for row in rows] == [f"wine {i}" for i in range(178)]
-    in_a_frame = __import__("pandas").read_parquet(folder / "learned.parquet")
+    in_a_frame = pd.read_parquet(folder / "learned.parquet")
     assert list(in_a_frame) == header.split(",")
     Z = np.array([[float(row[name]) for name in header.split(",")[1:]] for row in rows])
     assert_allclose(in_a_frame.drop(columns="name").to_numpy(), Z, atol=1e-12)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from nearkin.cli.failures import UserError
+from nearkin.progress import progress
 from nearkin.whole_file import whole_file
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow")
@@ -70,13 +71,17 @@ class Output:
                 raise UserError("--json is for standard output; name a file .jsonl for JSON lines.")
             check_target(path, suffixes, force=force)
 
-    def write(self, batches: Iterable[Any]) -> None:
-        """Write record batches, whole or not at all if that is to a file."""
-        batches = iter(batches)
+    def write(self, batches: Iterable[Any], n_rows: int | None = None) -> None:
+        """Write record batches, whole or not at all if that is to a file.
+
+        The number of rows to come serves the bar that a terminal shows meanwhile.
+        """
         if self.path is None:
-            self._show(batches)
+            self._show(iter(batches))
             return
+        shown = sys.stderr.isatty()
         with whole_file(self.path) as unfinished:
+            batches = progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, self.path.suffix.lower(), batches)
 
     def _show(self, batches: Iterator[Any]) -> None:

@@ -69,4 +69,4 @@ def transform(
     if output is not None and (is_array or output.suffix == ".parquet"):
         stream.write(output, verbose=sys.stderr.isatty())
     else:
-        out.write(with_carried(stream))
+        out.write(with_carried(stream), len(stream))
