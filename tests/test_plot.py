@@ -36,10 +36,18 @@ def test_selection_shows_gains_with_two_standard_errors_and_the_choice():
 def test_embedding_draws_pairs_as_lines_and_unknown_labels_in_grey():
     X, y = make_xor(40, random_state=0)
     pairs = Pairs([(0, 1), (2, 3)], [(4, 5)])
-    ax = plot.embedding(X, np.where(np.arange(40) < 20, y, -1), pairs=pairs, title="here")
-    assert len(ax.lines) == 3
-    assert sum(len(points.get_offsets()) for points in ax.collections) == 40
+    known = np.where(np.arange(40) < 20, y, -1)
+    ax = plot.embedding(X, known, pairs=pairs, title="here", legend=True)
+    *points, must, cannot = ax.collections
+    assert_allclose(must.get_segments(), X[pairs.must_link])
+    assert_allclose(cannot.get_segments(), X[pairs.cannot_link])
+    assert sum(len(some.get_offsets()) for some in points) == 40
     assert ax.get_title() == "here"
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["unknown", "0", "1", "must-link", "cannot-link"]
+    assert plot.embedding(X).get_legend() is None
+    names = plot.embedding(X, np.array(["b", "a"])[y], legend=True).get_legend().get_texts()
+    assert [text.get_text() for text in names] == ["a", "b"]
 
 
 def test_spectrum_shows_weights_before_and_after():

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vP*X<>"
 _UNKNOWN = "0.7"
+# Classes that a legend has room for.
+_MOST_NAMED = 12
 
 
 def embedding(
@@ -26,6 +28,7 @@ def embedding(
     ax: Axes | None = None,
     title: str | None = None,
     size: float = 12,
+    legend: bool = False,
 ) -> Axes:
     """Points in the plane, coloured by class, with must-links and cannot-links as lines.
 
@@ -42,11 +45,15 @@ def embedding(
     title : str, optional
     size : float, default=12
         Of the markers.
+    legend : bool, default=False
+        Say what colours and lines mean, of twelve classes at most.
 
     Returns
     -------
     matplotlib Axes
     """
+    from matplotlib.collections import LineCollection
+
     ax = _axes(ax)
     plane = in_the_plane(Z)
     classes = np.full(len(plane), -1) if y is None else class_numbers(y)
@@ -61,17 +68,31 @@ def embedding(
             color=f"C{number % 10}" if known else _UNKNOWN,
             linewidths=0,
             alpha=0.8,
+            label=_class_name(y, classes, number) if number < _MOST_NAMED else None,
         )
     if pairs is not None:
         pairs.check_rows(len(plane))
-        for links, style in ((pairs.must_link, "-"), (pairs.cannot_link, ":")):
-            for link in links:
-                ax.plot(*plane[link].T, style, color="0.25", linewidth=0.7, alpha=0.7)
+        for links, style, name in (
+            (pairs.must_link, "-", "must-link"),
+            (pairs.cannot_link, ":", "cannot-link"),
+        ):
+            if len(links):
+                lines = LineCollection(list(plane[links]), linestyles=style, label=name)
+                lines.set(color="0.25", linewidth=0.7, alpha=0.7)
+                ax.add_collection(lines)
+    if legend and (y is not None or pairs is not None):
+        ax.legend(fontsize=8, loc="best")
     if title:
         ax.set_title(title, fontsize=10)
     ax.tick_params(labelsize=7)
     ax.set_aspect("equal", adjustable="datalim")  # distances are what is shown
     return ax
+
+
+def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None:
+    if number < 0:
+        return None if y is None else "unknown"
+    return str(np.asarray(y)[np.argmax(classes == number)])
 
 
 def in_the_plane(Z: Any) -> NDArray[np.floating]:

@@ -58,7 +58,8 @@ def draw(
         numbers = _shown_rows(len(rows), pairs, seed)
         Z = model.embed(rows.take(numbers))
         near = None if pairs is None else pairs.restrict(numbers)
-        plot.embedding(Z, None if y is None else y[numbers], pairs=near, ax=ax, title=name)
+        y = None if y is None else y[numbers]
+        plot.embedding(Z, y, pairs=near, ax=ax, title=name, legend=True)
     _save(figure, path, f"{kind} of {name}")
 
 
