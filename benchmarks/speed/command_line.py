@@ -128,6 +128,19 @@ def score() -> None:
     publish(FOLDER / "COMMAND_LINE.md", "The command line beside the library", tables(rows), source)
 
 
+def headline(rows: list[dict[str, Any]]) -> list[str]:
+    """What to expect of it, in a line."""
+    seconds = [
+        row["seconds"]
+        for row in rows
+        if row["method"] == "one command" and row["n_components"] is None
+    ]
+    return [
+        f"`nearkin fit --embedding`, {N_ROWS:,} rows of 50 columns from one Parquet file to another",
+        f"{np.median(seconds):.1f} s, with the start of the program",
+    ]
+
+
 def tables(rows: list[dict[str, Any]]) -> list[Table]:
     """Times of both, and how many times as long the commands take."""
 

@@ -402,6 +402,14 @@ SECTIONS = (
         from_benchmark("streaming"),
     ),
     Section(
+        "The command line",
+        "command_line.jsonl",
+        "python -m benchmarks command_line",
+        from_benchmark("command_line"),
+        "Of a command the start counts too, most of which is the import of scikit-learn, SciPy and "
+        "Numba.",
+    ),
+    Section(
         "On a cluster",
         "dask.jsonl",
         "python -m benchmarks dask",
