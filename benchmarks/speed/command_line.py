@@ -136,7 +136,7 @@ def headline(rows: list[dict[str, Any]]) -> list[str]:
         if row["method"] == "one command" and row["n_components"] is None
     ]
     return [
-        f"`nearkin fit --embedding`, {N_ROWS:,} rows of 50 columns from one Parquet file to another",
+        f"`nearkin fit --embedding`, {N_ROWS:,} rows of 50 columns from Parquet to Parquet",
         f"{np.median(seconds):.1f} s, with the start of the program",
     ]
 
