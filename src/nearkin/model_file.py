@@ -229,8 +229,7 @@ def _summary(state: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in found.items()
-        if name not in ("n_features_in_", "n_components_", "learned_from_")
-        and not _is_left_out(value)
+        if name not in _SAID_ELSEWHERE and not _is_left_out(value)
     }
 
 

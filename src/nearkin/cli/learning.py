@@ -81,7 +81,6 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
     chain.n_features_in_ = table.rows.n_columns
     chain.n_components_ = fitted.n_components_
     chain._calibrate_as(fitted)
-    chain.learned_from_ = fitted.learned_from_
     return chain
 
 

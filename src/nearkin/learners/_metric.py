@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file
 from nearkin.blocks import block_rows, for_each_block
-from nearkin.evidence import Evidence, example_pairs, gather_evidence
+from nearkin.evidence import Evidence, example_pairs
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import linked_distances, pair_auc, rowwise_distances
 from nearkin.stored import Spec, dict_of, maybe, real, size, stored, whole, words
@@ -249,25 +249,24 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _gather(self, n_rows: int, y: Any, pairs: Pairs | None) -> Evidence:
-        """See :func:`nearkin.evidence.gather_evidence`; keeps how much there is of it."""
-        evidence = gather_evidence(n_rows, y, pairs)
-        self.learned_from_ = evidence.counts(n_rows)
-        return evidence
-
     def _calibrate(
         self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None
     ) -> None:
-        """See :func:`calibration`. The embedding of all rows saves another one of some."""
+        """See :func:`calibration`. The embedding of all rows saves another one of some.
+
+        Keeps how much there was to learn from, too.
+        """
 
         def embedded(rows: NDArray[np.integer]) -> Any:
             return self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
 
         self.__dict__.update(calibration(backend.drawable(X), evidence, rng, embedded))
+        self.learned_from_ = evidence.counts(n_rows_of(X))
 
     def _calibrate_as(self, metric: Any) -> None:
         """Take over the verdicts of another metric, whose distances are the same."""
         self.threshold_, self.sharpness_ = metric.threshold_, metric.sharpness_
+        self.learned_from_ = metric.learned_from_
 
 
 def calibration(

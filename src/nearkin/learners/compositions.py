@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.stored import estimator, floats, list_of
@@ -94,7 +95,7 @@ class Chain(MetricMixin, BaseEstimator):
                 "has the final say on distances."
             )
         X = _validated(self, X, self.steps[:1], reset=True)
-        self._gather(X.shape[0], y, pairs)
+        gather_evidence(X.shape[0], y, pairs)
         fitted: list[Any] = []
         for step in self.steps:
             if fitted:
@@ -215,7 +216,7 @@ class Blend(MetricMixin, BaseEstimator):
         """
         weights = self._checked_weights()
         X = _validated(self, X, self.learners, reset=True)
-        evidence = self._gather(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
         fitted = [_fit(learner, X, y, pairs) for learner in counted]
         rng = check_random_state(self.random_state)

@@ -11,6 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, opened, stored_learner
 from nearkin.pairs import Pairs
 
@@ -79,7 +80,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         """
         X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
-        evidence = self._gather(len(X), y, pairs)
+        evidence = gather_evidence(len(X), y, pairs)
         self.n_components_ = X.shape[1]
         self._calibrate(X, evidence, check_random_state(self.random_state))
         return self

@@ -19,7 +19,7 @@ from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
 from nearkin.class_models import ClassModels, fit_class_models
-from nearkin.evidence import Evidence, spread_labels
+from nearkin.evidence import Evidence, gather_evidence, spread_labels
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.learners.rca import chunklets
 from nearkin.local_metrics import (
@@ -402,7 +402,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(len(X), y, pairs)
+        evidence = gather_evidence(len(X), y, pairs)
         rows, classes = known_classes(evidence)
         self.classes_ = _names(y, evidence, rows, classes)
         if backend.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known

@@ -23,7 +23,7 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.evidence import example_pairs
+from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.extension import (
     EXTENSION,
     Extension,
@@ -293,7 +293,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         """
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs)
         links = example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)

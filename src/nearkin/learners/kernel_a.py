@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.evidence import example_pairs
+from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.extension import LocalExtension, equal_where_rows_are
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
@@ -180,7 +180,7 @@ class KernelA(MetricMixin, BaseEstimator):
         """
         X = validated_rows(self, X, reset=True)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)

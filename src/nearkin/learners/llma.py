@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
-from nearkin.evidence import example_pairs
+from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.kernels import resolve_gamma
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
@@ -201,7 +201,7 @@ class LLMA(MetricMixin, BaseEstimator):
         """
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(len(X), y, pairs)
+        evidence = gather_evidence(len(X), y, pairs)
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
             warnings.warn(
                 "all rows of X coincide: every learned distance between them is zero. "

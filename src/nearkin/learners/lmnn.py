@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin import backend
+from nearkin.evidence import gather_evidence
 from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
@@ -165,7 +166,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         """
         X = backend.validated(self, X, reset=True, order="C", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(len(X), y, pairs)
+        evidence = gather_evidence(len(X), y, pairs)
         classes = known_classes(len(X), evidence)
         mean = X.mean(axis=0, dtype=np.float64)
         known = X[classes.rows].astype(np.float64)

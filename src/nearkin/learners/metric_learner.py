@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
-from nearkin.evidence import example_pairs
+from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
@@ -171,7 +171,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(len(X), y, pairs)
+        evidence = gather_evidence(len(X), y, pairs)
         trial = _Trial(X, example_pairs(evidence, rng), rng)
         report = self._report(trial)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
@@ -190,6 +190,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self.suspects_ = suspects(given, rank)
         self.n_components_ = metric.n_components_
         self._calibrate_as(metric)
+        self.learned_from_ = evidence.counts(len(X))
         if self.verbose:
             sys.stderr.write(f"{report}\n")
         return self

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin import backend
 from nearkin.class_sums import class_sums, within_scatters
-from nearkin.evidence import Evidence
+from nearkin.evidence import Evidence, gather_evidence
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
@@ -186,7 +186,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         X = opened(self, X, y, pairs)
         X = backend.validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = self._gather(len(X), y, pairs)
+        evidence = gather_evidence(len(X), y, pairs)
         rows, chunklet = chunklets(evidence)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
