@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.cli.choice import Choice, Kinds, matched
 from nearkin.cli.failures import UserError
@@ -18,11 +17,10 @@ from nearkin.cli.tables import Table, column_kinds, open_table
 from nearkin.pairs import Pairs
 from nearkin.teaching.pictures import FilePictures
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
+from nearkin.web.shown_pairs import among_shown, with_labels
 
 # Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.
 _MOST_NUMBERS = 100_000_000
-# Pairs that are drawn from labels.
-_MOST_OF_LABELS = 500
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,7 @@ def records_of_file(
     if len(numbers) < n:
         if pairs is not None:
             numbers = np.union1d(numbers, pairs.points)
-        say(
-            f"{len(numbers)} of {n} rows are shown, evenly chosen; exported models serve all rows."
-        )
+        say(f"{len(numbers)} of {n} rows are shown, evenly chosen; exported models serve all rows.")
     beside = table.columns_beside(numbers)
     columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
     pictures = None
@@ -93,7 +89,7 @@ def records_of_file(
         id_name=table.id_name,
         named=table.names is not None,
     )
-    return records, None if pairs is None else _renumbered(pairs, numbers)
+    return records, None if pairs is None else among_shown(pairs, numbers, table.file)
 
 
 def _opened(path: Path, wishes: Wishes) -> Table:
@@ -134,22 +130,9 @@ def _known(table: Table, wishes: Wishes) -> Pairs | None:
     pairs = known_pairs(table, wishes.pairs, wishes.choice.delimiter)
     if wishes.labels is None:
         return pairs
-    drawn = Pairs.from_labels(
-        table.labels(wishes.labels), _MOST_OF_LABELS, random_state=wishes.seed
-    )
-    say(f"{len(drawn)} pairs are known from the labels in {wishes.labels!r}.")
-    return drawn if pairs is None else pairs + drawn
-
-
-def _renumbered(pairs: Pairs, numbers: NDArray[np.int64]) -> Pairs:
-    """The same pairs, by their places among the rows that are shown."""
-    return Pairs(
-        np.searchsorted(numbers, pairs.must_link),
-        np.searchsorted(numbers, pairs.cannot_link),
-        must_weight=pairs.must_weight,
-        cannot_weight=pairs.cannot_weight,
-        n_rows=len(numbers),
-    )
+    both = with_labels(pairs, table.labels(wishes.labels), wishes.seed)
+    say(f"{len(both)} pairs are known from the start, also by the labels in {wishes.labels!r}.")
+    return both
 
 
 def _note_missing(pictures: FilePictures, names: Sequence[Any]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file
-from nearkin.teaching.journal import Journal, JournalError, JournalInUse
+from nearkin.pairs import Pairs
+from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
 from nearkin.web.hosts import is_this_machine
@@ -54,10 +55,7 @@ def hold(
     else:
         records, pairs = records_of_file(data, wishes, most)
     path = journal or journal_beside(data)
-    with opened_journal(path, records) as kept:
-        lesson = Lesson(
-            records, journal=kept, pairs=pairs, standardise=standardise, seed=wishes.seed
-        )
+    with _lesson(records, pairs, path, standardise=standardise, seed=wishes.seed) as lesson:
         serving = _serving(lesson, listen, port)
         _say_how_it_begins(path, lesson.state()["n_answers"], listen)
         sys.stdout.write(f"{serving.url}\n")
@@ -73,24 +71,26 @@ def journal_beside(data: Path | None) -> Path:
     return _DEMO_JOURNAL if data is None else data.with_name(f"{data.name}.answers.jsonl")
 
 
-def opened_journal(path: Path, records: Records) -> Journal:
-    """The journal of some records, made if there is none."""
+def _lesson(
+    records: Records, pairs: Pairs | None, journal: Path, *, standardise: bool, seed: int
+) -> Lesson:
+    """A lesson that goes on where its journal ends."""
     try:
-        return Journal(path, records.fingerprint, {"source": records.source})
-    except JournalInUse as error:
-        raise UserError(f"{error} (--journal)") from error
-    except JournalError as error:
+        return Lesson(records, journal=journal, pairs=pairs, standardise=standardise, seed=seed)
+    except (JournalInUse, JournalError) as error:
         raise UserError(f"{error} (--journal)") from error
     except OSError as error:
         raise UserError(
-            f"answers cannot be kept in {path}: {error.strerror or error}. Name another file with "
-            "--journal."
+            f"answers cannot be kept in {journal}: {error.strerror or error}. Name another file "
+            "with --journal."
         ) from error
 
 
 def _refuse_for_demo(wishes: Wishes) -> None:
     if wishes.pairs or wishes.labels or wishes.image or wishes.show:
-        raise UserError("--demo has its own data: --pairs, --labels, --image and --show are for files.")
+        raise UserError(
+            "--demo has data of its own: --pairs, --labels, --image and --show are for files."
+        )
 
 
 def _serving(lesson: Lesson, listen: str | None, port: int | None) -> Serving:

@@ -52,7 +52,7 @@ class Answer(_Body):
     left: Row
     right: Row
     same: bool | None
-    origin: Annotated[str, Field(min_length=1, max_length=40, pattern="^[a-z-]+$")] = "question"
+    origin: Literal["question", "suspect", "neighbors", "group"] = "question"
 
 
 class Groups(_Body):
@@ -224,8 +224,7 @@ def _add_changes(app: FastAPI, room: Room) -> None:
         except (ValueError, IndexError) as error:
             raise HTTPException(status, _said(error)) from None
         except OSError as error:
-            sentence = f"Your answer could not be stored, and does not count: {_said(error)}"
-            raise HTTPException(507, sentence) from None
+            raise HTTPException(507, _said(error)) from None
 
     def check(*rows: int) -> None:
         outside = next((row for row in rows if row >= n_rows), None)

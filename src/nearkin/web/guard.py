@@ -52,9 +52,9 @@ _FRESH = (b"cache-control", b"no-store")
 class Guard:
     """Middleware that refuses foreign requests, and adds the headers that protect the page.
 
-    A request must have a Host header that is ours. If it has an Origin, that must be the page's own,
-    unless it asks for the page itself. The page and everything under ``/api`` need the token, in
-    the header ``X-Nearkin-Token`` or as the parameter ``token``. Bodies are read here, up to a
+    A request must have a Host header that is ours. If it has an Origin, that must be the page's
+    own, unless it asks for the page itself. The page and everything under ``/api`` need the token,
+    in the header ``X-Nearkin-Token`` or as the parameter ``token``. Bodies are read here, up to a
     limit. No header ever allows another page to read an answer.
 
     Parameters

@@ -24,7 +24,7 @@ class Hosts:
     names : collection of str
         In the form of a URL, with brackets around IPv6 addresses.
     any_number : bool
-        Whether all IP addresses are ours. A number cannot be made to point elsewhere, as a name can.
+        Whether all IP addresses are ours. Unlike a name, nobody can let one point elsewhere.
 
     Examples
     --------

@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from nearkin.pairs import Pairs
-from nearkin.teaching.journal import Journal
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import Records, records_of
 from nearkin.web.serving import Serving
+from nearkin.web.shown_pairs import among_shown, in_the_data, with_labels
 from nearkin.whole_file import StrPath
-
-# Pairs that are drawn from labels.
-_MOST_OF_LABELS = 500
 
 
 class Studio:
@@ -42,15 +39,8 @@ class Studio:
     @property
     def pairs(self) -> Pairs:
         """What is known now, by row numbers of X."""
-        known = self._lesson.pairs
-        numbers = self._records.numbers
-        return Pairs(
-            numbers[known.must_link],
-            numbers[known.cannot_link],
-            must_weight=known.must_weight,
-            cannot_weight=known.cannot_weight,
-            n_rows=self._records.n_total,
-        )
+        records = self._records
+        return in_the_data(self._lesson.pairs, records.numbers, records.n_total)
 
     @property
     def metric(self) -> Any:
@@ -146,18 +136,12 @@ def studio(
     """
     more = dict(columns.items()) if isinstance(columns, Mapping) else columns
     if labels is not None:
-        drawn = Pairs.from_labels(labels, _MOST_OF_LABELS, random_state=seed)
-        pairs = drawn if pairs is None else pairs + drawn
+        pairs = with_labels(pairs, labels, seed)
         if more is None or isinstance(more, dict):
             more = {**(more or {}), "label": list(labels)}
-    records = records_of(
-        X, ids, more, images, folder=folder, source="the rows of X", seed=seed
-    )
-    known = None if pairs is None else _among_shown(pairs, records)
-    kept = None
-    if journal is not None:
-        kept = Journal(journal, records.fingerprint, {"source": records.source})
-    lesson = Lesson(records, journal=kept, pairs=known, standardise=standardise, seed=seed)
+    records = records_of(X, ids, more, images, folder=folder, source="the rows of X", seed=seed)
+    known = None if pairs is None else among_shown(pairs, records.numbers, "X")
+    lesson = Lesson(records, journal=journal, pairs=known, standardise=standardise, seed=seed)
     try:
         serving = Serving(lesson, port=port)
         serving.start()
@@ -165,26 +149,3 @@ def studio(
         lesson.close()
         raise
     return Studio(records, serving)
-
-
-def _among_shown(pairs: Pairs, records: Records) -> Pairs:
-    """The same pairs, by their places among the rows that are shown."""
-    if len(records) == records.n_total:
-        return pairs
-    import numpy as np
-
-    numbers = records.numbers
-    places = np.minimum(np.searchsorted(numbers, pairs.points), len(numbers) - 1)
-    outside = pairs.points[numbers[places] != pairs.points]
-    if len(outside):
-        raise ValueError(
-            f"row {outside[0]} of X is named in pairs, but it is not among the {len(records)} rows "
-            "that are shown: give fewer rows of X."
-        )
-    return Pairs(
-        np.searchsorted(numbers, pairs.must_link),
-        np.searchsorted(numbers, pairs.cannot_link),
-        must_weight=pairs.must_weight,
-        cannot_weight=pairs.cannot_weight,
-        n_rows=len(numbers),
-    )
