@@ -95,9 +95,10 @@ export async function answerQuestion(model: Model, same: Same, pressedAt: number
   await answerPair(model, question.left, question.right, same, question.origin, pressedAt);
 }
 
+/** Of group A and group B; with same, also of group A alone: all of it is one kind. */
 export async function answerGroups(model: Model, same: boolean, pressedAt: number): Promise<void> {
   const { a, b } = model.groups.value;
-  if (!groupsReady(model.groups.value)) return;
+  if (!groupsReady(model.groups.value) && !(same && a.length > 1)) return;
   let sentence = "";
   const state = await traced(
     model,

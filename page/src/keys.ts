@@ -47,7 +47,7 @@ export function listenToKeys(model: Model, panels: Panels, stage: Stage | null):
     else addToGroup(model, group, [row]);
   };
 
-  const escape = (): void => {
+  const clear = (): void => {
     const { a, b } = model.groups.value;
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
@@ -80,7 +80,7 @@ export function listenToKeys(model: Model, panels: Panels, stage: Stage | null):
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
       "?": openHelp,
-      Escape: escape,
+      Escape: clear,
     };
     actions[name]?.();
   };

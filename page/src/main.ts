@@ -95,11 +95,14 @@ function listenLive(model: Model): void {
   const onMessage = (message: LiveMessage): void => {
     switch (message.type) {
       case "state":
-        return acceptState(model, message.state);
+        acceptState(model, message.state);
+        break;
       case "layout":
-        return model.learned.set(message.layout);
+        model.learned.set(message.layout);
+        break;
       case "problem":
-        return notify(message.message, "problem");
+        notify(message.message, "problem");
+        break;
       case "report":
         model.report.set(message.report);
         for (const note of message.report.notes) showNote(note);

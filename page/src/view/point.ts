@@ -95,8 +95,7 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       "aria-label": `${label}: ${name} and the selected point`,
       testid: `neighbour-${label.toLowerCase()}`,
       on: {
-        click: (event) =>
-          void answerPair(model, row, near.row, same, "neighbours", event.timeStamp),
+        click: (event) => void answerPair(model, row, near.row, same, "neighbors", event.timeStamp),
       },
     });
   return h(
