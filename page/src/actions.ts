@@ -3,7 +3,7 @@
 import { api } from "./api";
 import type { Same, State } from "./logic/types";
 import { counted } from "./logic/words";
-import { asked, groupsReady, type Model, NO_GROUPS } from "./model";
+import { asked, chosenSuspect, groupsReady, type Model, NO_GROUPS } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
 
 /** Take over a state unless a newer one is here. */
@@ -148,8 +148,7 @@ export async function withdraw(model: Model, left: number, right: number): Promi
 }
 
 export async function withdrawSuspect(model: Model): Promise<void> {
-  const suspects = model.report.value?.suspects ?? [];
-  const suspect = suspects[model.suspect.value];
+  const suspect = chosenSuspect(model);
   if (suspect === undefined) return announce("There is no suspect to withdraw.");
   await withdraw(model, suspect.left, suspect.right);
 }

@@ -7,7 +7,6 @@ import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
-import type { Panels } from "./view/panels";
 
 /** What a key press says, without the state of any page. */
 export interface KeyPress {
@@ -40,7 +39,7 @@ export function takesText(element: Element | null): boolean {
   return !["range", "checkbox", "radio", "button"].includes(element.getAttribute("type") ?? "text");
 }
 
-export function listenToKeys(model: Model, panels: Panels, stage: Stage | null): void {
+export function listenToKeys(model: Model, stage: Stage | null): void {
   const addSelected = (group: "a" | "b"): void => {
     const row = model.hovered.value ?? model.selected.value;
     if (row === null) announce("Select a point first.");
@@ -58,7 +57,7 @@ export function listenToKeys(model: Model, panels: Panels, stage: Stage | null):
 
   const neighbours = (): void => {
     if (model.hovered.value !== null) model.selected.set(model.hovered.value);
-    panels.open("point");
+    model.panel.set("point");
     if (model.selected.value === null) announce("Select a point first.");
     else byId("panel-point").focus();
   };

@@ -22,7 +22,7 @@ import { showHeader } from "./view/header";
 import { prepareHelp } from "./view/help";
 import { showHoverCard } from "./view/hover_card";
 import { showLegend } from "./view/legend";
-import { type Panels, showPanels } from "./view/panels";
+import { setBadge, showPanels } from "./view/panels";
 import { pointPanel } from "./view/point";
 import { qualityPanel } from "./view/quality";
 import { showQuestion } from "./view/question";
@@ -36,7 +36,7 @@ async function start(): Promise<void> {
   showHeader(model);
   prepareHelp(model);
   showQuestion(model);
-  const panels = showSide(model);
+  showSide(model);
   for (const note of model.lesson.notes) showNote(note);
 
   keepKnown(model);
@@ -45,24 +45,23 @@ async function start(): Promise<void> {
 
   const stage = await tryStage(model);
   showToolbar(model, stage?.plot ?? null);
-  listenToKeys(model, panels, stage);
+  listenToKeys(model, stage);
   offerToTests(model, stage);
 }
 
-function showSide(model: Model): Panels {
-  const panels = showPanels([
+function showSide(model: Model): void {
+  showPanels(model, [
     { id: "quality", title: "Quality", body: qualityPanel(model) },
     { id: "suspects", title: "Suspects", body: suspectsPanel(model) },
     { id: "point", title: "Point", body: pointPanel(model) },
   ]);
   model.report.show((report) => {
     const n = report?.suspects.length ?? 0;
-    panels.badge("suspects", n === 0 ? "" : String(n));
+    setBadge("suspects", n === 0 ? "" : String(n));
   });
   model.selected.listen((row) => {
-    if (row !== null) panels.open("point");
+    if (row !== null) model.panel.set("point");
   });
-  return panels;
 }
 
 /** Notes stay: they say what the map is of. */

@@ -3,12 +3,12 @@
 import { addToGroup } from "../actions";
 import { colourIndices, GROUP_A, GROUP_B, paletteOf } from "../logic/colours";
 import { type Frame, followedFrame, normalised, robustFrame } from "../logic/frame";
-import { thinnedLinks } from "../logic/links";
+import { lineLook, thinnedLinks } from "../logic/links";
 import { advance, DURATION_MS, headFor, type Motion, mix, resting } from "../logic/motion";
 import { pointsInside } from "../logic/picking";
 import { type ScreenMap, toScreen } from "../logic/screen";
 import type { Layout } from "../logic/types";
-import { type Asked, asked, type Model } from "../model";
+import { type Asked, asked, chosenSuspect, type Model } from "../model";
 import { announce } from "../notices";
 import { showAll } from "../signal";
 import { cssColour } from "../theme";
@@ -18,8 +18,6 @@ import { createPlot, DIMMED, NORMAL, type Plot, STRONG } from "./plot";
 
 const REDUCED_MOTION = window.matchMedia("(prefers-reduced-motion: reduce)");
 const NO_LINKS = new Uint32Array(0);
-/** From here on lines are thinner. */
-const MANY_LINKS = 2000;
 
 export interface Stage {
   plot: Plot;
@@ -172,13 +170,13 @@ function drawLines(model: Model, plot: Plot, positions: () => Float32Array): voi
   model.showLinks.listen(plot.redraw);
   plot.drawUnder((map: ScreenMap) => {
     if (!model.showLinks.value) return;
-    const width = must.length + cannot.length > MANY_LINKS ? 1 : 1.6;
+    const look = lineLook((must.length + cannot.length) / 2);
     lines.stroke(cannot, positions(), map, {
       colour: cssColour("cannot-link"),
       dash: [6, 4],
-      width,
+      ...look,
     });
-    lines.stroke(must, positions(), map, { colour: cssColour("must-link"), width });
+    lines.stroke(must, positions(), map, { colour: cssColour("must-link"), ...look });
   });
 }
 
@@ -191,6 +189,11 @@ function drawRings(model: Model, plot: Plot, positions: () => Float32Array): voi
   const around = (question: Asked | null): Ring[] => {
     const list: Ring[] = [];
     const text = cssColour("text");
+    const suspect = model.panel.value === "suspects" ? chosenSuspect(model) : undefined;
+    if (suspect !== undefined) {
+      list.push({ row: suspect.left, colour: cssColour("problem"), radius: 11 });
+      list.push({ row: suspect.right, colour: cssColour("problem"), radius: 11 });
+    }
     const accent = cssColour("accent");
     const { selected, hovered } = model;
     if (question !== null) {
@@ -216,7 +219,19 @@ function drawRings(model: Model, plot: Plot, positions: () => Float32Array): voi
     });
   };
 
-  showAll([model.selected, model.hovered, model.state, model.askedAgain, model.theme], plot.redraw);
+  showAll(
+    [
+      model.selected,
+      model.hovered,
+      model.state,
+      model.askedAgain,
+      model.suspect,
+      model.report,
+      model.panel,
+      model.theme,
+    ],
+    plot.redraw,
+  );
   plot.drawOver((map) => {
     const question = asked(model);
     if (question !== null) {
@@ -224,6 +239,7 @@ function drawRings(model: Model, plot: Plot, positions: () => Float32Array): voi
         colour: cssColour("accent"),
         dash: [2, 4],
         width: 1.6,
+        opacity: 1,
       });
     }
     rings.stroke(around(question), positions(), map, cssColour("stage"));

@@ -121,7 +121,7 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       },
       thumbnail(record),
       h("span", { class: "near-name", text: name, dir: "auto" }),
-      h("span", { class: "distance", text: short(near.distance) }),
+      h("span", { class: "distance", text: near.distance.toPrecision(3) }),
     ),
     h("div", { class: "row-actions" }, say("Same", true), say("Different", false)),
   );

@@ -192,11 +192,12 @@ function comparison(left: DataRecord, right: DataRecord): HTMLElement {
   const cell = (record: DataRecord, i: number): HTMLElement =>
     h("td", {}, i < 0 ? null : fieldValue(record.fields[i].value, record.fields[i].cut));
 
+  const named = both.length > 0;
   return h(
     "table",
-    {},
+    { class: named ? "" : "pictures" },
     h("caption", { class: "unseen", text: "The two records of the question" }),
-    h("thead", {}, h("tr", {}, h("td", {}), head(left, "1"), head(right, "2"))),
+    h("thead", {}, h("tr", {}, named && h("td", {}), head(left, "1"), head(right, "2"))),
     h(
       "tbody",
       {},
