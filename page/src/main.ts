@@ -1,6 +1,6 @@
 /** Puts the page together. */
 
-import { acceptState, questionSentence } from "./actions";
+import { acceptState } from "./actions";
 import { api, ServerError } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
@@ -8,7 +8,7 @@ import { listenToKeys } from "./keys";
 import { openLive } from "./live";
 import type { LiveMessage } from "./logic/messages";
 import { counted } from "./logic/words";
-import { createModel, type Model } from "./model";
+import { asked, createModel, type Model } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
 import { isWebGlThere } from "./scatter/plot";
 import { listenToArrows, listenToMouse } from "./scatter/pointing";
@@ -37,7 +37,7 @@ async function start(): Promise<void> {
   prepareHelp(model);
   showQuestion(model);
   showSide(model);
-  for (const note of model.lesson.notes) showNote(note);
+  showNotes(model);
 
   keepKnown(model);
   listenLive(model);
@@ -64,11 +64,13 @@ function showSide(model: Model): void {
   });
 }
 
-/** Notes stay: they say what the map is of. */
-function showNote(sentence: string): void {
-  const shown = [...document.querySelectorAll(".map-note")].map((note) => note.textContent);
-  if (shown.includes(sentence)) return;
-  byId("blend").before(h("p", { class: "map-note", text: sentence, testid: "map-note" }));
+/** Notes stay below the map as long as they hold. */
+function showNotes(model: Model): void {
+  model.report.show((report) => {
+    const notes = new Set([...model.lesson.notes, ...(report?.notes ?? [])]);
+    const items = [...notes].map((text) => h("li", { text, dir: "auto", testid: "note" }));
+    replace(byId("notes"), ...items);
+  });
 }
 
 /** Lines between points follow the answers, after the map has moved. */
@@ -104,7 +106,6 @@ function listenLive(model: Model): void {
         break;
       case "report":
         model.report.set(message.report);
-        for (const note of message.report.notes) showNote(note);
     }
   };
   let lost = false;
@@ -165,8 +166,8 @@ function withoutMap(): null {
   const message =
     "The map needs WebGL, which this browser does not have or has turned off. Questions, suspects, quality and " +
     "export work without it.";
-  replace(
-    byId("frame"),
+  for (const id of ["stage", "legend", "toolbar", "blend"]) byId(id).hidden = true;
+  byId("frame").prepend(
     h("p", { class: "no-map", role: "status", text: message, testid: "no-webgl" }),
   );
   return null;
@@ -196,7 +197,7 @@ function offerToTests(model: Model, stage: Stage | null): void {
       trace: model.trace.entries,
       positions: () => stage?.positions() ?? new Float32Array(0),
       pointAt: (row: number) => stage?.pointAt(row) ?? null,
-      question: () => questionSentence(model),
+      question: () => asked(model),
     },
   });
 }

@@ -53,6 +53,7 @@ export function showGroups(model: Model): void {
     sizeB.textContent = `B: ${counted(b.length, "point")}`;
     const ready = groupsReady(model.groups.value);
     guide.hidden = ready;
+    clear.firstChild?.replaceWith(a.length + b.length === 0 ? "Done" : "Clear");
     guide.textContent =
       a.length === 0 ? "Draw around the first group, A." : "Now draw around the second group, B.";
     for (const button of answers) button.hidden = !ready;
