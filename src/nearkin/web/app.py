@@ -168,7 +168,12 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def report() -> Response:
         return Response(status_code=204) if room.report is None else PlainJSON(room.report)
 
+    def check_clusters(clusters: int | None) -> None:
+        if clusters is not None and clusters > n_rows:
+            raise HTTPException(422, f"{n_rows} rows make no {clusters} clusters.")
+
     def coloured(key: str, clusters: int | None) -> dict[str, Any]:
+        check_clusters(clusters)
         try:
             return lesson.colouring(key, n_clusters=clusters)
         except (KeyError, IndexError, ValueError) as error:
@@ -205,6 +210,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def export(
         what: Literal["pairs", "embedding", "clusters", "model"], clusters: Clusters = None
     ) -> Response:
+        check_clusters(clusters)
         try:
             name, content = lesson.export(what, n_clusters=clusters)
         except ValueError as error:
