@@ -111,7 +111,7 @@ WRONG = {
     "a bool for a row": {**GOOD, "left": True},
     "a text for a row": {**GOOD, "left": "0"},
     "a broken number": {**GOOD, "left": 0.5},
-    "a float": {**GOOD, "left": 0.0},
+    "a huge float": {**GOOD, "left": 1e300},
     "a row and itself": {**GOOD, "right": 0},
     "a number for an answer": {**GOOD, "same": 1},
     "a text for an answer": {**GOOD, "same": "true"},
@@ -208,6 +208,11 @@ def test_a_full_disk_is_said_and_nothing_counts():
         assert answer.json() == {"message": "No space left on device."}
         assert client.get("/api/known").status_code == 500  # the stub has none: a defect
         assert "defect" in client.get("/api/known").json()["message"]
+
+
+def test_whole_numbers_may_have_a_point(fresh):
+    assert fresh.post("/api/answers", json={**GOOD, "left": 2.0}).json()["n_same"] == 1
+    assert fresh.get("/api/known").json()["must_link"] == [1, 2]
 
 
 def test_changes_come_in_their_order():

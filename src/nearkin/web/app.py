@@ -11,7 +11,7 @@ from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, WebS
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
@@ -34,7 +34,14 @@ _MOST_TABS = 32
 _MOST_CLUSTERS = 1000
 _MOST_NEIGHBORS = 1000
 
-Row = Annotated[int, Field(ge=0, le=_LARGEST)]
+
+
+def _whole(value: Any) -> Any:
+    """In JSON, 3.0 is a whole number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
 RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
