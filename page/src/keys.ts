@@ -1,0 +1,101 @@
+/** Single keys. They never fire while somebody types, nor together with Ctrl, Alt or Cmd. */
+
+import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
+import { groupsReady, type Model } from "./model";
+import { announce } from "./notices";
+import type { Stage } from "./scatter/stage";
+import { byId } from "./view/dom";
+import { clearGroups } from "./view/groups";
+import { openHelp } from "./view/help";
+import type { Panels } from "./view/panels";
+
+/** What a key press says, without the state of any page. */
+export interface KeyPress {
+  key: string;
+  shiftKey: boolean;
+  ctrlKey: boolean;
+  altKey: boolean;
+  metaKey: boolean;
+  repeat: boolean;
+}
+
+const NAMES = new Set(["s", "d", "u", "z", "w", "n", "a", "b", "g", "l", "f", "m", "q"]);
+
+/** The name of the key binding that a press means, or null. Capitals by Caps Lock count as the letter. */
+export function bindingOf(press: KeyPress): string | null {
+  if (press.ctrlKey || press.altKey || press.metaKey) return null;
+  if (press.key === "Escape" || press.key === "?") return press.key;
+  const letter = press.key.toLowerCase();
+  if (!NAMES.has(letter) || press.repeat) return null;
+  if (press.shiftKey) return letter === "z" ? "shift+z" : null;
+  return letter;
+}
+
+/** Keys belong to elements in which text is typed or an option is looked up by its letters. */
+export function takesText(element: Element | null): boolean {
+  if (element === null) return false;
+  if (element.closest("[contenteditable]:not([contenteditable=false])")) return true;
+  if (element.matches("textarea, select")) return true;
+  if (!element.matches("input")) return false;
+  return !["range", "checkbox", "radio", "button"].includes(element.getAttribute("type") ?? "text");
+}
+
+export function listenToKeys(model: Model, panels: Panels, stage: Stage | null): void {
+  const addSelected = (group: "a" | "b"): void => {
+    const row = model.hovered.value ?? model.selected.value;
+    if (row === null) announce("Select a point first.");
+    else addToGroup(model, group, [row]);
+  };
+
+  const escape = (): void => {
+    const { a, b } = model.groups.value;
+    if (a.length + b.length > 0 || model.lassoMode.value) {
+      clearGroups(model);
+      announce("Groups cleared.");
+    } else if (model.askedAgain.value !== null) model.askedAgain.set(null);
+    else model.selected.set(null);
+  };
+
+  const neighbours = (): void => {
+    if (model.hovered.value !== null) model.selected.set(model.hovered.value);
+    panels.open("point");
+    if (model.selected.value === null) announce("Select a point first.");
+    else byId("panel-point").focus();
+  };
+
+  const act = (name: string, pressedAt: number): void => {
+    const actions: Record<string, () => unknown> = {
+      s: () => say(model, true, pressedAt),
+      d: () => say(model, false, pressedAt),
+      u: () => say(model, null, pressedAt),
+      z: () => undo(model),
+      "shift+z": () => redo(model),
+      w: () => withdrawSuspect(model),
+      n: neighbours,
+      a: () => addSelected("a"),
+      b: () => addSelected("b"),
+      g: () => stage && model.lassoMode.set(!model.lassoMode.value),
+      l: () => model.showLinks.set(!model.showLinks.value),
+      f: () => stage?.plot.fit(),
+      m: () => byId("stage").focus(),
+      q: () => byId("question").focus(),
+      "?": openHelp,
+      Escape: escape,
+    };
+    actions[name]?.();
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const name = bindingOf(event);
+    if (name === null || event.defaultPrevented || takesText(document.activeElement)) return;
+    if (byId<HTMLDialogElement>("help-dialog").open) return;
+    if (name !== "Escape" && !model.shortcuts.value) return;
+    act(name, event.timeStamp);
+    event.preventDefault();
+  });
+
+  // A group that is ready changes what s and d mean.
+  model.groups.listen((groups, before) => {
+    if (groupsReady(before) && !groupsReady(groups)) announce("s and d answer the question again.");
+  });
+}

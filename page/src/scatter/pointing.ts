@@ -1,0 +1,104 @@
+/** Pointing at points with the mouse and stepping through them with the keyboard. */
+
+import { type Direction, nearestPoint, nextPoint } from "../logic/picking";
+import { fromScreen } from "../logic/screen";
+import type { Model } from "../model";
+import { announce } from "../notices";
+import { byId } from "../view/dom";
+import { recordSentence } from "../view/record";
+import type { Stage } from "./stage";
+
+const REACH_PX = 14;
+const CLICK_PX = 4;
+
+const ARROWS: Record<string, Direction> = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+};
+
+export function listenToMouse(model: Model, stage: Stage): void {
+  const canvas = byId<HTMLCanvasElement>("points");
+  let mouse: { x: number; y: number } | null = null;
+  let pressed: { x: number; y: number } | null = null;
+  let changed = false;
+
+  const under = (x: number, y: number): number | null => {
+    const map = stage.plot.map();
+    const [px, py] = fromScreen(map, x, y);
+    const row = nearestPoint(stage.positions(), px, py, REACH_PX / map.scaleX);
+    return row < 0 ? null : row;
+  };
+
+  canvas.addEventListener("mousemove", (event) => {
+    mouse = event.buttons === 0 ? { x: event.offsetX, y: event.offsetY } : null;
+    changed = true;
+  });
+  canvas.addEventListener("mouseleave", () => {
+    mouse = null;
+    changed = true;
+  });
+  canvas.addEventListener("mousedown", (event) => {
+    pressed = { x: event.offsetX, y: event.offsetY };
+  });
+  canvas.addEventListener("click", (event) => {
+    const { offsetX: x, offsetY: y } = event;
+    if (pressed === null || Math.hypot(x - pressed.x, y - pressed.y) > CLICK_PX) return;
+    if (!event.shiftKey) model.selected.set(under(x, y));
+  });
+  // The library would add a style sheet of its own on a double click, which the page's policy forbids.
+  byId("stage").addEventListener(
+    "dblclick",
+    (event) => {
+      if (event.target !== canvas) return;
+      event.stopPropagation();
+      stage.plot.fit();
+    },
+    { capture: true },
+  );
+  // Once a frame is enough, however many events there are.
+  stage.plot.onFrame(() => {
+    if (!changed) return false;
+    changed = false;
+    model.hovered.set(mouse && under(mouse.x, mouse.y));
+    return false;
+  });
+}
+
+export function listenToArrows(model: Model, stage: Stage): void {
+  const region = byId("stage");
+
+  const centre = (): number => {
+    const map = stage.plot.map();
+    const [x, y] = fromScreen(map, map.width / 2, map.height / 2);
+    return nearestPoint(stage.positions(), x, y);
+  };
+
+  const showPoint = (row: number): void => {
+    const { x, y } = stage.pointAt(row);
+    const box = region.getBoundingClientRect();
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom) stage.plot.fit();
+    model.hovered.set(row);
+    void model.records.get(row).then(
+      (record) => announce(recordSentence(record)),
+      () => announce(`Row ${row}.`),
+    );
+  };
+
+  region.addEventListener("keydown", (event) => {
+    if (event.target !== region || event.ctrlKey || event.metaKey || event.altKey) return;
+    const direction = ARROWS[event.key];
+    if (direction !== undefined) {
+      const start = model.hovered.value ?? model.selected.value;
+      const row = start === null ? centre() : nextPoint(stage.positions(), start, direction);
+      if (row >= 0) showPoint(row);
+      else announce("There is no point further on.");
+    } else if (event.key === "Enter" || event.key === " ") {
+      if (model.hovered.value !== null) model.selected.set(model.hovered.value);
+    } else if (event.key === "+" || event.key === "=") stage.plot.zoom(1.25);
+    else if (event.key === "-") stage.plot.zoom(0.8);
+    else return;
+    event.preventDefault();
+  });
+}

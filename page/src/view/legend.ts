@@ -1,0 +1,127 @@
+/** What the colours and lines mean. */
+
+import { categoryColour, countCategories, PALETTES } from "../logic/colours";
+import { MOST_LINES } from "../logic/links";
+import type { Colouring } from "../logic/types";
+import { short, whole } from "../logic/words";
+import type { Model } from "../model";
+import { showAll } from "../signal";
+import { byId, h, replace } from "./dom";
+
+const MOST_CATEGORIES = 12;
+
+export function showLegend(model: Model): void {
+  const colours = h("div");
+  const lines = h("div", { class: "legend-lines" });
+  replace(byId("legend"), colours, lines);
+
+  showAll([model.colouring, model.theme], () => {
+    const colouring = model.colouring.value;
+    if (colouring === null) return replace(colours);
+    replace(
+      colours,
+      h("h3", { text: colouring.name, dir: "auto" }),
+      ...(colouring.kind === "categories"
+        ? categories(model, colouring)
+        : [numbers(model, colouring)]),
+    );
+  });
+
+  showAll([model.known, model.showLinks], () => {
+    const known = model.known.value;
+    const there = known !== null && known.must_link.length + known.cannot_link.length > 0;
+    lines.hidden = !there || !model.showLinks.value;
+    if (known === null) return;
+    replace(
+      lines,
+      lineKey("must", "same", known.must_link.length / 2),
+      lineKey("cannot", "different", known.cannot_link.length / 2),
+    );
+  });
+}
+
+function lineKey(kind: "must" | "cannot", label: string, n: number): HTMLElement {
+  const step = Math.ceil(n / MOST_LINES);
+  const part = step > 1 ? `, 1 of ${whole(step)} drawn` : "";
+  return h(
+    "p",
+    { class: "legend-line" },
+    h("span", { class: `line ${kind}`, "aria-hidden": "true" }),
+    h("span", { class: "legend-name", text: `${label}${part}` }),
+    h("span", { class: "legend-count", text: whole(n) }),
+  );
+}
+
+function swatch(colour: string): HTMLElement {
+  const dot = h("span", { class: "dot", "aria-hidden": "true" });
+  dot.style.backgroundColor = colour;
+  return dot;
+}
+
+function categories(model: Model, colouring: Colouring): HTMLElement[] {
+  const { counts, unknown } = countCategories(colouring);
+  const theme = model.theme.value;
+  const list = h("ul", { testid: "legend-categories" });
+  const largest = [...counts].sort((a, b) => b.count - a.count).slice(0, MOST_CATEGORIES);
+  const shown = new Set(largest);
+  for (const entry of counts.filter((candidate) => shown.has(candidate))) {
+    const { category, name, count } = entry;
+    list.append(
+      h(
+        "li",
+        {},
+        h(
+          "button",
+          {
+            type: "button",
+            on: {
+              mouseenter: () => model.category.set(category),
+              mouseleave: () => model.category.set(null),
+              focus: () => model.category.set(category),
+              blur: () => model.category.set(null),
+            },
+          },
+          swatch(categoryColour(theme, category)),
+          h("span", { class: "legend-name", text: name, dir: "auto", title: name }),
+          h("span", { class: "legend-count", text: whole(count) }),
+        ),
+      ),
+    );
+  }
+  const rest = counts.length - shown.size;
+  const extra: HTMLElement[] = [];
+  if (rest > 0) extra.push(h("p", { class: "legend-rest", text: `and ${whole(rest)} more` }));
+  if (unknown > 0) {
+    extra.push(
+      h(
+        "p",
+        { class: "legend-line" },
+        swatch(PALETTES[theme].unknown),
+        h("span", { class: "legend-name", text: colouring.key === "known" ? "not known" : "none" }),
+        h("span", { class: "legend-count", text: whole(unknown) }),
+      ),
+    );
+  }
+  return [list, ...extra];
+}
+
+function numbers(model: Model, colouring: Colouring): HTMLElement {
+  const [low, high] = colouring.range ?? [0, 1];
+  const bar = h("div", {
+    class: "colour-bar",
+    role: "img",
+    "aria-label": `Colours from ${short(low)} to ${short(high)}`,
+  });
+  bar.style.backgroundImage = `linear-gradient(to right, ${PALETTES[model.theme.value].numbers.join(", ")})`;
+  return h(
+    "div",
+    { testid: "legend-numbers" },
+    bar,
+    h(
+      "div",
+      { class: "colour-ends" },
+      h("span", { text: short(low) }),
+      h("span", { text: short(high) }),
+    ),
+  );
+}
