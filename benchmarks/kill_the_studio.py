@@ -87,7 +87,7 @@ def _check(client: httpx.Client, told: Told) -> None:
     answers: dict[Pair, Any] = {}
     for kind, same in (("must_link", True), ("cannot_link", False), ("unsure", None)):
         ends = known[kind]
-        answers |= {(i, j): same for i, j in zip(ends[::2], ends[1::2], strict=True)}
+        answers |= dict.fromkeys(zip(ends[::2], ends[1::2], strict=True), same)
     lost = {pair for pair, same in told.acknowledged.items() if answers.get(pair, "lost") != same}
     invented = {pair for pair, same in answers.items() if told.sent.get(pair, "none") != same}
     assert not lost, f"{len(lost)} acknowledged answers are lost: {sorted(lost)[:5]}"

@@ -8,7 +8,14 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from nearkin.web.hosts import Hosts, hosts_of, in_url, is_this_machine
 from tests.web.conftest import HOSTILE
 
-ROUTES = ["/api/lesson", "/api/known", "/api/records/0", "/api/export/pairs", "/api/nothing", "/api"]
+ROUTES = [
+    "/api/lesson",
+    "/api/known",
+    "/api/records/0",
+    "/api/export/pairs",
+    "/api/nothing",
+    "/api",
+]
 
 
 @pytest.mark.parametrize("path", ROUTES)
@@ -80,7 +87,9 @@ def test_a_foreign_host_is_refused(studio, host, path):
     assert studio.raw("GET", path, host=host.format(port=studio.port)).status == 400
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"]
+)
 def test_our_own_names_are_answered(studio, host):
     assert studio.raw("GET", "/api/lesson", host=host.format(port=studio.port)).status == 200
 
@@ -199,7 +208,9 @@ def test_no_path_leads_out_of_the_page(studio, path):
     assert b"root:" not in reply.body
 
 
-@pytest.mark.parametrize("path", ["/api/../secret.txt", "/api/export/..%2f..%2fsecret", "/api/export/%2e%2e"])
+@pytest.mark.parametrize(
+    "path", ["/api/../secret.txt", "/api/export/..%2f..%2fsecret", "/api/export/%2e%2e"]
+)
 def test_no_path_leads_out_of_the_api(studio, path):
     assert studio.raw("GET", path).status in (404, 422)
 

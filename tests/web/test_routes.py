@@ -79,9 +79,10 @@ def test_answers_undone_and_done_again(fresh):
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
     assert state["n_same"] == 0
     assert fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).status_code == 409
-    assert "nothing was said" in fresh.post(
-        "/api/withdrawals", json={"left": 1, "right": 0}
-    ).json()["message"]
+    assert (
+        "nothing was said"
+        in fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()["message"]
+    )
 
 
 def test_groups(fresh):

@@ -35,7 +35,6 @@ _MOST_CLUSTERS = 1000
 _MOST_NEIGHBORS = 1000
 
 
-
 def _whole(value: Any) -> Any:
     """In JSON, 3.0 is a whole number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
