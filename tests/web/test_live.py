@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from nearkin.teaching.lesson import Lesson
 from nearkin.web.live import Live, Mailbox
 from nearkin.web.refits import Refits
-from tests.web.conftest import StubLesson, running, small_records, told
+from tests.web.conftest import StubLesson, all_told, running, small_records, told
 
 GOOD = {"left": 0, "right": 1, "same": True}
 
@@ -110,8 +110,7 @@ def test_the_end_is_told():
         assert time.monotonic() - begun < 5
         assert studio.lesson.closed
         with pytest.raises(ConnectionClosed, match="1012"):
-            while True:
-                tab.recv(timeout=10)
+            all_told(tab)
 
 
 def test_a_refit_that_fails_is_told_and_the_next_one_works():

@@ -123,7 +123,8 @@ class Refits:
         workers = (self._placing, self._reporting)
         for worker in workers:
             worker.stop()
-        return all([worker.join(max(0.0, end - time.monotonic())) for worker in workers])
+        ended = [worker.join(max(0.0, end - time.monotonic())) for worker in workers]
+        return all(ended)
 
     def _place(self) -> None:
         self._on_layout(self._lesson.place())
