@@ -20,8 +20,8 @@ from nearkin.teaching.notes import noted
 
 Floats = NDArray[np.floating]
 
-# The usual learner is ITML in a kernel's feature space: on digits, 100 answers teach it more than 500
-# random pairs teach KernelBeta, whose weights of directions have learned all they can by then.
+# The usual learner is ITML in a kernel's feature space: on digits, 100 answers teach it more than
+# 500 random pairs teach KernelBeta, whose weights of directions have learned all they can by then.
 # Up to this many rows all are landmarks, which makes the metric exact; of more, so many are.
 _EXACT_ROWS = 1000
 _LANDMARKS = 500
