@@ -176,3 +176,9 @@ def told(message):
         return "layout", struct.unpack_from("<I", message)[0]
     content = json.loads(message)
     return content["type"], content.get("version")
+
+
+def all_told(tab):
+    """Listen until the tab is closed, which raises."""
+    while True:
+        tab.recv(timeout=10)

@@ -57,13 +57,14 @@ def hold(
     path = journal or journal_beside(data)
     with _lesson(records, pairs, path, standardise=standardise, seed=wishes.seed) as lesson:
         serving = _serving(lesson, listen, port)
-        _say_how_it_begins(path, lesson.state()["n_answers"], listen)
+        n_given = 0 if pairs is None else len(pairs)
+        _say_how_it_begins(path, lesson.state(), n_given, listen)
         sys.stdout.write(f"{serving.url}\n")
         sys.stdout.flush()
         if browser:
             threading.Thread(target=webbrowser.open, args=[serving.url], daemon=True).start()
         serving.run()
-        _say_how_it_ended(path, lesson.state())
+        _say_how_it_ended(path, lesson.state(), n_given)
 
 
 def journal_beside(data: Path | None) -> Path:
@@ -101,9 +102,9 @@ def _serving(lesson: Lesson, listen: str | None, port: int | None) -> Serving:
         raise UserError(f"{option}: {error}") from error
 
 
-def _say_how_it_begins(path: Path, n_answers: int, listen: str | None) -> None:
-    if n_answers:
-        say(f"resumed {counted(n_answers, 'answer')} from {path}")
+def _say_how_it_begins(path: Path, state: dict[str, int], n_given: int, listen: str | None) -> None:
+    if state["version"]:
+        say(f"resumed {_answers(state, n_given)} from {path}")
     else:
         say(f"answers are kept in {path}")
     if listen is not None and not is_this_machine(listen):
@@ -114,8 +115,13 @@ def _say_how_it_begins(path: Path, n_answers: int, listen: str | None) -> None:
     say("Ctrl-C ends. Open this address:")
 
 
-def _say_how_it_ended(path: Path, state: dict[str, int]) -> None:
+def _say_how_it_ended(path: Path, state: dict[str, int], n_given: int) -> None:
     say(
-        f"{counted(state['n_answers'], 'answer')} in {path}: {state['n_same']} same, "
+        f"{_answers(state, n_given)} in {path}; known are {state['n_same']} same, "
         f"{state['n_different']} different, {state['n_unsure']} unsure. The same command goes on."
     )
+
+
+def _answers(state: dict[str, int], n_given: int) -> str:
+    """How many there are beside the pairs that were given."""
+    return counted(max(0, state["n_answers"] - n_given), "answer")

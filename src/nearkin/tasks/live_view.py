@@ -103,8 +103,9 @@ class LiveView:
         -------
         ndarray of shape (q,)
         """
-        _, covariance, _ = self._learned()
-        return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
+        with one_core():
+            _, covariance, _ = self._learned()
+            return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
 
     def seen_by(self, metric: Any) -> LiveView:
         """The same rows as another metric sees them that was learned in the same space.

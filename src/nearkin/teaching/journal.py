@@ -196,7 +196,7 @@ def read_lines(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int, i
     length, check = 0, 0
     for number, text in enumerate(whole, 1):
         found = _read_line(text, check)
-        if found is None and number == len(whole) and not rest and b"\0" in text:
+        if found is None and number == len(whole) and not rest and bytes(4) in text:
             break  # the disk had room for it, but the crash came before all of it was written
         if found is None:
             raise JournalError(

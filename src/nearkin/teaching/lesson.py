@@ -74,7 +74,7 @@ class Lesson:
     pairs : Pairs, optional
         What is known of rows of ``records.X`` before the first answer.
     learner : KernelBeta, ITML or GMML, optional
-        KernelBeta by default, on 500 landmarks where there are more than 1000 rows.
+        ``ITML(kernel="rbf")`` by default, on 500 landmarks where there are more than 1000 rows.
     standardise : bool, default=False
         Give all columns the same deviation first. The metric takes rows as they are all the same.
     seed : int, default=0
@@ -337,7 +337,7 @@ class Lesson:
 
         ValueError if the learner can make nothing of what is known.
         """
-        return deepcopy(self._composed(self._newest()[1].learned))
+        return self._composed(self._newest()[1].learned)
 
     def _composed(self, learned: Learned) -> Any:
         metric = learned.metric

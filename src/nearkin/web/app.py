@@ -11,7 +11,7 @@ from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, WebS
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
@@ -34,7 +34,13 @@ _MOST_TABS = 32
 _MOST_CLUSTERS = 1000
 _MOST_NEIGHBORS = 1000
 
-Row = Annotated[int, Field(ge=0, le=_LARGEST)]
+
+def _whole(value: Any) -> Any:
+    """In JSON, 3.0 is a whole number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
 RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
@@ -168,7 +174,12 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def report() -> Response:
         return Response(status_code=204) if room.report is None else PlainJSON(room.report)
 
+    def check_clusters(clusters: int | None) -> None:
+        if clusters is not None and clusters > n_rows:
+            raise HTTPException(422, f"{n_rows} rows make no {clusters} clusters.")
+
     def coloured(key: str, clusters: int | None) -> dict[str, Any]:
+        check_clusters(clusters)
         try:
             return lesson.colouring(key, n_clusters=clusters)
         except (KeyError, IndexError, ValueError) as error:
@@ -205,6 +216,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def export(
         what: Literal["pairs", "embedding", "clusters", "model"], clusters: Clusters = None
     ) -> Response:
+        check_clusters(clusters)
         try:
             name, content = lesson.export(what, n_clusters=clusters)
         except ValueError as error:

@@ -140,8 +140,10 @@ def studio(
         if more is None or isinstance(more, dict):
             more = {**(more or {}), "label": list(labels)}
     records = records_of(X, ids, more, images, folder=folder, source="the rows of X", seed=seed)
-    known = None if pairs is None else among_shown(pairs, records.numbers, "X")
-    lesson = Lesson(records, journal=journal, pairs=known, standardise=standardise, seed=seed)
+    if pairs is not None:
+        pairs.check_rows(records.n_total)
+        pairs = among_shown(pairs, records.numbers, "X")
+    lesson = Lesson(records, journal=journal, pairs=pairs, standardise=standardise, seed=seed)
     try:
         serving = Serving(lesson, port=port)
         serving.start()

@@ -1,4 +1,4 @@
-"""Learning anew, in a thread of its own, for whatever is known at the time."""
+"""Learning anew, in threads of its own, for whatever is known at the time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 _LOG = logging.getLogger(__name__)
-# Seconds that a change may wait for the report while other changes keep coming.
-_REPORT_AFTER = 1.0
 
 
 class Learning(Protocol):
@@ -23,17 +21,74 @@ class Learning(Protocol):
         """How good the metric is, and what to ask next."""
 
 
-class Refits:
-    """A worker that learns again after changes; the newest knowledge wins.
+class Worker:
+    """A thread that does one job whenever that is wanted; once for all wishes that come meanwhile.
 
-    Changes that come while it learns are learned together, once. Layouts come first: a report is
-    made when no change is waiting for its layout, or when the last report is a second old.
+    Parameters
+    ----------
+    job : callable
+    on_error : callable
+        Given what the job raises. The thread goes on.
+    name : str
+        Of the thread.
+    """
+
+    def __init__(
+        self, job: Callable[[], None], on_error: Callable[[Exception], None], name: str
+    ) -> None:
+        self._job, self._on_error = job, on_error
+        self._changed = threading.Condition()
+        self._wanted = self._ending = False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def want(self) -> None:
+        """Have the job done, after this moment."""
+        with self._changed:
+            self._wanted = True
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """End after the job that has begun, if there is one."""
+        with self._changed:
+            self._ending = True
+            self._changed.notify()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end; whether it has come within some seconds."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        while self._awaited():
+            try:
+                self._job()
+            except Exception as error:  # whatever it is, the next wish may fare better
+                self._on_error(error)
+
+    def _awaited(self) -> bool:
+        """Wait for a wish; False at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._wanted or self._ending)
+            self._wanted = False
+            return not self._ending
+
+
+class Refits:
+    """Learning after changes; the newest knowledge wins.
+
+    Changes that come while it learns are learned together, once. A report begins when the layout
+    is out, in a second thread, so that the layout after the next change does not wait for it.
 
     Parameters
     ----------
     lesson : Lesson
     on_layout, on_report : callable
-        Given what :meth:`Lesson.place` and :meth:`Lesson.report` give, in the worker's thread.
+        Given what :meth:`Lesson.place` and :meth:`Lesson.report` give, in another thread.
     on_problem : callable
         Given a sentence, if either of them raises.
     """
@@ -49,62 +104,36 @@ class Refits:
         self._lesson = lesson
         self._on_layout, self._on_report = on_layout, on_report
         self._on_problem = on_problem
-        self._changed = threading.Condition()
-        self._wanted = False
-        self._ending = False
-        self._thread: threading.Thread | None = None
+        self._placing = Worker(self._place, self._failed, "nearkin-layouts")
+        self._reporting = Worker(self._report, self._failed, "nearkin-reports")
 
     def start(self) -> None:
         """Begin, with a first layout and report."""
-        self._thread = threading.Thread(target=self._work, name="nearkin-refits", daemon=True)
         self.want()
-        self._thread.start()
+        self._placing.start()
+        self._reporting.start()
 
     def want(self) -> None:
         """Have what is known now learned."""
-        with self._changed:
-            self._wanted = True
-            self._changed.notify()
+        self._placing.want()
 
     def stop(self, patience: float = 10.0) -> bool:
-        """End after what is being computed; whether it has ended within some seconds."""
-        with self._changed:
-            self._ending = True
-            self._changed.notify()
-        if self._thread is None:
-            return True
-        self._thread.join(patience)
-        return not self._thread.is_alive()
+        """End after what is being computed; whether all has ended within some seconds."""
+        end = time.monotonic() + patience
+        workers = (self._placing, self._reporting)
+        for worker in workers:
+            worker.stop()
+        ended = [worker.join(max(0.0, end - time.monotonic())) for worker in workers]
+        return all(ended)
 
-    def _work(self) -> None:
-        reported = 0.0
-        while self._awaited():
-            if not self._tried(self._lesson.place, self._on_layout):
-                continue
-            overdue = time.monotonic() - reported > _REPORT_AFTER
-            if overdue or not self._is_wanted():
-                self._tried(self._lesson.report, self._on_report)
-                reported = time.monotonic()
+    def _place(self) -> None:
+        self._on_layout(self._lesson.place())
+        self._reporting.want()
 
-    def _awaited(self) -> bool:
-        """Wait for a change; False at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._wanted or self._ending)
-            self._wanted = False
-            return not self._ending
+    def _report(self) -> None:
+        self._on_report(self._lesson.report())
 
-    def _is_wanted(self) -> bool:
-        with self._changed:
-            return self._wanted or self._ending
-
-    def _tried(
-        self, compute: Callable[[], dict[str, Any]], give: Callable[[Mapping[str, Any]], None]
-    ) -> bool:
-        try:
-            give(compute())
-        except Exception as error:  # whatever it is, the next change is learned again
-            _LOG.debug("a refit failed", exc_info=True)
-            said = " ".join(str(error).split()) or type(error).__name__
-            self._on_problem(f"Learning failed, what you said is kept: {said}")
-            return False
-        return True
+    def _failed(self, error: Exception) -> None:
+        _LOG.debug("a refit failed", exc_info=error)
+        said = " ".join(str(error).split()) or type(error).__name__
+        self._on_problem(f"Learning failed, what you said is kept: {said}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs
 
 # Pairs that are drawn from labels: enough to learn from, few enough to be drawn as lines.
@@ -21,7 +22,9 @@ def with_labels(pairs: Pairs | None, labels: Any, seed: int) -> Pairs:
     >>> with_labels(None, ["a", "a", None, "b"], seed=0)
     Pairs(1 must-link, 2 cannot-links, n_rows=4)
     """
-    drawn = Pairs.from_labels(labels, MOST_OF_LABELS, random_state=seed)
+    n_labelled = int((class_numbers(labels) >= 0).sum())
+    n_pairs = MOST_OF_LABELS if n_labelled * (n_labelled - 1) // 2 > MOST_OF_LABELS else None
+    drawn = Pairs.from_labels(labels, n_pairs, random_state=seed)
     return drawn if pairs is None else pairs + drawn
 
 
