@@ -1,6 +1,7 @@
 /** What a person can do: each asks the server, and takes over the state that it replies. */
 
 import { api } from "./api";
+import { withAnswer } from "./logic/known";
 import type { Same, State } from "./logic/types";
 import { counted } from "./logic/words";
 import { asked, chosenSuspect, groupsReady, type Model, NO_GROUPS } from "./model";
@@ -77,7 +78,7 @@ export async function answerPair(
   origin: string,
   pressedAt: number,
 ): Promise<void> {
-  await traced(
+  const state = await traced(
     model,
     pressedAt,
     () => api.answer(left, right, same, origin),
@@ -87,6 +88,10 @@ export async function answerPair(
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
   );
+  const known = model.known.value;
+  if (state !== null && known?.version === state.version - 1) {
+    model.known.set(withAnswer(known, { left, right }, same, state.version));
+  }
 }
 
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {

@@ -73,7 +73,9 @@ function showNotes(model: Model): void {
   });
 }
 
-/** Lines between points follow the answers, after the map has moved. */
+/** An answer of this page is known from its reply; for all else the server is asked, once the map has moved. */
+const AFTER_REPLY_MS = 150;
+
 function keepKnown(model: Model): void {
   const fetchKnown = coalesced(async () => {
     try {
@@ -83,11 +85,8 @@ function keepKnown(model: Model): void {
     }
   });
   const behind = (): boolean => model.known.value?.version !== model.state.value.version;
-  model.learned.listen(() => {
-    window.setTimeout(() => behind() && fetchKnown(), 50);
-  });
   model.state.listen(() => {
-    window.setTimeout(() => behind() && fetchKnown(), 250);
+    window.setTimeout(() => behind() && fetchKnown(), AFTER_REPLY_MS);
   });
   fetchKnown();
 }
