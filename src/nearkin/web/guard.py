@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,6 +18,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_LOG = logging.getLogger(__name__)
 # Bytes of a request's body. Two groups of all rows that are ever shown have about 3 million.
 MOST_BYTES = 2**22
 # A body that is too large is read to its end up to here, so that its sender hears why.
@@ -89,7 +91,24 @@ class Guard:
                 await _refuse(scope, send, 413, said)
                 return
             receive = _again(body, receive)
-        await self._app(scope, receive, send)
+        await self._answered(scope, receive, send)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer; if it fails before its first word, say that much."""
+        begun = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting)
+        except Exception as error:
+            _LOG.exception("a request could not be answered")
+            if begun or scope["type"] != "http":
+                raise
+            await _refuse(scope, send, 500, f"A defect of nearkin: {type(error).__name__}.")
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and sentence if a request is not to be answered."""
