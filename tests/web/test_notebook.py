@@ -65,7 +65,7 @@ def test_frames_labels_and_columns(data):
     X, y = data
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(name=[f"n{i}" for i in range(60)])
     labels = np.where(np.arange(60) < 6, y, -1)
-    columns = {"more": list(range(60))}
+    columns = pd.DataFrame({"more": range(60)})
     with nk.studio(frame, labels=labels, ids="name", columns=columns, port=0) as handle:
         assert len(handle.pairs) == 15
         base, token = handle.url.split("/?token=")

@@ -55,9 +55,9 @@ class Guard:
     """Middleware that refuses foreign requests, and adds the headers that protect the page.
 
     A request must have a Host header that is ours. If it has an Origin, that must be the page's
-    own, unless it asks for the page itself. The page and everything under ``/api`` need the token,
-    in the header ``X-Nearkin-Token`` or as the parameter ``token``. Bodies are read here, up to a
-    limit. No header ever allows another page to read an answer.
+    own, unless it asks for the page itself. Everything but the page's scripts and styles
+    (``/assets``) needs the token, in the header ``X-Nearkin-Token`` or as the parameter ``token``.
+    Bodies are read here, up to a limit. No header ever allows another page to read an answer.
 
     Parameters
     ----------
@@ -116,10 +116,9 @@ class Guard:
         if len(host) != 1 or not self._hosts.accept(host[0]):
             return 400, "This server does not go by that name."
         origin = _headers(scope, b"origin")
-        page = scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET"
-        if origin and not page and origin != [f"http://{host[0]}"]:
+        if origin and not _asks_for_page(scope) and origin != [f"http://{host[0]}"]:
             return 403, "Requests of other pages are not answered."
-        if (page or _is_api(scope)) and not self._knows_token(scope):
+        if not _is_public(scope) and not self._knows_token(scope):
             return 403, (
                 "The address lacks the token of this run, or has that of an earlier one: open the "
                 "address that the studio has printed."
@@ -161,9 +160,13 @@ class Guard:
         return None if n_bytes > self._most_bytes else b"".join(parts)
 
 
-def _is_api(scope: Scope) -> bool:
-    path = scope["path"]
-    return bool(path == "/api" or path.startswith("/api/"))
+def _is_public(scope: Scope) -> bool:
+    """Whether it is a part of the page that is the same for everyone."""
+    return bool(scope["path"].startswith("/assets/"))
+
+
+def _asks_for_page(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET"
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:
@@ -188,7 +191,7 @@ def _protected(scope: Scope, send: Send) -> Send:
     """Add our headers to whatever is answered."""
     if scope["type"] != "http":
         return send
-    public = scope["path"].startswith("/assets/")
+    public = _is_public(scope)
 
     async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":
