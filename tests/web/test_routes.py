@@ -207,8 +207,17 @@ def test_a_full_disk_is_said_and_nothing_counts():
         answer = client.post("/api/answers", json=GOOD)
         assert answer.status_code == 507
         assert answer.json() == {"message": "No space left on device."}
-        assert client.get("/api/known").status_code == 500  # the stub has none: a defect
-        assert "defect" in client.get("/api/known").json()["message"]
+
+
+def test_a_defect_is_said_without_details_and_the_next_request_answered(caplog):
+    with running(StubLesson()) as studio, studio.client() as client:
+        answer = client.get("/api/known")  # the stub has nothing of the kind
+        assert answer.status_code == 500
+        assert answer.json() == {"message": "A defect of nearkin: AttributeError."}
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert client.get("/api/known").status_code == 500
+        assert client.post("/api/answers", json=GOOD).status_code == 200
+    assert "a request could not be answered" in caplog.text
 
 
 def test_whole_numbers_may_have_a_point(fresh):

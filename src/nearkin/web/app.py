@@ -135,10 +135,6 @@ def _add_errors(app: FastAPI) -> None:
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
         return PlainJSON({"message": _sentence(error)}, 422)
 
-    @app.exception_handler(Exception)
-    async def defect(request: Request, error: Exception) -> Response:
-        return PlainJSON({"message": f"A defect of nearkin: {type(error).__name__}."}, 500)
-
 
 def _sentence(error: RequestValidationError) -> str:
     """The first thing that is wrong with a request, without what it was."""
