@@ -234,8 +234,8 @@ function drawRings(model: Model, plot: Plot, positions: () => Float32Array): voi
     if (question !== null) {
       lines.stroke(Uint32Array.of(question.left, question.right), positions(), map, {
         colour: cssColour("accent"),
-        dash: [2, 4],
-        width: 1.6,
+        dash: [3, 4],
+        width: 1.8,
         opacity: 1,
       });
     }
