@@ -42,9 +42,15 @@ export function listenToMouse(model: Model, stage: Stage): void {
     return { x: event.clientX - corner.left, y: event.clientY - corner.top };
   };
 
+  const isClick = (start: Place, { x, y }: Place): boolean =>
+    Math.hypot(x - start.x, y - start.y) <= CLICK_PX;
+
   canvas.addEventListener("pointermove", (event) => {
-    mouse = event.buttons === 0 ? placeOf(event) : null;
+    const place = placeOf(event);
+    mouse = event.buttons === 0 ? place : null;
     changed = true;
+    // Whoever drags does not click, also if the way ends where it began.
+    if (pressed !== null && !isClick(pressed, place)) pressed = null;
   });
   canvas.addEventListener("pointerleave", () => {
     mouse = null;
@@ -55,8 +61,8 @@ export function listenToMouse(model: Model, stage: Stage): void {
   });
   canvas.addEventListener("pointerup", (event) => {
     if (pressed === null) return;
-    const { x, y } = placeOf(event);
-    if (Math.hypot(x - pressed.x, y - pressed.y) <= CLICK_PX) model.selected.set(under(x, y));
+    const place = placeOf(event);
+    if (isClick(pressed, place)) model.selected.set(under(place.x, place.y));
     pressed = null;
   });
   // The library would add a style sheet of its own on a double click, which the page's policy forbids.
