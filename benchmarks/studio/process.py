@@ -19,11 +19,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Studio:
-    """A running studio: its process, its address, and a client that knows the token."""
+    """A running studio: its process, its address, a client that knows the token, and its folder."""
 
     process: subprocess.Popen[str]
     url: str
     client: httpx.Client
+    folder: Path
 
     @property
     def base(self) -> str:
@@ -99,6 +100,6 @@ def running_studio(
             with httpx.Client(
                 base_url=base, headers=headers, trust_env=False, timeout=120
             ) as client:
-                yield Studio(process, url, client)
+                yield Studio(process, url, client, folder)
         finally:
             process.send_signal(signal.SIGKILL)
