@@ -166,7 +166,7 @@ def _is_public(scope: Scope) -> bool:
 
 
 def _asks_for_page(scope: Scope) -> bool:
-    return scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET"
+    return bool(scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET")
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:
