@@ -1,9 +1,10 @@
 /** What a person can do: each asks the server, and takes over the state that it replies. */
 
 import { api } from "./api";
+import { withAnswer } from "./logic/known";
 import type { Same, State } from "./logic/types";
 import { counted } from "./logic/words";
-import { asked, groupsReady, type Model, NO_GROUPS } from "./model";
+import { asked, chosenSuspect, groupsReady, type Model, NO_GROUPS } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
 
 /** Take over a state unless a newer one is here. */
@@ -77,7 +78,7 @@ export async function answerPair(
   origin: string,
   pressedAt: number,
 ): Promise<void> {
-  await traced(
+  const state = await traced(
     model,
     pressedAt,
     () => api.answer(left, right, same, origin),
@@ -87,6 +88,10 @@ export async function answerPair(
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
   );
+  const known = model.known.value;
+  if (state !== null && known?.version === state.version - 1) {
+    model.known.set(withAnswer(known, { left, right }, same, state.version));
+  }
 }
 
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
@@ -95,9 +100,10 @@ export async function answerQuestion(model: Model, same: Same, pressedAt: number
   await answerPair(model, question.left, question.right, same, question.origin, pressedAt);
 }
 
+/** Of group A and group B; with same, also of group A alone: all of it is one kind. */
 export async function answerGroups(model: Model, same: boolean, pressedAt: number): Promise<void> {
   const { a, b } = model.groups.value;
-  if (!groupsReady(model.groups.value)) return;
+  if (!groupsReady(model.groups.value) && !(same && a.length > 1)) return;
   let sentence = "";
   const state = await traced(
     model,
@@ -147,8 +153,7 @@ export async function withdraw(model: Model, left: number, right: number): Promi
 }
 
 export async function withdrawSuspect(model: Model): Promise<void> {
-  const suspects = model.report.value?.suspects ?? [];
-  const suspect = suspects[model.suspect.value];
+  const suspect = chosenSuspect(model);
   if (suspect === undefined) return announce("There is no suspect to withdraw.");
   await withdraw(model, suspect.left, suspect.right);
 }

@@ -3,11 +3,14 @@
 import { api } from "./api";
 import { coalesced } from "./coalesce";
 import { matchedCategories } from "./logic/colours";
+import { DURATION_MS } from "./logic/motion";
 import type { Colouring } from "./logic/types";
 import type { Model } from "./model";
 import { notifyProblem } from "./notices";
 
 const LEARNED = new Set(["known", "clusters"]);
+/** Colours that depend on answers follow when points have come to rest. */
+const AFTER_MOTION_MS = DURATION_MS + 50;
 
 /** Clusters come in any order; give them the numbers of those they were before. */
 function renumbered(colouring: Colouring, before: Colouring | null): Colouring {
@@ -37,8 +40,11 @@ export function keepColouring(model: Model): void {
   model.clusters.listen(() => {
     if (model.colouringKey.value === "clusters") fetchColouring();
   });
+  let waiting = 0;
   const refresh = (): void => {
-    if (LEARNED.has(model.colouringKey.value)) fetchColouring();
+    if (!LEARNED.has(model.colouringKey.value)) return;
+    window.clearTimeout(waiting);
+    waiting = window.setTimeout(fetchColouring, AFTER_MOTION_MS);
   };
   model.learned.listen(refresh);
   model.known.listen(refresh);

@@ -1,35 +1,13 @@
 /** Single keys. They never fire while somebody types, nor together with Ctrl, Alt or Cmd. */
 
 import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
+import { bindingOf } from "./logic/bindings";
 import { groupsReady, type Model } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
-import type { Panels } from "./view/panels";
-
-/** What a key press says, without the state of any page. */
-export interface KeyPress {
-  key: string;
-  shiftKey: boolean;
-  ctrlKey: boolean;
-  altKey: boolean;
-  metaKey: boolean;
-  repeat: boolean;
-}
-
-const NAMES = new Set(["s", "d", "u", "z", "w", "n", "a", "b", "g", "l", "f", "m", "q"]);
-
-/** The name of the key binding that a press means, or null. Capitals by Caps Lock count as the letter. */
-export function bindingOf(press: KeyPress): string | null {
-  if (press.ctrlKey || press.altKey || press.metaKey) return null;
-  if (press.key === "Escape" || press.key === "?") return press.key;
-  const letter = press.key.toLowerCase();
-  if (!NAMES.has(letter) || press.repeat) return null;
-  if (press.shiftKey) return letter === "z" ? "shift+z" : null;
-  return letter;
-}
 
 /** Keys belong to elements in which text is typed or an option is looked up by its letters. */
 export function takesText(element: Element | null): boolean {
@@ -40,14 +18,14 @@ export function takesText(element: Element | null): boolean {
   return !["range", "checkbox", "radio", "button"].includes(element.getAttribute("type") ?? "text");
 }
 
-export function listenToKeys(model: Model, panels: Panels, stage: Stage | null): void {
+export function listenToKeys(model: Model, stage: Stage | null): void {
   const addSelected = (group: "a" | "b"): void => {
     const row = model.hovered.value ?? model.selected.value;
     if (row === null) announce("Select a point first.");
     else addToGroup(model, group, [row]);
   };
 
-  const escape = (): void => {
+  const clear = (): void => {
     const { a, b } = model.groups.value;
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
@@ -58,7 +36,7 @@ export function listenToKeys(model: Model, panels: Panels, stage: Stage | null):
 
   const neighbours = (): void => {
     if (model.hovered.value !== null) model.selected.set(model.hovered.value);
-    panels.open("point");
+    model.panel.set("point");
     if (model.selected.value === null) announce("Select a point first.");
     else byId("panel-point").focus();
   };
@@ -80,7 +58,7 @@ export function listenToKeys(model: Model, panels: Panels, stage: Stage | null):
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
       "?": openHelp,
-      Escape: escape,
+      Escape: clear,
     };
     actions[name]?.();
   };

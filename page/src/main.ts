@@ -1,6 +1,6 @@
 /** Puts the page together. */
 
-import { acceptState, questionSentence } from "./actions";
+import { acceptState } from "./actions";
 import { api, ServerError } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
@@ -8,7 +8,7 @@ import { listenToKeys } from "./keys";
 import { openLive } from "./live";
 import type { LiveMessage } from "./logic/messages";
 import { counted } from "./logic/words";
-import { createModel, type Model } from "./model";
+import { asked, createModel, type Model } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
 import { isWebGlThere } from "./scatter/plot";
 import { listenToArrows, listenToMouse } from "./scatter/pointing";
@@ -22,7 +22,7 @@ import { showHeader } from "./view/header";
 import { prepareHelp } from "./view/help";
 import { showHoverCard } from "./view/hover_card";
 import { showLegend } from "./view/legend";
-import { type Panels, showPanels } from "./view/panels";
+import { setBadge, showPanels } from "./view/panels";
 import { pointPanel } from "./view/point";
 import { qualityPanel } from "./view/quality";
 import { showQuestion } from "./view/question";
@@ -36,8 +36,8 @@ async function start(): Promise<void> {
   showHeader(model);
   prepareHelp(model);
   showQuestion(model);
-  const panels = showSide(model);
-  for (const note of model.lesson.notes) showNote(note);
+  showSide(model);
+  showNotes(model);
 
   keepKnown(model);
   listenLive(model);
@@ -45,34 +45,37 @@ async function start(): Promise<void> {
 
   const stage = await tryStage(model);
   showToolbar(model, stage?.plot ?? null);
-  listenToKeys(model, panels, stage);
+  listenToKeys(model, stage);
   offerToTests(model, stage);
 }
 
-function showSide(model: Model): Panels {
-  const panels = showPanels([
+function showSide(model: Model): void {
+  showPanels(model, [
     { id: "quality", title: "Quality", body: qualityPanel(model) },
     { id: "suspects", title: "Suspects", body: suspectsPanel(model) },
     { id: "point", title: "Point", body: pointPanel(model) },
   ]);
   model.report.show((report) => {
     const n = report?.suspects.length ?? 0;
-    panels.badge("suspects", n === 0 ? "" : String(n));
+    setBadge("suspects", n === 0 ? "" : String(n));
   });
   model.selected.listen((row) => {
-    if (row !== null) panels.open("point");
+    if (row !== null) model.panel.set("point");
   });
-  return panels;
 }
 
-/** Notes stay: they say what the map is of. */
-function showNote(sentence: string): void {
-  const shown = [...document.querySelectorAll(".map-note")].map((note) => note.textContent);
-  if (shown.includes(sentence)) return;
-  byId("blend").before(h("p", { class: "map-note", text: sentence, testid: "map-note" }));
+/** Notes stay below the map as long as they hold. */
+function showNotes(model: Model): void {
+  model.report.show((report) => {
+    const notes = new Set([...model.lesson.notes, ...(report?.notes ?? [])]);
+    const items = [...notes].map((text) => h("li", { text, dir: "auto", testid: "note" }));
+    replace(byId("notes"), ...items);
+  });
 }
 
-/** Lines between points follow the answers, after the map has moved. */
+/** An answer of this page is known from its reply; for all else the server is asked, once the map has moved. */
+const AFTER_REPLY_MS = 150;
+
 function keepKnown(model: Model): void {
   const fetchKnown = coalesced(async () => {
     try {
@@ -82,11 +85,8 @@ function keepKnown(model: Model): void {
     }
   });
   const behind = (): boolean => model.known.value?.version !== model.state.value.version;
-  model.learned.listen(() => {
-    window.setTimeout(() => behind() && fetchKnown(), 50);
-  });
   model.state.listen(() => {
-    window.setTimeout(() => behind() && fetchKnown(), 250);
+    window.setTimeout(() => behind() && fetchKnown(), AFTER_REPLY_MS);
   });
   fetchKnown();
 }
@@ -95,14 +95,16 @@ function listenLive(model: Model): void {
   const onMessage = (message: LiveMessage): void => {
     switch (message.type) {
       case "state":
-        return acceptState(model, message.state);
+        acceptState(model, message.state);
+        break;
       case "layout":
-        return model.learned.set(message.layout);
+        model.learned.set(message.layout);
+        break;
       case "problem":
-        return notify(message.message, "problem");
+        notify(message.message, "problem");
+        break;
       case "report":
         model.report.set(message.report);
-        for (const note of message.report.notes) showNote(note);
     }
   };
   let lost = false;
@@ -163,8 +165,8 @@ function withoutMap(): null {
   const message =
     "The map needs WebGL, which this browser does not have or has turned off. Questions, suspects, quality and " +
     "export work without it.";
-  replace(
-    byId("frame"),
+  for (const id of ["stage", "legend", "toolbar", "blend"]) byId(id).hidden = true;
+  byId("frame").prepend(
     h("p", { class: "no-map", role: "status", text: message, testid: "no-webgl" }),
   );
   return null;
@@ -194,7 +196,7 @@ function offerToTests(model: Model, stage: Stage | null): void {
       trace: model.trace.entries,
       positions: () => stage?.positions() ?? new Float32Array(0),
       pointAt: (row: number) => stage?.pointAt(row) ?? null,
-      question: () => questionSentence(model),
+      question: () => asked(model),
     },
   });
 }

@@ -13,6 +13,7 @@ import type {
   Pair,
   Report,
   State,
+  Suspect,
 } from "./logic/types";
 import { RecordCache } from "./record_cache";
 import { Signal } from "./signal";
@@ -27,6 +28,8 @@ export interface Groups {
 }
 
 export const NO_GROUPS: Groups = { a: [], b: [] };
+
+export type PanelName = "quality" | "suspects" | "point";
 
 /** Euclidean at 0, learned at 1. */
 export type Blend = number;
@@ -48,6 +51,8 @@ export interface Model {
   groups: Signal<Groups>;
   lassoMode: Signal<boolean>;
   suspect: Signal<number>;
+  /** The panel that is open. */
+  panel: Signal<PanelName>;
   colouringKey: Signal<string>;
   colouring: Signal<Colouring | null>;
   /** A category that stands out, as the legend is pointed at. */
@@ -77,6 +82,7 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     groups: new Signal(NO_GROUPS),
     lassoMode: new Signal(false),
     suspect: new Signal(0),
+    panel: new Signal<PanelName>("quality"),
     colouringKey: new Signal(firstColouring(lesson)),
     colouring: new Signal<Colouring | null>(null),
     category: new Signal<number | null>(null),
@@ -100,6 +106,10 @@ export function asked(model: Model): Asked | null {
   if (again !== null) return again;
   const question = model.state.value.question;
   return question && { ...question, origin: "question" };
+}
+
+export function chosenSuspect(model: Model): Suspect | undefined {
+  return model.report.value?.suspects[model.suspect.value];
 }
 
 /** Both groups are there, so that same and different are said of them. */

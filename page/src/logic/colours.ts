@@ -57,10 +57,12 @@ export const PALETTES: Record<Theme, Palette> = {
 /** Steps of the scale for numbers. */
 const STEPS = 64;
 
-type Rgb = [number, number, number];
+export type Rgb = [number, number, number];
 
-function parsed(hex: string): Rgb {
-  return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as Rgb;
+/** Parts from 0 to 255 of a colour #rrggbb or #rgb. */
+export function parsed(hex: string): Rgb {
+  const long = hex.length === 4 ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
+  return [1, 3, 5].map((at) => Number.parseInt(long.slice(at, at + 2), 16)) as Rgb;
 }
 
 function written(rgb: Rgb): string {

@@ -13,9 +13,9 @@ export interface Frame {
 }
 
 const SAMPLE = 4096;
-const INSIDE = 0.98;
+const INSIDE = 0.99;
 /** Where the points at that quantile come to lie; the rest of the square is margin. */
-const FILL = 0.86;
+const FILL = 0.84;
 /** How much of the way (in logarithms) the radius goes to that of a new layout. */
 const FOLLOW = 0.4;
 const ROOM = 1.08;

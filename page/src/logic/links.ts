@@ -17,6 +17,14 @@ export function thinnedLinks(links: ArrayLike<number>, most = MOST_LINES): Uint3
   return kept;
 }
 
+/** Many lines are thin and faint, so that points are still seen between them. */
+export function lineLook(n: number): { width: number; opacity: number } {
+  return {
+    width: n > 300 ? 1.1 : 1.6,
+    opacity: Math.min(0.95, Math.max(0.2, (60 / Math.max(1, n)) ** 0.4)),
+  };
+}
+
 /**
  * Ends of the lines on the screen, x0 y0 x1 y1 … for each link, without those wholly to one side of the view.
  *

@@ -1,102 +1,248 @@
-/** Lines between linked points below the points, and marks above them: two plain canvases. */
+/**
+ * Lines below the points and rings above them, in the same WebGL frame as the points.
+ *
+ * A second, two-dimensional canvas would be simpler, but takes longer than the points themselves where pixels are
+ * drawn by software, and is a frame late at times.
+ */
 
+import type { Buffer, Elements, Regl } from "regl";
+import { parsed, type Rgb } from "../logic/colours";
 import { linkEnds } from "../logic/links";
-import type { ScreenMap } from "../logic/screen";
-import { toScreen } from "../logic/screen";
+import { type ScreenMap, toScreen } from "../logic/screen";
 
-export interface LinkStyle {
+export interface LineStyle {
   colour: string;
-  dash: number[];
   width: number;
+  opacity: number;
+  /** Pixels drawn and pixels left out, in turns; none for a whole line. */
+  dash?: [number, number];
 }
 
-export interface Mark {
+export interface Ring {
   row: number;
   colour: string;
-  /** A letter or number beside the point. */
-  label?: string;
   radius: number;
-  dashed?: boolean;
 }
 
-export class Layer {
-  private readonly context: CanvasRenderingContext2D;
+function rgbOf(hex: string): Rgb {
+  return parsed(hex).map((part) => part / 255) as Rgb;
+}
 
-  constructor(private readonly canvas: HTMLCanvasElement) {
-    const context = canvas.getContext("2d");
-    if (context === null) throw new Error("This browser has no 2D canvas.");
-    this.context = context;
+const BLEND = {
+  enable: true,
+  func: {
+    srcRGB: "src alpha",
+    srcAlpha: "one",
+    dstRGB: "one minus src alpha",
+    dstAlpha: "one minus src alpha",
+  },
+} as const;
+
+const CORNERS = [0, -1, 0, 1, 1, -1, 1, 1];
+const RING_FLOATS = 6;
+const RING_WIDTH = 2.25;
+const HALO = 2;
+
+interface LineProps {
+  ends: Buffer;
+  corners: Buffer;
+  elements: Elements;
+  count: number;
+  size: [number, number];
+  colour: Rgb;
+  opacity: number;
+  width: number;
+  dash: [number, number];
+}
+
+function lineCommand(regl: Regl) {
+  const prop = <Name extends keyof LineProps>(name: Name) => regl.prop<LineProps, Name>(name);
+  return regl({
+    vert: `
+      precision highp float;
+      attribute vec4 ends;
+      attribute vec2 corner;
+      uniform vec2 size;
+      uniform float width;
+      varying float along;
+      varying float across;
+      void main() {
+        vec2 way = ends.zw - ends.xy;
+        float far = max(length(way), 0.001);
+        vec2 aside = vec2(-way.y, way.x) / far;
+        across = corner.y * (0.5 * width + 1.0);
+        along = corner.x * far;
+        vec2 place = mix(ends.xy, ends.zw, corner.x) + across * aside;
+        gl_Position = vec4(2.0 * place.x / size.x - 1.0, 1.0 - 2.0 * place.y / size.y, 0.0, 1.0);
+      }`,
+    frag: `
+      precision highp float;
+      uniform vec3 colour;
+      uniform float opacity;
+      uniform float width;
+      uniform vec2 dash;
+      varying float along;
+      varying float across;
+      void main() {
+        float alpha = opacity * clamp(0.5 * width + 0.5 - abs(across), 0.0, 1.0);
+        if (dash.y > 0.0) {
+          float place = mod(along, dash.x + dash.y);
+          alpha *= clamp(min(place, dash.x - place) + 0.5, 0.0, 1.0);
+        }
+        gl_FragColor = vec4(colour, alpha);
+      }`,
+    attributes: { ends: prop("ends"), corner: prop("corners") },
+    uniforms: {
+      size: prop("size"),
+      colour: prop("colour"),
+      opacity: prop("opacity"),
+      width: prop("width"),
+      dash: prop("dash"),
+    },
+    elements: prop("elements"),
+    count: prop("count"),
+    depth: { enable: false },
+    blend: BLEND,
+  });
+}
+
+interface RingProps {
+  rings: Buffer;
+  count: number;
+  size: [number, number];
+  halo: Rgb;
+  ratio: number;
+}
+
+function ringCommand(regl: Regl) {
+  const prop = <Name extends keyof RingProps>(name: Name) => regl.prop<RingProps, Name>(name);
+  const stride = 4 * RING_FLOATS;
+  return regl({
+    vert: `
+      precision highp float;
+      attribute vec3 ring;
+      attribute vec3 colour;
+      uniform vec2 size;
+      uniform float ratio;
+      varying float radius;
+      varying float reach;
+      varying vec3 tint;
+      void main() {
+        radius = ring.z;
+        reach = ring.z + ${(RING_WIDTH + HALO).toFixed(2)};
+        tint = colour;
+        gl_Position = vec4(2.0 * ring.x / size.x - 1.0, 1.0 - 2.0 * ring.y / size.y, 0.0, 1.0);
+        gl_PointSize = 2.0 * reach * ratio;
+      }`,
+    frag: `
+      precision highp float;
+      uniform vec3 halo;
+      varying float radius;
+      varying float reach;
+      varying vec3 tint;
+      void main() {
+        float off = abs(length(2.0 * gl_PointCoord - 1.0) * reach - radius);
+        float inner = clamp(${(RING_WIDTH / 2).toFixed(3)} + 0.5 - off, 0.0, 1.0);
+        float outer = clamp(${(RING_WIDTH / 2 + HALO / 2).toFixed(3)} + 0.5 - off, 0.0, 1.0);
+        gl_FragColor = vec4(mix(halo, tint, inner), max(inner, 0.85 * outer));
+      }`,
+    attributes: {
+      ring: { buffer: prop("rings"), offset: 0, stride, size: 3 },
+      colour: { buffer: prop("rings"), offset: 12, stride, size: 3 },
+    },
+    uniforms: {
+      size: prop("size"),
+      halo: prop("halo"),
+      ratio: prop("ratio"),
+    },
+    primitive: "points",
+    count: prop("count"),
+    depth: { enable: false },
+    blend: BLEND,
+  });
+}
+
+/** Lines of one style. Each holds its buffers, which grow as they must. */
+export class Lines {
+  private readonly draw: ReturnType<typeof lineCommand>;
+  private readonly ends: Buffer;
+  private readonly corners: Buffer;
+  private readonly elements: Elements;
+  private room = 0;
+  private screen = new Float32Array(0);
+  private corner = new Float32Array(0);
+
+  constructor(regl: Regl) {
+    this.draw = lineCommand(regl);
+    this.ends = regl.buffer({ usage: "stream", type: "float", length: 16 });
+    this.corners = regl.buffer({ usage: "static", type: "float", length: 16 });
+    this.elements = regl.elements({ primitive: "triangles", type: "uint32", data: [] });
   }
 
-  /** An empty canvas of the size of the view, in CSS pixels. */
-  cleared(map: ScreenMap): CanvasRenderingContext2D {
-    const ratio = window.devicePixelRatio;
-    const width = Math.round(map.width * ratio);
-    const height = Math.round(map.height * ratio);
-    if (this.canvas.width !== width || this.canvas.height !== height) {
-      this.canvas.width = width;
-      this.canvas.height = height;
+  stroke(links: Uint32Array, positions: Float32Array, map: ScreenMap, style: LineStyle): void {
+    if (links.length === 0) return;
+    this.makeRoom(links.length / 2);
+    const lines = linkEnds(this.screen, links, positions, map) / 4;
+    if (lines === 0) return;
+    for (let line = 0; line < lines; line++) {
+      for (let c = 0; c < 4; c++) {
+        this.corner.set(this.screen.subarray(4 * line, 4 * line + 4), 16 * line + 4 * c);
+      }
     }
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.context.clearRect(0, 0, map.width, map.height);
-    return this.context;
+    this.ends({ usage: "stream", type: "float", data: this.corner.subarray(0, 16 * lines) });
+    this.draw({
+      ends: this.ends,
+      corners: this.corners,
+      elements: this.elements,
+      count: 6 * lines,
+      size: [map.width, map.height],
+      colour: rgbOf(style.colour),
+      opacity: style.opacity,
+      width: style.width,
+      dash: style.dash ?? [0, 0],
+    });
+  }
+
+  private makeRoom(lines: number): void {
+    if (lines <= this.room) return;
+    this.room = Math.max(64, 2 * this.room, lines);
+    this.screen = new Float32Array(4 * this.room);
+    this.corner = new Float32Array(16 * this.room);
+    const corners = new Float32Array(8 * this.room);
+    const triangles = new Uint32Array(6 * this.room);
+    for (let line = 0; line < this.room; line++) {
+      corners.set(CORNERS, 8 * line);
+      const first = 4 * line;
+      triangles.set([first, first + 1, first + 2, first + 2, first + 1, first + 3], 6 * line);
+    }
+    this.corners({ usage: "static", type: "float", data: corners });
+    this.elements({ primitive: "triangles", type: "uint32", data: triangles });
   }
 }
 
-let ends = new Float32Array(1024);
+export class Rings {
+  private readonly draw: ReturnType<typeof ringCommand>;
+  private readonly buffer: Buffer;
 
-export function strokeLinks(
-  context: CanvasRenderingContext2D,
-  links: Uint32Array,
-  positions: Float32Array,
-  map: ScreenMap,
-  style: LinkStyle,
-): void {
-  if (links.length === 0) return;
-  if (ends.length < 2 * links.length) ends = new Float32Array(2 * links.length);
-  const n = linkEnds(ends, links, positions, map);
-  context.beginPath();
-  for (let at = 0; at < n; at += 4) {
-    context.moveTo(ends[at], ends[at + 1]);
-    context.lineTo(ends[at + 2], ends[at + 3]);
+  constructor(regl: Regl) {
+    this.draw = ringCommand(regl);
+    this.buffer = regl.buffer({ usage: "stream", type: "float", length: 4 * RING_FLOATS });
   }
-  context.strokeStyle = style.colour;
-  context.lineWidth = style.width;
-  context.setLineDash(style.dash);
-  context.stroke();
-  context.setLineDash([]);
-}
 
-export function strokeMarks(
-  context: CanvasRenderingContext2D,
-  marks: Mark[],
-  positions: Float32Array,
-  map: ScreenMap,
-  halo: string,
-): void {
-  context.font = "600 12px system-ui, sans-serif";
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
-  for (const mark of marks) {
-    const [x, y] = toScreen(map, positions[2 * mark.row], positions[2 * mark.row + 1]);
-    context.beginPath();
-    context.arc(x, y, mark.radius, 0, 2 * Math.PI);
-    context.strokeStyle = halo;
-    context.lineWidth = 5;
-    context.stroke();
-    context.strokeStyle = mark.colour;
-    context.lineWidth = 2.25;
-    context.setLineDash(mark.dashed ? [3, 3] : []);
-    context.stroke();
-    context.setLineDash([]);
-    if (mark.label === undefined) continue;
-    const left = x + mark.radius + 14 > map.width;
-    context.textAlign = left ? "right" : "left";
-    const at = left ? x - mark.radius - 4 : x + mark.radius + 4;
-    context.lineWidth = 4;
-    context.strokeStyle = halo;
-    context.strokeText(mark.label, at, y);
-    context.fillStyle = mark.colour;
-    context.fillText(mark.label, at, y);
+  stroke(rings: Ring[], positions: Float32Array, map: ScreenMap, halo: string): void {
+    if (rings.length === 0) return;
+    const data = new Float32Array(RING_FLOATS * rings.length);
+    rings.forEach(({ row, colour, radius }, k) => {
+      const [x, y] = toScreen(map, positions[2 * row], positions[2 * row + 1]);
+      data.set([x, y, radius, ...rgbOf(colour)], RING_FLOATS * k);
+    });
+    this.buffer({ usage: "stream", type: "float", data });
+    this.draw({
+      rings: this.buffer,
+      count: rings.length,
+      size: [map.width, map.height],
+      halo: rgbOf(halo),
+      ratio: window.devicePixelRatio,
+    });
   }
 }

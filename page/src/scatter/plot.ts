@@ -7,9 +7,10 @@
  * is made and write into it from typed arrays. Finding points is then ours as well, see logic/picking.
  */
 
-import createScatterplot, { createRegl, createRenderer } from "regl-scatterplot";
+import createScatterplot from "regl-scatterplot";
 import type { ScreenMap } from "../logic/screen";
 import { screenMap } from "../logic/screen";
+import { createDirectRenderer, type Extras, type Renderer } from "./renderer";
 
 interface FloatTexture {
   subimage(data: { data: Float32Array; width: number; height: number; type: "float" }): void;
@@ -22,9 +23,13 @@ interface TextureOptions {
 }
 
 export interface Plot {
+  regl: Renderer["regl"];
   /** Call before each frame is drawn; return true if points moved. */
   onFrame: (step: (time: number) => boolean) => void;
-  onDrawn: (drawn: (map: ScreenMap) => void) => void;
+  onDrawn: (drawn: () => void) => void;
+  /** Draw something more in each frame, under or over the points. */
+  drawUnder: (draw: (map: ScreenMap) => void) => void;
+  drawOver: (draw: (map: ScreenMap) => void) => void;
   onLasso: (finished: (outline: number[]) => void) => void;
   writePositions: (positions: Float32Array) => void;
   writeColours: (indices: Uint8Array, emphasis: Uint8Array) => void;
@@ -63,8 +68,9 @@ export function isWebGlThere(): boolean {
 }
 
 export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<Plot> {
-  const target = document.createElement("canvas");
-  const regl = createRegl(target);
+  const extras: Extras = { under: [], over: [] };
+  const renderer = createDirectRenderer(canvas, extras);
+  const { regl } = renderer;
   const side = Math.max(2, Math.ceil(Math.sqrt(n)));
 
   let texture: FloatTexture | undefined;
@@ -76,7 +82,6 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
   };
   Object.assign(regl, { texture: watched });
 
-  const renderer = createRenderer({ regl, canvas: target });
   const steps: ((time: number) => boolean)[] = [];
   // Registered before the scatter's own listener, so that a step shows in the same frame.
   renderer.onFrame(() => {
@@ -106,14 +111,6 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
     spatialIndexUseWorker: false,
   });
 
-  const fitRenderer = (): void => {
-    const { width, height } = canvas.getBoundingClientRect();
-    renderer.resize(Math.max(1, width), Math.max(1, height));
-    scatter.redraw();
-  };
-  fitRenderer();
-  new ResizeObserver(fitRenderer).observe(canvas);
-
   const nowhere = [FAR_AWAY, FAR_AWAY, 0, 0];
   texture = undefined;
   await scatter.draw(new Array<number[]>(n).fill(nowhere), {
@@ -141,10 +138,13 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
   };
 
   return {
+    regl,
     onFrame: (step) => steps.push(step),
     onDrawn: (drawn) => {
-      scatter.subscribe("drawing", () => drawn(map()));
+      scatter.subscribe("drawing", drawn);
     },
+    drawUnder: (draw) => extras.under.push(() => draw(map())),
+    drawOver: (draw) => extras.over.push(() => draw(map())),
     onLasso: (finished) => {
       scatter.subscribe("lassoEnd", ({ coordinates }) => {
         finished((coordinates as unknown as number[][]).flat());

@@ -3,16 +3,17 @@
 import { addToGroup } from "../actions";
 import { colourIndices, GROUP_A, GROUP_B, paletteOf } from "../logic/colours";
 import { type Frame, followedFrame, normalised, robustFrame } from "../logic/frame";
-import { thinnedLinks } from "../logic/links";
+import { lineLook, thinnedLinks } from "../logic/links";
 import { advance, DURATION_MS, headFor, type Motion, mix, resting } from "../logic/motion";
 import { pointsInside } from "../logic/picking";
 import { type ScreenMap, toScreen } from "../logic/screen";
 import type { Layout } from "../logic/types";
-import { asked, type Model } from "../model";
+import { type Asked, asked, chosenSuspect, type Model } from "../model";
 import { announce } from "../notices";
+import { showAll } from "../signal";
 import { cssColour } from "../theme";
 import { byId } from "../view/dom";
-import { Layer, type Mark, strokeLinks, strokeMarks } from "./overlay";
+import { Lines, type Ring, Rings } from "./overlay";
 import { createPlot, DIMMED, NORMAL, type Plot, STRONG } from "./plot";
 
 const REDUCED_MOTION = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -30,13 +31,11 @@ export async function createStage(model: Model): Promise<Stage> {
   const n = model.lesson.n_rows;
   const canvas = byId<HTMLCanvasElement>("points");
   const plot = await createPlot(canvas, n);
-  const linkLayer = new Layer(byId<HTMLCanvasElement>("links"));
-  const markLayer = new Layer(byId<HTMLCanvasElement>("marks"));
 
   const motion = keepPositions(model, plot);
   keepColours(model, plot, n);
-  drawLines(model, plot, linkLayer, () => motion.state().now);
-  drawMarks(model, plot, markLayer, () => motion.state().now);
+  drawLines(model, plot, () => motion.state().now);
+  drawRings(model, plot, () => motion.state().now);
   keepLasso(model, plot, () => motion.state().now);
   plot.fit();
 
@@ -159,7 +158,8 @@ function keepColours(model: Model, plot: Plot, n: number): void {
   points();
 }
 
-function drawLines(model: Model, plot: Plot, layer: Layer, positions: () => Float32Array): void {
+function drawLines(model: Model, plot: Plot, positions: () => Float32Array): void {
+  const lines = new Lines(plot.regl);
   let must: Uint32Array = NO_LINKS;
   let cannot: Uint32Array = NO_LINKS;
   model.known.show((known) => {
@@ -168,56 +168,82 @@ function drawLines(model: Model, plot: Plot, layer: Layer, positions: () => Floa
     plot.redraw();
   });
   model.showLinks.listen(plot.redraw);
-  plot.onDrawn((map: ScreenMap) => {
-    const context = layer.cleared(map);
+  plot.drawUnder((map: ScreenMap) => {
     if (!model.showLinks.value) return;
-    const width = must.length + cannot.length > 2000 ? 0.8 : 1.5;
-    strokeLinks(context, cannot, positions(), map, {
+    const look = lineLook((must.length + cannot.length) / 2);
+    lines.stroke(cannot, positions(), map, {
       colour: cssColour("cannot-link"),
-      dash: [5, 4],
-      width,
+      dash: [6, 4],
+      ...look,
     });
-    strokeLinks(context, must, positions(), map, {
-      colour: cssColour("must-link"),
-      dash: [],
-      width,
-    });
+    lines.stroke(must, positions(), map, { colour: cssColour("must-link"), ...look });
   });
 }
 
-function drawMarks(model: Model, plot: Plot, layer: Layer, positions: () => Float32Array): void {
-  const marks = (): Mark[] => {
-    const list: Mark[] = [];
-    const question = asked(model);
-    const accent = cssColour("accent");
+/** Rings around the points of the question, the selected one and the one pointed at. */
+function drawRings(model: Model, plot: Plot, positions: () => Float32Array): void {
+  const lines = new Lines(plot.regl);
+  const rings = new Rings(plot.regl);
+  const names = [byId("name-1"), byId("name-2")];
+
+  const around = (question: Asked | null): Ring[] => {
+    const list: Ring[] = [];
     const text = cssColour("text");
-    if (question !== null) {
-      list.push({ row: question.left, colour: accent, label: "1", radius: 9 });
-      list.push({ row: question.right, colour: accent, label: "2", radius: 9 });
+    const suspect = model.panel.value === "suspects" ? chosenSuspect(model) : undefined;
+    if (suspect !== undefined) {
+      list.push({ row: suspect.left, colour: cssColour("problem"), radius: 11 });
+      list.push({ row: suspect.right, colour: cssColour("problem"), radius: 11 });
     }
+    const accent = cssColour("accent");
     const { selected, hovered } = model;
-    if (selected.value !== null) list.push({ row: selected.value, colour: text, radius: 12 });
+    if (question !== null) {
+      list.push({ row: question.left, colour: accent, radius: 9 });
+      list.push({ row: question.right, colour: accent, radius: 9 });
+    }
+    if (selected.value !== null) list.push({ row: selected.value, colour: text, radius: 13 });
     if (hovered.value !== null && hovered.value !== selected.value) {
-      list.push({ row: hovered.value, colour: text, radius: 7 });
+      list.push({ row: hovered.value, colour: text, radius: 6 });
     }
     return list;
   };
-  for (const signal of [model.selected, model.hovered]) signal.listen(plot.redraw);
-  model.state.listen(plot.redraw);
-  model.askedAgain.listen(plot.redraw);
-  model.theme.listen(plot.redraw);
-  plot.onDrawn((map) => {
-    const context = layer.cleared(map);
+
+  const placeNames = (question: Asked | null, map: ScreenMap): void => {
+    const rows = question === null ? [] : [question.left, question.right];
+    names.forEach((name, k) => {
+      const shown = k < rows.length;
+      name.hidden = !shown;
+      if (!shown) return;
+      const now = positions();
+      const [x, y] = toScreen(map, now[2 * rows[k]], now[2 * rows[k] + 1]);
+      name.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+    });
+  };
+
+  showAll(
+    [
+      model.selected,
+      model.hovered,
+      model.state,
+      model.askedAgain,
+      model.suspect,
+      model.report,
+      model.panel,
+      model.theme,
+    ],
+    plot.redraw,
+  );
+  plot.drawOver((map) => {
     const question = asked(model);
-    const halo = cssColour("stage");
     if (question !== null) {
-      strokeLinks(context, Uint32Array.of(question.left, question.right), positions(), map, {
+      lines.stroke(Uint32Array.of(question.left, question.right), positions(), map, {
         colour: cssColour("accent"),
-        dash: [1.5, 4],
-        width: 1.5,
+        dash: [2, 4],
+        width: 1.6,
+        opacity: 1,
       });
     }
-    strokeMarks(context, marks(), positions(), map, halo);
+    rings.stroke(around(question), positions(), map, cssColour("stage"));
+    placeNames(question, map);
   });
 }
 

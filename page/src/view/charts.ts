@@ -48,6 +48,7 @@ export function qualityChart(points: QualityPoint[], words: string): SVGSVGEleme
   const width = 320;
   const height = 84;
   const pad = 6;
+  const left = 38;
   const lows = points.flatMap(({ auc, euclidean, error }) => [auc - error, euclidean]);
   const highs = points.flatMap(({ auc, euclidean, error }) => [auc + error, euclidean]);
   const low = Math.max(0, Math.min(...lows) - 0.02);
@@ -55,7 +56,7 @@ export function qualityChart(points: QualityPoint[], words: string): SVGSVGEleme
   const first = points[0].answers;
   const last = points[points.length - 1].answers;
   const x = (answers: number): number =>
-    last === first ? width / 2 : pad + ((answers - first) / (last - first)) * (width - 2 * pad);
+    last === first ? width / 2 : left + ((answers - first) / (last - first)) * (width - left - pad);
   const y = (auc: number): number =>
     pad + (1 - (auc - low) / (high - low || 1)) * (height - 2 * pad);
   const line = (value: (point: QualityPoint) => number): string =>
@@ -69,10 +70,12 @@ export function qualityChart(points: QualityPoint[], words: string): SVGSVGEleme
   return svg(
     "svg",
     { class: "chart quality", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
+    svg("text", { x: pad, y: "13", text: high.toFixed(2) }),
+    svg("text", { x: pad, y: height - 5, text: low.toFixed(2) }),
     points.length > 1 && svg("polygon", { class: "band", points: `${upper} ${lower}` }),
     svg("line", {
       class: "euclidean",
-      x1: pad,
+      x1: left,
       x2: width - pad,
       y1: y(end.euclidean).toFixed(1),
       y2: y(end.euclidean).toFixed(1),

@@ -25,6 +25,12 @@ export function showGroups(model: Model): void {
       key(letter),
     );
   const answers = [say("Same", "s", true), say("Different", "d", false)];
+  const alone = h("button", {
+    type: "button",
+    testid: "group-all-same",
+    text: "All of A are the same",
+    on: { click: (event) => void answerGroups(model, true, event.timeStamp) },
+  });
   const clear = h(
     "button",
     {
@@ -36,7 +42,7 @@ export function showGroups(model: Model): void {
     "Clear",
     key("Esc"),
   );
-  replace(bar, guide, sizeA, sizeB, ...answers, clear);
+  replace(bar, guide, sizeA, sizeB, ...answers, alone, clear);
 
   showAll([model.groups, model.lassoMode], () => {
     const { a, b } = model.groups.value;
@@ -47,9 +53,11 @@ export function showGroups(model: Model): void {
     sizeB.textContent = `B: ${counted(b.length, "point")}`;
     const ready = groupsReady(model.groups.value);
     guide.hidden = ready;
+    clear.firstChild?.replaceWith(a.length + b.length === 0 ? "Done" : "Clear");
     guide.textContent =
       a.length === 0 ? "Draw around the first group, A." : "Now draw around the second group, B.";
     for (const button of answers) button.hidden = !ready;
+    alone.hidden = ready || a.length < 2;
   });
 }
 

@@ -9,9 +9,14 @@ import { showAll } from "../signal";
 import { byId, h, replace } from "./dom";
 
 const MOST_CATEGORIES = 12;
+/** In smaller maps the legend is folded at first. */
+const SMALL_PX = 520;
+/** The server adds the number of rows to names of its own; it has a column here. */
+const ROWS_IN_NAME = / \([\d\s,]+ rows?\)$/;
 
 export function showLegend(model: Model): void {
-  const colours = h("div");
+  const roomy = byId("frame").clientWidth > SMALL_PX && byId("frame").clientHeight > SMALL_PX;
+  const colours = h("details", { open: roomy });
   const lines = h("div", { class: "legend-lines" });
   replace(byId("legend"), colours, lines);
 
@@ -20,7 +25,7 @@ export function showLegend(model: Model): void {
     if (colouring === null) return replace(colours);
     replace(
       colours,
-      h("h3", { text: colouring.name, dir: "auto" }),
+      h("summary", { dir: "auto" }, h("h3", { text: colouring.name })),
       ...(colouring.kind === "categories"
         ? categories(model, colouring)
         : [numbers(model, colouring)]),
@@ -60,12 +65,14 @@ function swatch(colour: string): HTMLElement {
 
 function categories(model: Model, colouring: Colouring): HTMLElement[] {
   const { counts, unknown } = countCategories(colouring);
+  const own = colouring.key === "known" || colouring.key === "clusters";
   const theme = model.theme.value;
   const list = h("ul", { testid: "legend-categories" });
   const largest = [...counts].sort((a, b) => b.count - a.count).slice(0, MOST_CATEGORIES);
   const shown = new Set(largest);
   for (const entry of counts.filter((candidate) => shown.has(candidate))) {
-    const { category, name, count } = entry;
+    const { category, count } = entry;
+    const name = own ? entry.name.replace(ROWS_IN_NAME, "") : entry.name;
     list.append(
       h(
         "li",

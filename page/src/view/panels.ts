@@ -1,20 +1,15 @@
 /** Tabs below the question: quality, suspects, the selected point. */
 
+import type { Model, PanelName } from "../model";
 import { byId, h, replace } from "./dom";
 
 export interface Panel {
-  id: string;
+  id: PanelName;
   title: string;
   body: HTMLElement;
 }
 
-export interface Panels {
-  open: (id: string) => void;
-  /** A number beside the title, such as how many suspects there are. */
-  badge: (id: string, text: string) => void;
-}
-
-export function showPanels(panels: Panel[]): Panels {
+export function showPanels(model: Model, panels: Panel[]): void {
   const tabs = panels.map(({ id, title }) =>
     h(
       "button",
@@ -24,7 +19,7 @@ export function showPanels(panels: Panel[]): Panels {
         id: `tab-${id}`,
         "aria-controls": `panel-${id}`,
         testid: `tab-${id}`,
-        on: { click: () => open(id) },
+        on: { click: () => model.panel.set(id) },
       },
       title,
       h("span", { class: "badge" }),
@@ -44,33 +39,30 @@ export function showPanels(panels: Panel[]): Panels {
     ),
   );
 
-  function open(id: string): void {
-    panels.forEach((panel, k) => {
-      const chosen = panel.id === id;
-      tabs[k].setAttribute("aria-selected", String(chosen));
-      tabs[k].tabIndex = chosen ? 0 : -1;
-      bodies[k].hidden = !chosen;
-    });
-  }
-
   const list = h("div", { role: "tablist", "aria-label": "Details" }, ...tabs);
   list.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
     const now = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
     const next = (now + step + tabs.length) % tabs.length;
-    open(panels[next].id);
+    model.panel.set(panels[next].id);
     tabs[next].focus();
     event.preventDefault();
   });
 
   replace(byId("panels"), list, ...bodies);
-  open(panels[0].id);
-  return {
-    open,
-    badge: (id, text) => {
-      const badge = byId(`tab-${id}`).querySelector(".badge");
-      if (badge !== null) badge.textContent = text;
-    },
-  };
+  model.panel.show((open) => {
+    panels.forEach(({ id }, k) => {
+      const chosen = id === open;
+      tabs[k].setAttribute("aria-selected", String(chosen));
+      tabs[k].tabIndex = chosen ? 0 : -1;
+      bodies[k].hidden = !chosen;
+    });
+  });
+}
+
+/** A number beside the title of a panel, such as how many suspects there are. */
+export function setBadge(id: PanelName, text: string): void {
+  const badge = byId(`tab-${id}`).querySelector(".badge");
+  if (badge !== null) badge.textContent = text;
 }

@@ -4,7 +4,6 @@ import { addToGroup, answerPair } from "../actions";
 import { api } from "../api";
 import { coalesced } from "../coalesce";
 import type { DataRecord, Neighbour } from "../logic/types";
-import { short } from "../logic/words";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
 import { h, key, replace } from "./dom";
@@ -95,8 +94,7 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       "aria-label": `${label}: ${name} and the selected point`,
       testid: `neighbour-${label.toLowerCase()}`,
       on: {
-        click: (event) =>
-          void answerPair(model, row, near.row, same, "neighbours", event.timeStamp),
+        click: (event) => void answerPair(model, row, near.row, same, "neighbors", event.timeStamp),
       },
     });
   return h(
@@ -113,7 +111,6 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       {
         type: "button",
         class: "pick near",
-        "aria-label": `${name}, distance ${short(near.distance)}: go to it`,
         on: {
           click: () => model.selected.set(near.row),
           focus: () => model.hovered.set(near.row),
@@ -122,7 +119,8 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       },
       thumbnail(record),
       h("span", { class: "near-name", text: name, dir: "auto" }),
-      h("span", { class: "distance", text: short(near.distance) }),
+      h("span", { class: "unseen", text: ", distance " }),
+      h("span", { class: "distance", text: near.distance.toPrecision(3) }),
     ),
     h("div", { class: "row-actions" }, say("Same", true), say("Different", false)),
   );

@@ -91,13 +91,19 @@ export function showQuestion(model: Model): void {
       return;
     shown = question;
     body.scrollTop = 0;
-    if (question === null) return replace(body);
+    if (question === null) {
+      replace(body);
+      return;
+    }
     const { left, right } = question;
     const here = [model.records.peek(left), model.records.peek(right)];
     const draw = ([a, b]: DataRecord[]): void => {
       if (shown?.left === left && shown.right === right) replace(body, comparison(a, b));
     };
-    if (here[0] !== undefined && here[1] !== undefined) return draw(here as DataRecord[]);
+    if (here[0] !== undefined && here[1] !== undefined) {
+      draw(here as DataRecord[]);
+      return;
+    }
     void Promise.all([model.records.get(left), model.records.get(right)]).then(draw, () => {
       replace(body, h("p", { class: "hint", text: "These records could not be read." }));
     });
@@ -136,12 +142,24 @@ function fetchAhead(model: Model): void {
     for (const row of [left, right]) {
       void model.records.get(row).then(
         (record) => {
-          if (record.image) new Image().src = api.imageAddress(row);
+          if (record.image) preload(row);
         },
         () => undefined,
       );
     }
   }
+}
+
+/** Pictures to come are kept alive, so that the browser shows them at once. */
+const preloaded = new Map<number, HTMLImageElement>();
+const PRELOADED_MOST = 32;
+
+function preload(row: number): void {
+  if (preloaded.has(row)) return;
+  const image = new Image();
+  image.src = api.imageAddress(row);
+  preloaded.set(row, image);
+  if (preloaded.size > PRELOADED_MOST) preloaded.delete(preloaded.keys().next().value as number);
 }
 
 /** A table: one column for each record, one line for each field that either has. */
@@ -174,11 +192,12 @@ function comparison(left: DataRecord, right: DataRecord): HTMLElement {
   const cell = (record: DataRecord, i: number): HTMLElement =>
     h("td", {}, i < 0 ? null : fieldValue(record.fields[i].value, record.fields[i].cut));
 
+  const named = both.length > 0;
   return h(
     "table",
-    {},
+    { class: named ? "" : "pictures" },
     h("caption", { class: "unseen", text: "The two records of the question" }),
-    h("thead", {}, h("tr", {}, h("td", {}), head(left, "1"), head(right, "2"))),
+    h("thead", {}, h("tr", {}, named && h("td", {}), head(left, "1"), head(right, "2"))),
     h(
       "tbody",
       {},

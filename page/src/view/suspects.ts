@@ -5,6 +5,17 @@ import type { Suspect } from "../logic/types";
 import type { Model } from "../model";
 import { showAll } from "../signal";
 import { h, key, replace } from "./dom";
+import { thumbnail } from "./record";
+
+/** Pictures of both records, put in when they are here. */
+function pictures(model: Model, { left, right }: Suspect): HTMLElement {
+  const box = h("span", { class: "suspect-pictures" });
+  void Promise.all([model.records.get(left), model.records.get(right)]).then(
+    (records) => replace(box, ...records.map(thumbnail)),
+    () => undefined,
+  );
+  return box;
+}
 
 export function suspectsPanel(model: Model): HTMLElement {
   const hint = h("p", { class: "hint" });
@@ -43,13 +54,17 @@ export function suspectsPanel(model: Model): HTMLElement {
         "aria-current": chosen ? "true" : undefined,
         testid: "suspect",
       },
-      h("button", {
-        type: "button",
-        class: "pick",
-        text: suspect.said,
-        tabindex: chosen ? "0" : "-1",
-        on: { click: () => choose(index) },
-      }),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "pick",
+          tabindex: chosen ? "0" : "-1",
+          on: { click: () => choose(index) },
+        },
+        model.lesson.has_images && pictures(model, suspect),
+        h("span", { text: suspect.said, dir: "auto" }),
+      ),
       h(
         "div",
         { class: "row-actions" },
