@@ -209,6 +209,26 @@ def test_a_full_disk_is_said_and_nothing_counts():
         assert answer.json() == {"message": "No space left on device."}
 
 
+def test_a_disk_that_is_full_for_a_while(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    lesson = Lesson(small_records(), journal=tmp_path / "a.jsonl", seed=0)
+    with running(lesson) as studio, studio.client() as client:
+        assert client.post("/api/answers", json=GOOD).status_code == 200
+        with monkeypatch.context() as patch:
+            patch.setattr("nearkin.teaching.journal.os.fsync", full)
+            answer = client.post("/api/answers", json={**GOOD, "right": 2})
+            assert answer.status_code == 507
+            assert "No space left on device" in answer.json()["message"]
+            assert client.post("/api/undo").status_code == 507
+            assert client.get("/api/lesson").json()["state"]["n_answers"] == 1
+        assert client.post("/api/answers", json={**GOOD, "right": 2}).json()["n_answers"] == 2
+    again = Lesson(small_records(), journal=tmp_path / "a.jsonl", seed=0)
+    assert again.state()["n_answers"] == 2
+    again.close()
+
+
 def test_a_defect_is_said_without_details_and_the_next_request_answered(caplog):
     with running(StubLesson()) as studio, studio.client() as client:
         answer = client.get("/api/known")  # the stub has nothing of the kind
