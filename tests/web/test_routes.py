@@ -287,6 +287,19 @@ def test_pictures_outside_the_folder_are_not_shown(tmp_path):
             assert max(shown.size) == 160
 
 
+def test_texts_of_any_kind_come_back():
+    texts = ["\ud800 half a sign", "\u2028</script>", "Ünïcode 🐍", "\0", '"\\']
+    records = records_of(
+        np.arange(10.0).reshape(5, 2), ids=texts, columns={"text": texts}, source="\udfff"
+    )
+    with running(Lesson(records)) as studio, studio.client() as client, studio.live() as tab:
+        found = [json.loads(client.get(f"/api/records/{row}").text) for row in range(5)]
+        assert [record["fields"][0]["value"] for record in found] == texts
+        assert json.loads(client.get("/api/lesson").text)["source"] == "\udfff"
+        assert client.post("/api/answers", json=GOOD).status_code == 200
+        assert tab.recv(timeout=10)
+
+
 def test_layouts_of_the_first_version(fresh):
     version = struct.unpack_from("<I", fresh.get("/api/layouts/learned").content)[0]
     assert version == 0
