@@ -16,7 +16,7 @@ from nearkin.pairs import Pairs
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
-from nearkin.web.hosts import is_this_machine
+from nearkin.web.hosts import is_this_machine, listens_everywhere
 from nearkin.web.serving import THIS_MACHINE, AddressError, Serving
 
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
@@ -116,6 +116,8 @@ def _say_how_it_begins(path: Path, state: dict[str, int], n_given: int, listen: 
             f"warning: other machines can reach {listen}. Whoever has the address below sees the "
             "data and can answer, and the connection is not encrypted."
         )
+        if listens_everywhere(listen):
+            say("On other machines, put this one's address (a number) in place of 127.0.0.1.")
     say("Ctrl-C ends. Open this address:")
 
 
