@@ -32,7 +32,7 @@ import { showToolbar } from "./view/toolbar";
 async function start(): Promise<void> {
   const theme = createTheme();
   const model = createModel(await api.lesson(), theme);
-  byId("studio").hidden = false;
+  for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
   showQuestion(model);
@@ -150,6 +150,9 @@ async function tryStage(model: Model): Promise<Stage | null> {
     console.error(problem);
     return withoutMap();
   }
+  byId("points").addEventListener("webglcontextlost", () => {
+    notify("The browser took the map's graphics away. Load the page again to see it.", "problem");
+  });
   keepColouring(model);
   showLegend(model);
   showGroups(model);

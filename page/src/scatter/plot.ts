@@ -8,6 +8,7 @@
  */
 
 import createScatterplot from "regl-scatterplot";
+import { UNKNOWN } from "../logic/colours";
 import type { ScreenMap } from "../logic/screen";
 import { screenMap } from "../logic/screen";
 import { createDirectRenderer, type Extras, type Renderer } from "./renderer";
@@ -49,6 +50,16 @@ export const STRONG = 2;
 
 /** Out of the library's sight: its own search is never to find a point. */
 const FAR_AWAY = 1e6;
+
+/** Ordering more points than this would be felt. */
+const MOST_ORDERED = 20_000;
+
+/** Numbers of points, those without a colour and the dimmed ones first, so that they hide no other. */
+function dullFirst(indices: Uint8Array, emphasis: Uint8Array): number[] {
+  const rank = (i: number): number =>
+    Number(indices[i] !== UNKNOWN) + 2 * Number(emphasis[i] !== DIMMED);
+  return Array.from(indices.keys()).sort((i, j) => rank(i) - rank(j));
+}
 
 function pointSize(n: number): number {
   return Math.min(8, Math.max(2.5, 20 - 4.2 * Math.log10(n)));
@@ -158,6 +169,7 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
       upload();
     },
     writeColours: (indices, emphasis) => {
+      if (n <= MOST_ORDERED) void scatter.set({ pointOrder: dullFirst(indices, emphasis) });
       for (let i = 0, at = 2; i < indices.length; i++, at += 4) {
         data[at] = indices[i];
         data[at + 1] = emphasis[i];

@@ -11,6 +11,11 @@ import type { Stage } from "./stage";
 const REACH_PX = 14;
 const CLICK_PX = 4;
 
+interface Place {
+  x: number;
+  y: number;
+}
+
 const ARROWS: Record<string, Direction> = {
   ArrowLeft: "left",
   ArrowRight: "right",
@@ -20,8 +25,8 @@ const ARROWS: Record<string, Direction> = {
 
 export function listenToMouse(model: Model, stage: Stage): void {
   const canvas = byId<HTMLCanvasElement>("points");
-  let mouse: { x: number; y: number } | null = null;
-  let pressed: { x: number; y: number } | null = null;
+  let mouse: Place | null = null;
+  let pressed: Place | null = null;
   let changed = false;
 
   const under = (x: number, y: number): number | null => {
@@ -31,21 +36,34 @@ export function listenToMouse(model: Model, stage: Stage): void {
     return row < 0 ? null : row;
   };
 
-  canvas.addEventListener("mousemove", (event) => {
-    mouse = event.buttons === 0 ? { x: event.offsetX, y: event.offsetY } : null;
+  /** Pointer events have fractions of pixels, which tell close points apart. */
+  const placeOf = (event: PointerEvent): Place => {
+    const corner = canvas.getBoundingClientRect();
+    return { x: event.clientX - corner.left, y: event.clientY - corner.top };
+  };
+
+  const isClick = (start: Place, { x, y }: Place): boolean =>
+    Math.hypot(x - start.x, y - start.y) <= CLICK_PX;
+
+  canvas.addEventListener("pointermove", (event) => {
+    const place = placeOf(event);
+    mouse = event.buttons === 0 ? place : null;
     changed = true;
+    // Whoever drags does not click, also if the way ends where it began.
+    if (pressed !== null && !isClick(pressed, place)) pressed = null;
   });
-  canvas.addEventListener("mouseleave", () => {
+  canvas.addEventListener("pointerleave", () => {
     mouse = null;
     changed = true;
   });
-  canvas.addEventListener("mousedown", (event) => {
-    pressed = { x: event.offsetX, y: event.offsetY };
+  canvas.addEventListener("pointerdown", (event) => {
+    pressed = event.button === 0 && !event.shiftKey ? placeOf(event) : null;
   });
-  canvas.addEventListener("click", (event) => {
-    const { offsetX: x, offsetY: y } = event;
-    if (pressed === null || Math.hypot(x - pressed.x, y - pressed.y) > CLICK_PX) return;
-    if (!event.shiftKey) model.selected.set(under(x, y));
+  canvas.addEventListener("pointerup", (event) => {
+    if (pressed === null) return;
+    const place = placeOf(event);
+    if (isClick(pressed, place)) model.selected.set(under(place.x, place.y));
+    pressed = null;
   });
   // The library would add a style sheet of its own on a double click, which the page's policy forbids.
   byId("stage").addEventListener(

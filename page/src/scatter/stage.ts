@@ -18,6 +18,8 @@ import { createPlot, DIMMED, NORMAL, type Plot, STRONG } from "./plot";
 
 const REDUCED_MOTION = window.matchMedia("(prefers-reduced-motion: reduce)");
 const NO_LINKS = new Uint32Array(0);
+/** So many points leave no room to see lines between them: lines are then drawn above. */
+const DENSE = 5000;
 
 export interface Stage {
   plot: Plot;
@@ -168,7 +170,8 @@ function drawLines(model: Model, plot: Plot, positions: () => Float32Array): voi
     plot.redraw();
   });
   model.showLinks.listen(plot.redraw);
-  plot.drawUnder((map: ScreenMap) => {
+  const draw = model.lesson.n_rows > DENSE ? plot.drawOver : plot.drawUnder;
+  draw((map: ScreenMap) => {
     if (!model.showLinks.value) return;
     const look = lineLook((must.length + cannot.length) / 2);
     lines.stroke(cannot, positions(), map, {
@@ -180,11 +183,10 @@ function drawLines(model: Model, plot: Plot, positions: () => Float32Array): voi
   });
 }
 
-/** Rings around the points of the question, the selected one and the one pointed at. */
+/** Rings around the points of the question, the selected one, the chosen suspect and the one pointed at. */
 function drawRings(model: Model, plot: Plot, positions: () => Float32Array): void {
   const lines = new Lines(plot.regl);
   const rings = new Rings(plot.regl);
-  const names = [byId("name-1"), byId("name-2")];
 
   const around = (question: Asked | null): Ring[] => {
     const list: Ring[] = [];
@@ -195,34 +197,29 @@ function drawRings(model: Model, plot: Plot, positions: () => Float32Array): voi
       list.push({ row: suspect.right, colour: cssColour("problem"), radius: 11 });
     }
     const accent = cssColour("accent");
-    const { selected, hovered } = model;
+    const { selected } = model;
     if (question !== null) {
       list.push({ row: question.left, colour: accent, radius: 9 });
       list.push({ row: question.right, colour: accent, radius: 9 });
     }
     if (selected.value !== null) list.push({ row: selected.value, colour: text, radius: 13 });
-    if (hovered.value !== null && hovered.value !== selected.value) {
-      list.push({ row: hovered.value, colour: text, radius: 6 });
-    }
     return list;
   };
 
-  const placeNames = (question: Asked | null, map: ScreenMap): void => {
-    const rows = question === null ? [] : [question.left, question.right];
-    names.forEach((name, k) => {
-      const shown = k < rows.length;
-      name.hidden = !shown;
-      if (!shown) return;
-      const now = positions();
-      const [x, y] = toScreen(map, now[2 * rows[k]], now[2 * rows[k] + 1]);
-      name.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-    });
+  const place = (element: HTMLElement, row: number | null, map: ScreenMap): void => {
+    element.hidden = row === null;
+    if (row === null) return;
+    const [x, y] = toScreen(map, positions()[2 * row], positions()[2 * row + 1]);
+    element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
   };
+
+  // An element of its own: pointing here and there is not to draw all points each time.
+  const hoverRing = byId("hover-ring");
+  model.hovered.listen((row) => place(hoverRing, row, plot.map()));
 
   showAll(
     [
       model.selected,
-      model.hovered,
       model.state,
       model.askedAgain,
       model.suspect,
@@ -237,13 +234,15 @@ function drawRings(model: Model, plot: Plot, positions: () => Float32Array): voi
     if (question !== null) {
       lines.stroke(Uint32Array.of(question.left, question.right), positions(), map, {
         colour: cssColour("accent"),
-        dash: [2, 4],
-        width: 1.6,
+        dash: [3, 4],
+        width: 1.8,
         opacity: 1,
       });
     }
     rings.stroke(around(question), positions(), map, cssColour("stage"));
-    placeNames(question, map);
+    place(byId("name-1"), question?.left ?? null, map);
+    place(byId("name-2"), question?.right ?? null, map);
+    place(hoverRing, model.hovered.value, map);
   });
 }
 

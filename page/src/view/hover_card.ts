@@ -5,7 +5,9 @@ import type { Stage } from "../scatter/stage";
 import { byId, h, replace } from "./dom";
 import { fieldList, recordName, thumbnail } from "./record";
 
-const FIELDS = 6;
+/** A field of a card takes about this much of the map's height. */
+const FIELD_PX = 80;
+const MOST_FIELDS = 6;
 const GAP = 16;
 
 export function showHoverCard(model: Model, stage: Stage): void {
@@ -39,7 +41,7 @@ export function showHoverCard(model: Model, stage: Stage): void {
             thumbnail(record),
             h("strong", { text: recordName(record), dir: "auto" }),
           ),
-          fieldList(record, FIELDS),
+          fieldList(record, Math.min(MOST_FIELDS, Math.ceil(frame.clientHeight / FIELD_PX) - 2)),
         );
         card.hidden = false;
         place(row);

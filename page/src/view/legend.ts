@@ -127,8 +127,8 @@ function numbers(model: Model, colouring: Colouring): HTMLElement {
     h(
       "div",
       { class: "colour-ends" },
-      h("span", { text: short(low) }),
-      h("span", { text: short(high) }),
+      h("span", { text: low === high ? `all ${short(low)}` : short(low) }),
+      low !== high && h("span", { text: short(high) }),
     ),
   );
 }

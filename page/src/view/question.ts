@@ -205,7 +205,11 @@ function comparison(left: DataRecord, right: DataRecord): HTMLElement {
         h(
           "tr",
           {},
-          h("th", { scope: "row", text: name, dir: "auto", title: name }),
+          h(
+            "th",
+            { scope: "row", title: name },
+            h("span", { class: "field", text: name, dir: "auto" }),
+          ),
           cell(left, i),
           cell(right, j),
         ),

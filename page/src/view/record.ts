@@ -36,6 +36,7 @@ export function thumbnail(record: DataRecord): HTMLImageElement | null {
 }
 
 export function fieldValue(value: string, cut: boolean): HTMLElement {
+  if (value === "") return h("span", { class: "value empty", text: "empty" });
   return h("span", { class: "value", dir: "auto", text: cut ? `${value} …` : value });
 }
 
