@@ -202,8 +202,9 @@ def test_notebooks_of_this_machine_may_frame_the_page_and_nobody_else(studio):
     ],
 )
 def test_no_path_leads_out_of_the_page(studio, path):
-    reply = studio.raw("GET", path, token=False)
+    reply = studio.raw("GET", path)
     assert reply.status in (307, 400, 404)
+    assert studio.raw("GET", path, token=False).status in (400, 403, 404)
     assert b"secret" not in reply.body
     assert b"root:" not in reply.body
 

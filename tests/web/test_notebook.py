@@ -6,6 +6,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import nearkin as nk
 from nearkin.teaching.journal import JournalInUse
@@ -38,8 +39,8 @@ def test_what_was_taught_comes_back(data):
         assert "2 answers" in repr(handle) or "3 answers" in repr(handle)
     assert handle.wait(5)
     assert len(handle.pairs) == 3  # still, after the end
-    expected = nk.KernelBeta(random_state=0).fit(X, pairs=handle.pairs)
-    assert handle.metric.distance(X[:5], X) == pytest.approx(expected.distance(X[:5], X), rel=1e-6)
+    afresh = clone(handle.metric).fit(X, pairs=handle.pairs)
+    assert handle.metric.distance(X[:5], X) == pytest.approx(afresh.distance(X[:5], X), rel=1e-6)
 
 
 def test_a_cell_shows_the_page(data):
@@ -64,7 +65,7 @@ def test_frames_labels_and_columns(data):
     X, y = data
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(name=[f"n{i}" for i in range(60)])
     labels = np.where(np.arange(60) < 6, y, -1)
-    columns = {"more": list(range(60))}
+    columns = pd.DataFrame({"more": range(60)})
     with nk.studio(frame, labels=labels, ids="name", columns=columns, port=0) as handle:
         assert len(handle.pairs) == 15
         base, token = handle.url.split("/?token=")

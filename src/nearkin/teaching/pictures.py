@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.teaching.notes import noted
 from nearkin.whole_file import StrPath
 
 # A thumbnail's media type and bytes.
@@ -99,13 +99,11 @@ class FilePictures:
             return None
         pillow = _pillow()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of files that are odd
-                with pillow.open(path, formats=_FORMATS) as picture:
-                    if picture.width * picture.height > _MOST_PIXELS:
-                        return None
-                    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-                    return _as_png(picture.convert("RGBA" if _has_alpha(picture) else "RGB"))
+            with noted(), pillow.open(path, formats=_FORMATS) as picture:
+                if picture.width * picture.height > _MOST_PIXELS:
+                    return None
+                picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+                return _as_png(picture.convert("RGBA" if _has_alpha(picture) else "RGB"))
         except (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError):
             return None
 

@@ -83,7 +83,7 @@ class PlainJSON(Response):
 
     def render(self, content: Any) -> bytes:
         """As bytes."""
-        return as_json(content).encode("utf-8", "surrogatepass")
+        return as_json(content).encode("ascii")
 
 
 def make_app(lesson: Lesson, token: str, hosts: Hosts) -> FastAPI:
@@ -134,10 +134,6 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
         return PlainJSON({"message": _sentence(error)}, 422)
-
-    @app.exception_handler(Exception)
-    async def defect(request: Request, error: Exception) -> Response:
-        return PlainJSON({"message": f"A defect of nearkin: {type(error).__name__}."}, 500)
 
 
 def _sentence(error: RequestValidationError) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,6 +18,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_LOG = logging.getLogger(__name__)
 # Bytes of a request's body. Two groups of all rows that are ever shown have about 3 million.
 MOST_BYTES = 2**22
 # A body that is too large is read to its end up to here, so that its sender hears why.
@@ -53,9 +55,9 @@ class Guard:
     """Middleware that refuses foreign requests, and adds the headers that protect the page.
 
     A request must have a Host header that is ours. If it has an Origin, that must be the page's
-    own, unless it asks for the page itself. The page and everything under ``/api`` need the token,
-    in the header ``X-Nearkin-Token`` or as the parameter ``token``. Bodies are read here, up to a
-    limit. No header ever allows another page to read an answer.
+    own, unless it asks for the page itself. Everything but the page's scripts and styles
+    (``/assets``) needs the token, in the header ``X-Nearkin-Token`` or as the parameter ``token``.
+    Bodies are read here, up to a limit. No header ever allows another page to read an answer.
 
     Parameters
     ----------
@@ -89,18 +91,36 @@ class Guard:
                 await _refuse(scope, send, 413, said)
                 return
             receive = _again(body, receive)
-        await self._app(scope, receive, send)
+        await self._answered(scope, receive, send)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the app answer; if it fails before its first word, say that much."""
+        begun = False
+
+        async def send_noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting)
+        except Exception as error:
+            _LOG.exception("a request could not be answered")
+            if begun or scope["type"] != "http":
+                raise
+            await _refuse(scope, send, 500, f"A defect of nearkin: {type(error).__name__}.")
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and sentence if a request is not to be answered."""
         host = _headers(scope, b"host")
         if len(host) != 1 or not self._hosts.accept(host[0]):
             return 400, "This server does not go by that name."
+        if "\0" in scope["path"]:
+            return 400, "No path has such signs."
         origin = _headers(scope, b"origin")
-        page = scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET"
-        if origin and not page and origin != [f"http://{host[0]}"]:
+        if origin and not _asks_for_page(scope) and origin != [f"http://{host[0]}"]:
             return 403, "Requests of other pages are not answered."
-        if (page or _is_api(scope)) and not self._knows_token(scope):
+        if not _is_public(scope) and not self._knows_token(scope):
             return 403, (
                 "The address lacks the token of this run, or has that of an earlier one: open the "
                 "address that the studio has printed."
@@ -142,9 +162,13 @@ class Guard:
         return None if n_bytes > self._most_bytes else b"".join(parts)
 
 
-def _is_api(scope: Scope) -> bool:
-    path = scope["path"]
-    return bool(path == "/api" or path.startswith("/api/"))
+def _is_public(scope: Scope) -> bool:
+    """Whether it is a part of the page that is the same for everyone."""
+    return bool(scope["path"].startswith("/assets/"))
+
+
+def _asks_for_page(scope: Scope) -> bool:
+    return bool(scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET")
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:
@@ -169,7 +193,7 @@ def _protected(scope: Scope, send: Send) -> Send:
     """Add our headers to whatever is answered."""
     if scope["type"] != "http":
         return send
-    public = scope["path"].startswith("/assets/")
+    public = _is_public(scope)
 
     async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":

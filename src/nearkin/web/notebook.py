@@ -134,11 +134,10 @@ def studio(
     >>> handle.pairs
     Pairs(1 must-link, 0 cannot-links, n_rows=60)
     """
-    more = dict(columns.items()) if isinstance(columns, Mapping) else columns
+    more = _by_name(columns)
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)
-        if more is None or isinstance(more, dict):
-            more = {**(more or {}), "label": list(labels)}
+        more.setdefault("label", list(labels))
     records = records_of(X, ids, more, images, folder=folder, source="the rows of X", seed=seed)
     if pairs is not None:
         pairs.check_rows(records.n_total)
@@ -151,3 +150,15 @@ def studio(
         lesson.close()
         raise
     return Studio(records, serving)
+
+
+def _by_name(columns: Any) -> dict[str, Sequence[Any]]:
+    """Columns of a mapping or a frame."""
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    import narwhals
+
+    frame = narwhals.from_native(columns, eager_only=True)
+    return {str(name): frame[name].to_list() for name in frame.columns}
