@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from nearkin.cli import studio_session
 from nearkin.cli.choice import Choice
@@ -119,6 +120,21 @@ def test_many_rows_are_sampled_with_all_that_pairs_name(files):
     assert [records.ids[k] for k in pairs.cannot_link.ravel()] == ["n17", "n4999"]
 
 
+def test_a_folder_of_files(run, files, served, monkeypatch):
+    folder = files / "parts"
+    folder.mkdir()
+    for k in range(2):
+        pd.DataFrame({"a": [1.0, 2 + k], "file": ["x.png", "y.png"]}).to_parquet(
+            folder / f"{k}.parquet"
+        )
+    Image.new("RGB", (20, 10)).save("y.png")
+    shown = opened(run, "parts", "--image", "file")
+    assert "answers are kept in parts.answers.jsonl" in shown.err
+    assert [served[0].image(row) is not None for row in range(4)] == [False, True, False, True]
+    monkeypatch.chdir(folder)
+    assert f"{folder}.answers.jsonl" in opened(run, ".").err
+
+
 def test_a_sample_is_said(run, files, served, monkeypatch):
     monkeypatch.setattr(studio_session.hold, "__kwdefaults__",
                         {**studio_session.hold.__kwdefaults__, "most": 50})  # fmt: skip
@@ -135,8 +151,6 @@ def test_the_demonstration(run, files, served):
 
 
 def test_images(run, files, served):
-    from PIL import Image
-
     Image.new("RGB", (20, 10)).save("one.png")
     names = ["one.png", "two.png", ""]
     write_csv("rows2.csv", ["a", "file"], [(i, name) for i, name in enumerate(names)])
@@ -178,6 +192,7 @@ def test_files_that_cannot_be_taught_from(run, tmp_path, name):
         ([], "name a file of rows, or --demo"),
         (["rows.csv", "--demo"], "name a file of rows, or --demo"),
         (["--demo", "--labels", "x"], "--demo has data of its own"),
+        (["--demo", "--exclude", "x"], "--demo has data of its own"),
         (["none.csv"], "no such file"),
         (["rows.csv", "--id", "nam"], "did you mean 'name'"),
         (["rows.csv", "--labels", "kin"], "did you mean 'kind'"),

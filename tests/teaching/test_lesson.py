@@ -170,7 +170,7 @@ def test_groups():
     lesson.place()
     assert lesson.undo()["n_different"] == 0
     known = lesson.known()
-    assert known["must_link"] == [1, 5, 1, 6, 1, 7]
+    assert known["must_link"] == [1, 5, 5, 6, 6, 7]
     assert known["cannot_link"] == []
 
 
@@ -606,3 +606,11 @@ def test_learning_goes_on_while_answers_come():
     assert lesson.place()["version"] == lesson.report()["version"] == version
     by_hand = ITML(kernel="rbf", random_state=0).fit(X, pairs=lesson._known.told)
     assert_allclose(lesson.metric.distance(X), by_hand.distance(X), atol=1e-9)
+
+
+def test_questions_without_a_report():
+    lesson = Lesson(records_of(X), strategy="neighborhoods")
+    assert lesson.questions() == lesson.report()["questions"]
+    assert lesson.state()["question"] == lesson.questions()[0]
+    with pytest.raises(ValueError, match="strategy='x' is unknown"):
+        Lesson(records_of(X), strategy="x")

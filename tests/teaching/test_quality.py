@@ -126,14 +126,26 @@ def test_nothing_follows_from_a_contradiction():
 
 
 def test_of_many_that_follow_some_are_told():
-    said = Pairs([(0, k) for k in range(1, 150)], [(0, 150)], n_rows=len(X))
+    must = [(0, k) for k in range(1, 150)] + [(150, k) for k in range(151, 250)]
+    said = Pairs(must, [(0, 150), (0, 299)], n_rows=len(X))
     told = known(said).told
     assert MOST_TOLD <= len(told.must_link) <= MOST_TOLD + len(said.must_link)
+    assert MOST_TOLD <= len(told.cannot_link) <= MOST_TOLD + 2
     assert told + said == told
-    everyone = np.bincount(told.must_link.ravel(), minlength=150)[:150]
-    assert everyone.min() > 0
-    huge = Pairs([(0, k) for k in range(1, 299)], n_rows=len(X))
-    assert len(known(huge).told) <= MOST_TOLD + len(huge)
+    assert told + said.closure() == said.closure()
+    assert np.bincount(told.must_link.ravel())[:150].min() > 3
+    assert known(said).told == told
+
+
+def test_what_follows_from_weak_pairs_is_weak():
+    must = [(k, k + 1) for k in range(100)]
+    said = Pairs(must, must_weight=[0.5] * 99 + [2.0], n_rows=len(X))
+    answers = {tuple(link): True for link in must}
+    weights = {link: (True, w) for link, w in zip(must, [0.5] * 99 + [2.0], strict=True)}
+    now = knowledge_of(Past(answers), 1, len(X), weights)
+    assert now.pairs == said
+    assert set(now.told.must_weight.tolist()) == {0.5, 2.0}
+    assert (now.told.must_weight == 2.0).sum() == 1
 
 
 def test_open_questions():

@@ -2,14 +2,17 @@
 
 import pytest
 
-from benchmarks.fuzz_studio import fuzz
 from nearkin.teaching.lesson import Lesson
 from tests.web.conftest import running, small_records
+
+pytest.importorskip("schemathesis")
 
 
 # Of hypothesis: schemathesis draws from strategies that it has not declared.
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
 def test_no_request_is_a_defect(tmp_path):
+    from benchmarks.fuzz_studio import fuzz
+
     with running(Lesson(small_records(), journal=tmp_path / "a.jsonl")) as studio:
         found = fuzz(studio.serving, n_examples=8)
     routes = {label for label, _ in found}

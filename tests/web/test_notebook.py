@@ -1,6 +1,7 @@
 """The studio from Python."""
 
 import re
+import sys
 
 import httpx
 import numpy as np
@@ -91,3 +92,10 @@ def test_errors_come_before_the_page(data):
         nk.studio(np.where(np.arange(120).reshape(60, 2) == 7, np.nan, X))
     with pytest.raises(ValueError, match="60"):
         nk.studio(X, nk.Pairs([(0, 60)]))
+
+
+@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "websockets", "PIL"])
+def test_without_its_packages_it_says_so(data, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=r"pip install 'nearkin\[studio\]'"):
+        nk.studio(data[0])

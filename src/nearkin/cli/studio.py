@@ -105,16 +105,9 @@ def studio(
 
     if demo == (data is not None):
         raise UserError("name a file of rows, or --demo for scikit-learn's digits.")
-    try:
-        import fastapi as _fastapi
-        import PIL as _pillow
-        import uvicorn as _uvicorn
-        import websockets as _websockets
-    except ImportError as error:
-        raise UserError(
-            f"the studio needs more packages ({error.name}): pip install 'nearkin[studio]'"
-        ) from error
-    del _fastapi, _pillow, _uvicorn, _websockets
+    from nearkin.web.packages import check_packages
+
+    check_packages()
     from nearkin.cli.studio_rows import Wishes
     from nearkin.cli.studio_session import hold
 

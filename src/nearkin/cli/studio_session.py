@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
+from nearkin.cli.choice import Choice
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file
@@ -14,7 +16,7 @@ from nearkin.pairs import Pairs
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
-from nearkin.web.hosts import is_this_machine
+from nearkin.web.hosts import is_this_machine, listens_everywhere
 from nearkin.web.serving import THIS_MACHINE, AddressError, Serving
 
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
@@ -69,7 +71,11 @@ def hold(
 
 def journal_beside(data: Path | None) -> Path:
     """Where answers about a file are kept unless another place is named."""
-    return _DEMO_JOURNAL if data is None else data.with_name(f"{data.name}.answers.jsonl")
+    if data is None:
+        return _DEMO_JOURNAL
+    if data.name in ("", ".."):  # a folder that is not named by its own name
+        data = data.resolve()
+    return data.with_name(f"{data.name}.answers.jsonl")
 
 
 def _lesson(
@@ -88,10 +94,8 @@ def _lesson(
 
 
 def _refuse_for_demo(wishes: Wishes) -> None:
-    if wishes.pairs or wishes.labels or wishes.image or wishes.show:
-        raise UserError(
-            "--demo has data of its own: --pairs, --labels, --image and --show are for files."
-        )
+    if replace(wishes, seed=0) != Wishes(Choice(), show=[]):
+        raise UserError("--demo has data of its own: options for columns and pairs are for files.")
 
 
 def _serving(lesson: Lesson, listen: str | None, port: int | None) -> Serving:
@@ -112,6 +116,8 @@ def _say_how_it_begins(path: Path, state: dict[str, int], n_given: int, listen: 
             f"warning: other machines can reach {listen}. Whoever has the address below sees the "
             "data and can answer, and the connection is not encrypted."
         )
+        if listens_everywhere(listen):
+            say("On other machines, put this one's address (a number) in place of 127.0.0.1.")
     say("Ctrl-C ends. Open this address:")
 
 

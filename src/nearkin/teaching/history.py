@@ -139,7 +139,7 @@ def pairs_of_groups(
     first, second : sequence of int
         Row numbers; with ``same`` the second may be empty.
     same : bool
-        True links all rows of both to the first of them. False links every row of one with every
+        True links every row of both to the next. False links every row of one with every
         row of the other, or an even choice of 2000 such pairs where there are more.
     n_rows : int
 
@@ -155,7 +155,7 @@ def pairs_of_groups(
     >>> from nearkin.teaching.history import pairs_of_groups
     >>> links, n_possible = pairs_of_groups([4, 7], [1], True, n_rows=10)
     >>> links.tolist(), n_possible
-    ([[1, 4], [1, 7]], 3)
+    ([[1, 4], [4, 7]], 3)
     """
     one, two = (_checked_group(rows, n_rows) for rows in (first, second))
     both = np.intersect1d(one, two, assume_unique=True)
@@ -168,8 +168,7 @@ def pairs_of_groups(
         rows = np.union1d(one, two)
         if len(rows) < 2:
             raise ValueError("a pair takes two rows: select more.")
-        links = np.column_stack([np.full(len(rows) - 1, rows[0]), rows[1:]])
-        return links, len(rows) * (len(rows) - 1) // 2
+        return np.column_stack([rows[:-1], rows[1:]]), len(rows) * (len(rows) - 1) // 2
     if not len(one) or not len(two):
         raise ValueError("one group is empty: select rows of two groups that differ.")
     n_possible = len(one) * len(two)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.pair_numbers import draw_numbers, pairs_between, pairs_within
 from nearkin.pairs import Pairs
 from nearkin.tasks.scene import scene_of
 from nearkin.teaching.history import Pair, Past
@@ -62,11 +63,7 @@ class Knowledge:
         cannot = component[np.searchsorted(points, pairs.cannot_link)]
         wrong = np.unique(cannot[cannot[:, 0] == cannot[:, 1]])
         sound = np.concatenate([~np.isin(must, wrong).any(axis=1), ~np.isin(cannot, wrong).any(1)])
-        try:
-            closure = pairs.subset(sound).closure(max_pairs=50 * MOST_TOLD)
-        except ValueError:  # too many to list
-            return pairs
-        return pairs + _even(closure)
+        return pairs + _drawn_of_closure(pairs.subset(sound))
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
@@ -128,13 +125,35 @@ def knowledge_of(
     return Knowledge(version, pairs, unsure, bool(past.undo), bool(past.redo))
 
 
-def _even(pairs: Pairs) -> Pairs:
-    """At most so many of each kind, evenly over their order."""
-    if max(len(pairs.must_link), len(pairs.cannot_link)) <= MOST_TOLD:
-        return pairs
-    kept = [
-        np.isin(np.arange(k), np.arange(MOST_TOLD) * k // MOST_TOLD) if k > MOST_TOLD else
-        np.ones(k, dtype=bool)
-        for k in (len(pairs.must_link), len(pairs.cannot_link))
-    ]  # fmt: skip
-    return pairs.subset(np.concatenate(kept))
+def _drawn_of_closure(pairs: Pairs) -> Pairs:
+    """What follows from pairs without contradictions, or 1000 of each kind at random.
+
+    The same pairs give the same draw.
+    """
+    points, group = pairs.points, pairs.components()
+    sizes = np.bincount(group)
+    between = np.unique(np.sort(group[np.searchsorted(points, pairs.cannot_link)], axis=1), axis=0)
+    one, two = between.T
+    n_must = int((sizes * (sizes - 1) // 2).sum())
+    n_cannot = int((sizes[one] * sizes[two]).sum())
+    if max(n_must, n_cannot) <= MOST_TOLD:
+        return pairs.closure()
+    members = points[np.argsort(group, kind="stable")]
+    starts = np.cumsum(sizes) - sizes
+    rng = np.random.RandomState(0)
+    must, _ = pairs_within(_drawn(n_must, rng), starts, sizes)
+    cannot, _ = pairs_between(
+        _drawn(n_cannot, rng), starts[one], sizes[one], starts[two], sizes[two]
+    )
+    least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))
+    return Pairs(
+        members[must],
+        members[cannot],
+        must_weight=np.full(len(must), least),
+        cannot_weight=np.full(len(cannot), least),
+        n_rows=pairs.n_rows,
+    )
+
+
+def _drawn(population: int, rng: np.random.RandomState) -> Ints:
+    return draw_numbers(population, min(population, MOST_TOLD), rng)

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from nearkin.blocks import blocks
 from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs, check_roles
+from nearkin.tasks.question_strategies import strategy_named
 from nearkin.teaching import colours, exports
 from nearkin.teaching.history import Pair, Past, after, pairs_of_groups
 from nearkin.teaching.journal import Journal, JournalError
@@ -77,6 +78,10 @@ class Lesson:
         ``ITML(kernel="rbf")`` by default, on 500 landmarks where there are more than 1000 rows.
     standardise : bool, default=False
         Give all columns the same deviation first. The metric takes rows as they are all the same.
+    strategy : str, default="consolidate"
+        How questions are chosen, see :func:`nearkin.suggest_pairs`. With rows that come up at
+        random what follows from the answers is a fair test of the metric. ``"neighborhoods"`` asks
+        about outliers: it teaches a little more, but quality is judged by the hardest rows then.
     seed : int, default=0
 
     Notes
@@ -112,13 +117,15 @@ class Lesson:
         pairs: Pairs | None = None,
         learner: Any = None,
         standardise: bool = False,
+        strategy: str = "consolidate",
         seed: int = 0,
     ) -> None:
         check_roles(None, pairs)
+        strategy_named(strategy)
         if pairs is not None:
             pairs.check_rows(len(records))
         self.records = records
-        self._seed = seed
+        self._seed, self._strategy = seed, strategy
         self._learner = checked_learner(learner, len(records), seed)
         self._changing, self._learning = threading.RLock(), threading.RLock()
         self._scaler = StandardScaler().fit(records.X) if standardise else None
@@ -318,8 +325,7 @@ class Lesson:
         """
         known, seen = self._newest()
         learned = seen.learned
-        questions = next_questions(known, learned, seed=self._seed)
-        self._questions = questions  # as soon as they are there
+        questions = self._ask(known, learned)
         trial = trial_of(learned, self._rows, known.told, self._seed)
         return {
             "version": known.version,
@@ -327,9 +333,19 @@ class Lesson:
             "quality": quality_of(trial),
             "spectrum": {"before": self._before, "after": _shares(learned.view)},
             "suspects": suspects_of(trial, known.pairs, self.records.ids),
-            "questions": [{"left": i, "right": j} for i, j in questions.tolist()],
+            "questions": questions,
             "notes": [*self._notes, *learned.notes],
         }
+
+    def questions(self) -> list[dict[str, int]]:
+        """The next questions, the best first: those of a report, which takes longer."""
+        known, seen = self._newest()
+        return self._ask(known, seen.learned)
+
+    def _ask(self, known: Knowledge, learned: Learned) -> list[dict[str, int]]:
+        found = next_questions(known, learned, strategy=self._strategy, seed=self._seed)
+        self._questions = found
+        return [{"left": i, "right": j} for i, j in found.tolist()]
 
     @property
     def metric(self) -> Any:

@@ -22,15 +22,13 @@ def next_questions(
     learned: Learned,
     n: int = N_QUESTIONS,
     *,
-    strategy: str = "consolidate",
+    strategy: str,
     seed: int = 0,
 ) -> Ints:
     """Pairs of rows whose answer would teach most, the best first.
 
     As :func:`nearkin.suggest_pairs` chooses them, in the learned coordinates that are there
-    already. The same knowledge gives the same questions. Rows come up at random, unless a strategy
-    is named that looks for outliers: so more answers are "same", people can tell more often, and
-    what follows from the answers is a fair test of the metric.
+    already. The same knowledge gives the same questions.
 
     Parameters
     ----------

@@ -354,6 +354,14 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
             f"row {numbers[row]}, column {names[column]!r} of {source} is {X[row, column]}: fill "
             "or drop rows with missing numbers first."
         )
+    largest = np.abs(X).max(axis=0)
+    column = int(largest.argmax())
+    # Squares of distances must be numbers too.
+    if largest[column] > np.sqrt(np.finfo(X.dtype).max) / 1000:
+        raise ValueError(
+            f"column {names[column]!r} of {source} has numbers as large as {largest[column]:.3g}, "
+            "too large to measure distances by: scale it first."
+        )
 
 
 def _field(name: str, value: Any) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class PlainJSON(Response):
 
     def render(self, content: Any) -> bytes:
         """As bytes."""
-        return as_json(content).encode("utf-8", "surrogatepass")
+        return as_json(content).encode("ascii")
 
 
 def make_app(lesson: Lesson, token: str, hosts: Hosts) -> FastAPI:

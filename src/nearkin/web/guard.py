@@ -115,6 +115,8 @@ class Guard:
         host = _headers(scope, b"host")
         if len(host) != 1 or not self._hosts.accept(host[0]):
             return 400, "This server does not go by that name."
+        if "\0" in scope["path"]:
+            return 400, "No path has such signs."
         origin = _headers(scope, b"origin")
         if origin and not _asks_for_page(scope) and origin != [f"http://{host[0]}"]:
             return 403, "Requests of other pages are not answered."
@@ -166,7 +168,7 @@ def _is_public(scope: Scope) -> bool:
 
 
 def _asks_for_page(scope: Scope) -> bool:
-    return scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET"
+    return bool(scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET")
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:

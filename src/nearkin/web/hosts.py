@@ -47,9 +47,14 @@ class Hosts:
 
 def hosts_of(address: str, port: int) -> Hosts:
     """What a server that listens on an address goes by."""
-    if address in _EVERYWHERE:
+    if listens_everywhere(address):
         return Hosts(port, any_number=True)
     return Hosts(port, (*_THIS_MACHINE, in_url(address).lower()))
+
+
+def listens_everywhere(address: str) -> bool:
+    """Whether an address stands for all that this machine has."""
+    return address in _EVERYWHERE
 
 
 def is_this_machine(address: str) -> bool:
@@ -68,7 +73,7 @@ def in_url(address: str) -> str:
     >>> in_url("::1"), in_url("127.0.0.1"), in_url("0.0.0.0")
     ('[::1]', '127.0.0.1', '127.0.0.1')
     """
-    if address in _EVERYWHERE:
+    if listens_everywhere(address):
         return "127.0.0.1"
     try:
         return f"[{address}]" if isinstance(ip_address(address), IPv6Address) else address

@@ -9,6 +9,7 @@ from typing import Any, Self
 from nearkin.pairs import Pairs
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import Records, records_of
+from nearkin.web.packages import check_packages
 from nearkin.web.serving import Serving
 from nearkin.web.shown_pairs import among_shown, in_the_data, with_labels
 from nearkin.whole_file import StrPath
@@ -134,6 +135,7 @@ def studio(
     >>> handle.pairs
     Pairs(1 must-link, 0 cannot-links, n_rows=60)
     """
+    check_packages()
     more = _by_name(columns)
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)

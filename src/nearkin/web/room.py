@@ -19,7 +19,7 @@ class Room:
     """What the routes share.
 
     Changes come from one thread, one after the other; each is in the journal before its answer goes
-    out. Refits run in a second one. Whatever comes of both is told to every tab.
+    out. Refits run in threads of their own. Whatever comes of both is told to every tab.
 
     Attributes
     ----------
@@ -71,12 +71,11 @@ class Room:
         """Tell a tab that has just been opened how things stand."""
         state, layout = await asyncio.to_thread(self._standing)
         mailbox.greet("state", state)
-        if layout is not None:
-            mailbox.greet("layout", layout)
+        mailbox.greet("layout", layout)
         if self.report is not None:
             mailbox.greet("report", _typed("report", self.report))
 
-    def _standing(self) -> tuple[str, bytes | None]:
+    def _standing(self) -> tuple[str, bytes]:
         state = _typed("state", self.lesson.state())
         return state, layout_bytes(self.lesson.layout("learned"))
 

@@ -26,7 +26,8 @@ def as_json(value: Any) -> str:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    # In ASCII: texts of files may have halves of signs, which no encoding takes.
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
 def _plain(value: Any) -> Any:
