@@ -37,7 +37,8 @@ _UNTIL = """
 """.replace("PATIENCE_MS", str(PATIENCE_MS))
 
 # A layout at least this new is shown, and no point has moved for five frames.
-_SETTLED = """(version) => {
+_SETTLED = (
+    """(version) => {
     %s
     let before = null;
     let still = 0;
@@ -50,13 +51,18 @@ _SETTLED = """(version) => {
         if (moved) before = now.slice();
         return still >= 5;
     }, `version ${version} to settle, version ${window.nearkin?.version} is shown`);
-}""" % _UNTIL
+}"""
+    % _UNTIL
+)
 
-_TRACED = """(n) => {
+_TRACED = (
+    """(n) => {
     %s
     const seen = () => window.nearkin.trace.filter((entry) => entry.firstFrameAt !== null);
     return until(() => seen().length >= n && seen(), `${n} answers to be seen`);
-}""" % _UNTIL
+}"""
+    % _UNTIL
+)
 
 _POINTS = """() => Array.from(
     { length: window.nearkin.positions().length / 2 },

@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,16 @@ class Studio:
         reply.raise_for_status()
         (version,) = struct.unpack_from("<I", reply.content)
         return version, np.frombuffer(reply.content, dtype="<f4", offset=4).reshape(-1, 2)
+
+    def wait_for_report(self, seconds: float = 60) -> dict[str, Any]:
+        """The report on all that is known now."""
+        version, end = self.state()["version"], time.monotonic() + seconds
+        while time.monotonic() < end:
+            report: dict[str, Any] | None = self.get("/api/report")
+            if report is not None and report["version"] >= version:
+                return report
+            time.sleep(0.02)
+        raise TimeoutError(f"there is no report on version {version} after {seconds} s")
 
     def forget(self) -> None:
         """Undo all there is to undo."""

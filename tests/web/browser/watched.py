@@ -40,19 +40,14 @@ class WatchedTab(Tab):
         if script:
             context.add_init_script(script)
         try:
-            yield cls.within(context, url, version)
+            tab = cls(context.new_page(), url)
+            if version is None:
+                tab.page.goto(url)
+            else:
+                tab.open(url, version)
+            yield tab
         finally:
             context.close()
-
-    @classmethod
-    def within(cls, context, url, version=0):
-        """One more tab of a profile."""
-        tab = cls(context.new_page(), url)
-        if version is None:
-            tab.page.goto(url)
-        else:
-            tab.open(url, version)
-        return tab
 
     def _hear(self, message):
         if message.type == "error":
