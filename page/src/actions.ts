@@ -7,9 +7,12 @@ import { counted } from "./logic/words";
 import { asked, chosenSuspect, groupsReady, type Model, NO_GROUPS } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
 
-/** Take over a state unless a newer one is here. */
+/** Take over a state unless a newer one is here. The question that is shown stays as long as nothing changed. */
 export function acceptState(model: Model, state: State): void {
-  if (state.version >= model.state.value.version) model.state.set(state);
+  const now = model.state.value;
+  if (state.version < now.version) return;
+  const shown = state.version === now.version ? now.question : null;
+  model.state.set({ ...state, question: shown ?? state.question });
 }
 
 function nameOf(model: Model, row: number): string {
@@ -34,25 +37,23 @@ function saidOf(same: Same): string {
   return same ? "Same" : "Different";
 }
 
-/** One change at a time: an answer is always to the question that is shown. */
-async function change(
+/** Changes go to the server one after the other, as they were asked for. */
+function change(
   model: Model,
   send: () => Promise<State>,
   said: (state: State) => string,
 ): Promise<State | null> {
-  if (model.busy.value) return null;
-  model.busy.set(true);
-  try {
-    const state = await send();
-    acceptState(model, state);
-    announce(said(state));
-    return state;
-  } catch (problem) {
-    notifyProblem(problem);
-    return null;
-  } finally {
-    model.busy.set(false);
-  }
+  return model.changes.run(async () => {
+    try {
+      const state = await send();
+      acceptState(model, state);
+      announce(said(state));
+      return state;
+    } catch (problem) {
+      notifyProblem(problem);
+      return null;
+    }
+  });
 }
 
 /** Like change, and keeps the times for the trace. */
@@ -62,9 +63,12 @@ async function traced(
   send: () => Promise<State>,
   said: (state: State) => string,
 ): Promise<State | null> {
-  if (model.busy.value) return null;
   const entry = model.trace.answered(pressedAt, performance.now());
-  const state = await change(model, send, said);
+  const sendNow = (): Promise<State> => {
+    entry.sentAt = performance.now();
+    return send();
+  };
+  const state = await change(model, sendNow, said);
   if (state === null) model.trace.entries.splice(model.trace.entries.indexOf(entry), 1);
   else model.trace.acknowledged(entry, state.version);
   return state;
@@ -97,13 +101,19 @@ export async function answerPair(
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
   const question = asked(model);
   if (question === null) return;
-  await answerPair(model, question.left, question.right, same, question.origin, pressedAt);
+  const { left, right, origin } = question;
+  // A second press before the next question is shown is not meant for that.
+  if (model.answering?.left === left && model.answering.right === right) return;
+  model.answering = { left, right };
+  await answerPair(model, left, right, same, origin, pressedAt);
+  if (model.answering.left === left && model.answering.right === right) model.answering = null;
 }
 
 /** Of group A and group B; with same, also of group A alone: all of it is one kind. */
 export async function answerGroups(model: Model, same: boolean, pressedAt: number): Promise<void> {
   const { a, b } = model.groups.value;
   if (!groupsReady(model.groups.value) && !(same && a.length > 1)) return;
+  model.groups.set(NO_GROUPS);
   let sentence = "";
   const state = await traced(
     model,
@@ -115,9 +125,8 @@ export async function answerGroups(model: Model, same: boolean, pressedAt: numbe
     },
     () => sentence,
   );
-  if (state === null) return;
-  notify(sentence);
-  model.groups.set(NO_GROUPS);
+  if (state !== null) notify(sentence);
+  else model.groups.set({ a, b });
 }
 
 /** s, d and u: of the two groups if both are there, else of the question. */

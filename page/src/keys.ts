@@ -2,7 +2,7 @@
 
 import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
 import { bindingOf } from "./logic/bindings";
-import { groupsReady, type Model } from "./model";
+import { chosenSuspect, groupsReady, type Model } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
@@ -41,6 +41,16 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     else byId("panel-point").focus();
   };
 
+  // Only what is shown is withdrawn: the first press opens the list if it is not.
+  const withdrawShown = (): void => {
+    const suspect = chosenSuspect(model);
+    if (model.panel.value === "suspects") void withdrawSuspect(model);
+    else {
+      model.panel.set("suspects");
+      announce(suspect ? `Press w again to withdraw: ${suspect.said}` : "No answer looks wrong.");
+    }
+  };
+
   const act = (name: string, pressedAt: number): void => {
     const actions: Record<string, () => unknown> = {
       s: () => say(model, true, pressedAt),
@@ -48,7 +58,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       u: () => say(model, null, pressedAt),
       z: () => undo(model),
       "shift+z": () => redo(model),
-      w: () => withdrawSuspect(model),
+      w: withdrawShown,
       n: neighbours,
       a: () => addSelected("a"),
       b: () => addSelected("b"),

@@ -7,18 +7,21 @@ const LONGEST_WAIT_MS = 8000;
 /** Some programs between page and server close lines that are silent. */
 const PING_MS = 25_000;
 
-export type Connection = "connecting" | "open" | "lost";
+export type Connection = "connecting" | "open" | "lost" | "refused";
 
 interface Listeners {
   onMessage: (message: LiveMessage) => void;
   onConnection: (connection: Connection) => void;
+  /** Whether the server still knows this page; asked before each attempt. */
+  isWelcome: () => Promise<boolean>;
 }
 
 export function waitBefore(attempt: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
 }
 
-export function openLive(address: string, { onMessage, onConnection }: Listeners): void {
+export function openLive(address: string, listeners: Listeners): void {
+  const { onMessage, onConnection, isWelcome } = listeners;
   let attempt = 0;
 
   const open = (): void => {
@@ -37,8 +40,13 @@ export function openLive(address: string, { onMessage, onConnection }: Listeners
     socket.onclose = () => {
       window.clearInterval(ping);
       onConnection("lost");
-      window.setTimeout(open, waitBefore(attempt++));
+      window.setTimeout(openIfWelcome, waitBefore(attempt++));
     };
+  };
+
+  const openIfWelcome = async (): Promise<void> => {
+    if (await isWelcome()) open();
+    else onConnection("refused");
   };
 
   onConnection("connecting");

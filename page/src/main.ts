@@ -110,6 +110,11 @@ function listenLive(model: Model): void {
   let lost = false;
   openLive(api.liveAddress(), {
     onMessage,
+    isWelcome: () =>
+      api.lesson().then(
+        () => true,
+        (problem) => !isRefusal(problem),
+      ),
     onConnection: (connection) => {
       if (connection === "lost" && !lost) announce("The connection was lost. Reconnecting.");
       if (connection === "open" && lost) void reload(model);
@@ -204,9 +209,13 @@ function offerToTests(model: Model, stage: Stage | null): void {
   });
 }
 
+/** The token is not, or no longer, the right one. */
+function isRefusal(problem: unknown): boolean {
+  return problem instanceof ServerError && problem.status === 403;
+}
+
 function refuse(problem: unknown): void {
-  const wrongToken = problem instanceof ServerError && problem.status === 403;
-  const message = wrongToken
+  const message = isRefusal(problem)
     ? "This address lacks the right token. Open the address that nearkin studio printed when it started."
     : problem instanceof Error
       ? problem.message

@@ -15,6 +15,7 @@ import type {
   State,
   Suspect,
 } from "./logic/types";
+import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal } from "./signal";
 
@@ -42,8 +43,10 @@ export interface Model {
   learned: Signal<Layout | null>;
   euclidean: Signal<Layout | null>;
   connection: Signal<Connection>;
-  /** A request that changes what is known is on its way. */
-  busy: Signal<boolean>;
+  /** Requests that change what is known. */
+  changes: Queue;
+  /** The pair whose answer is on its way. */
+  answering: Pair | null;
   /** A pair that was put as a question by hand, before the server's own. */
   askedAgain: Signal<Asked | null>;
   selected: Signal<number | null>;
@@ -75,7 +78,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     learned: new Signal<Layout | null>(null),
     euclidean: new Signal<Layout | null>(null),
     connection: new Signal<Connection>("connecting"),
-    busy: new Signal(false),
+    changes: new Queue(),
+    answering: null,
     askedAgain: new Signal<Asked | null>(null),
     selected: new Signal<number | null>(null),
     hovered: new Signal<number | null>(null),

@@ -1,8 +1,10 @@
 /** The head of the page: what is shown, the connection, export, theme, help. */
 
 import { api, type ExportName } from "../api";
+import type { Connection } from "../live";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
+import { notify } from "../notices";
 import { toggleTheme } from "../theme";
 import { byId, h, replace } from "./dom";
 
@@ -12,6 +14,14 @@ const EXPORTS: { name: ExportName; label: string; about: string }[] = [
   { name: "clusters", label: "Clusters", about: "k-means in the learned metric" },
   { name: "model", label: "Model", about: "the metric, for nearkin.load" },
 ];
+
+const CONNECTIONS: Record<Connection, string> = {
+  connecting: "connecting…",
+  open: "",
+  lost: "reconnecting…",
+  refused: "not connected",
+};
+const STARTED_ANEW = "The studio was started anew: open the address that it printed.";
 
 export function showHeader(model: Model): void {
   const { source, n_rows, n_total, n_features } = model.lesson;
@@ -30,8 +40,8 @@ export function showHeader(model: Model): void {
   model.connection.show((connection) => {
     const line = byId("connection");
     line.className = `connection ${connection}`;
-    line.textContent =
-      connection === "open" ? "" : connection === "lost" ? "reconnecting…" : "connecting…";
+    line.textContent = CONNECTIONS[connection];
+    if (connection === "refused") notify(STARTED_ANEW, "problem");
   });
   showThemeButton(model);
   showExportMenu(model);
