@@ -222,3 +222,10 @@ def test_paths_from_the_root_are_taken_only_inside(folder, tmp_path):
 def test_a_picture_of_too_many_pixels_is_not_opened(folder, monkeypatch):
     monkeypatch.setattr("nearkin.teaching.pictures._MOST_PIXELS", 100)
     assert FilePictures(["red.jpg"], folder).image(0) is None
+
+
+def test_rows_that_are_named_are_in_the_sample():
+    assert {0, 1, 2, 999} <= set(sample_numbers(1000, most=10, keep=[2, 1, 0, 999]).tolist())
+    assert len(sample_numbers(1000, most=1000, keep=[5])) == 1000
+    with pytest.raises(ValueError, match="row 1000 is to be shown"):
+        sample_numbers(1000, most=10, keep=[1000])

@@ -79,6 +79,18 @@ def test_frames_labels_and_columns(data):
         assert found["id"] == "n7"
 
 
+def test_of_many_rows_a_sample_is_shown_with_all_that_pairs_name():
+    X = np.random.default_rng(0).normal(size=(200_500, 2)).astype(np.float32)
+    given = nk.Pairs([(0, 200_499)], [(7, 8)])
+    with nk.studio(X, given, port=0) as handle:
+        base, token = handle.url.split("/?token=")
+        headers = {"X-Nearkin-Token": token}
+        about = httpx.get(f"{base}/api/lesson", headers=headers, trust_env=False).json()
+        assert 200_000 <= about["n_rows"] <= 200_004
+        assert about["n_total"] == 200_500
+        assert handle.pairs == nk.Pairs([(0, 200_499)], [(7, 8)], n_rows=200_500)
+
+
 def test_two_at_once(data):
     with nk.studio(data[0]) as one, nk.studio(data[0]) as two:
         assert one.url.split("?")[0] != two.url.split("?")[0]

@@ -41,12 +41,16 @@ export interface Plot {
   fit: () => void;
   zoom: (factor: number) => void;
   redraw: () => void;
+  /** With the next frame that is drawn anyway, or a little later: not to be in the way of points about to move. */
+  redrawSoon: () => void;
 }
 
 /** Numbers for emphasis of a point. */
 export const NORMAL = 0;
 export const DIMMED = 1;
 export const STRONG = 2;
+
+const SOON_MS = 120;
 
 /** Out of the library's sight: its own search is never to find a point. */
 const FAR_AWAY = 1e6;
@@ -190,5 +194,6 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
       void scatter.zoomToLocation([target[0], target[1]], distance / factor);
     },
     redraw: () => scatter.redraw(),
+    redrawSoon: () => window.setTimeout(() => scatter.redraw(), SOON_MS),
   };
 }

@@ -8,13 +8,13 @@ import { advance, DURATION_MS, headFor, type Motion, mix, resting } from "../log
 import { pointsInside } from "../logic/picking";
 import { type ScreenMap, toScreen } from "../logic/screen";
 import type { Layout } from "../logic/types";
-import { type Asked, asked, chosenSuspect, type Model } from "../model";
+import { asked, type Model } from "../model";
 import { announce } from "../notices";
-import { showAll } from "../signal";
 import { cssColour } from "../theme";
 import { byId } from "../view/dom";
-import { Lines, type Ring, Rings } from "./overlay";
+import { Lines } from "./lines";
 import { createPlot, DIMMED, NORMAL, type Plot, STRONG } from "./plot";
+import { keepRings } from "./rings";
 
 const REDUCED_MOTION = window.matchMedia("(prefers-reduced-motion: reduce)");
 const NO_LINKS = new Uint32Array(0);
@@ -37,7 +37,8 @@ export async function createStage(model: Model): Promise<Stage> {
   const motion = keepPositions(model, plot);
   keepColours(model, plot, n);
   drawLines(model, plot, () => motion.state().now);
-  drawRings(model, plot, () => motion.state().now);
+  drawQuestion(model, plot, () => motion.state().now);
+  keepRings(model, plot, () => motion.state().now);
   keepLasso(model, plot, () => motion.state().now);
   plot.fit();
 
@@ -167,7 +168,7 @@ function drawLines(model: Model, plot: Plot, positions: () => Float32Array): voi
   model.known.show((known) => {
     must = thinnedLinks(known?.must_link ?? []);
     cannot = thinnedLinks(known?.cannot_link ?? []);
-    plot.redraw();
+    plot.redrawSoon();
   });
   model.showLinks.listen(plot.redraw);
   const draw = model.lesson.n_rows > DENSE ? plot.drawOver : plot.drawUnder;
@@ -183,66 +184,21 @@ function drawLines(model: Model, plot: Plot, positions: () => Float32Array): voi
   });
 }
 
-/** Rings around the points of the question, the selected one, the chosen suspect and the one pointed at. */
-function drawRings(model: Model, plot: Plot, positions: () => Float32Array): void {
+/** A dotted line between the two points of the question. */
+function drawQuestion(model: Model, plot: Plot, positions: () => Float32Array): void {
   const lines = new Lines(plot.regl);
-  const rings = new Rings(plot.regl);
-
-  const around = (question: Asked | null): Ring[] => {
-    const list: Ring[] = [];
-    const text = cssColour("text");
-    const suspect = model.panel.value === "suspects" ? chosenSuspect(model) : undefined;
-    if (suspect !== undefined) {
-      list.push({ row: suspect.left, colour: cssColour("problem"), radius: 11 });
-      list.push({ row: suspect.right, colour: cssColour("problem"), radius: 11 });
-    }
-    const accent = cssColour("accent");
-    const { selected } = model;
-    if (question !== null) {
-      list.push({ row: question.left, colour: accent, radius: 9 });
-      list.push({ row: question.right, colour: accent, radius: 9 });
-    }
-    if (selected.value !== null) list.push({ row: selected.value, colour: text, radius: 13 });
-    return list;
-  };
-
-  const place = (element: HTMLElement, row: number | null, map: ScreenMap): void => {
-    element.hidden = row === null;
-    if (row === null) return;
-    const [x, y] = toScreen(map, positions()[2 * row], positions()[2 * row + 1]);
-    element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-  };
-
-  // An element of its own: pointing here and there is not to draw all points each time.
-  const hoverRing = byId("hover-ring");
-  model.hovered.listen((row) => place(hoverRing, row, plot.map()));
-
-  showAll(
-    [
-      model.selected,
-      model.state,
-      model.askedAgain,
-      model.suspect,
-      model.report,
-      model.panel,
-      model.theme,
-    ],
-    plot.redraw,
-  );
+  model.state.listen(plot.redrawSoon);
+  model.askedAgain.listen(plot.redraw);
+  model.theme.listen(plot.redraw);
   plot.drawOver((map) => {
     const question = asked(model);
-    if (question !== null) {
-      lines.stroke(Uint32Array.of(question.left, question.right), positions(), map, {
-        colour: cssColour("accent"),
-        dash: [3, 4],
-        width: 1.8,
-        opacity: 1,
-      });
-    }
-    rings.stroke(around(question), positions(), map, cssColour("stage"));
-    place(byId("name-1"), question?.left ?? null, map);
-    place(byId("name-2"), question?.right ?? null, map);
-    place(hoverRing, model.hovered.value, map);
+    if (question === null) return;
+    lines.stroke(Uint32Array.of(question.left, question.right), positions(), map, {
+      colour: cssColour("accent"),
+      dash: [3, 4],
+      width: 1.8,
+      opacity: 1,
+    });
   });
 }
 

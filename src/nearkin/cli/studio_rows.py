@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from nearkin.cli.choice import Choice, Kinds, matched
 from nearkin.cli.failures import UserError
 from nearkin.cli.learning import known_pairs
@@ -62,10 +60,8 @@ def records_of_file(
     n, d = table.rows.shape
     most = max(2, min(most, _MOST_NUMBERS // d))
     pairs = _known(table, wishes)
-    numbers = sample_numbers(n, most, wishes.seed)
+    numbers = sample_numbers(n, most, wishes.seed, () if pairs is None else pairs.points)
     if len(numbers) < n:
-        if pairs is not None:
-            numbers = np.union1d(numbers, pairs.points)
         say(f"{len(numbers)} of {n} rows are shown, evenly chosen; exported models serve all rows.")
     beside = table.columns_beside(numbers)
     columns = {name: beside.column(name).to_pylist() for name in beside.column_names}

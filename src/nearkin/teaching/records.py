@@ -136,7 +136,9 @@ class Records:
         return digest.hexdigest()[:32]
 
 
-def sample_numbers(n_rows: int, most: int = MOST_SHOWN, seed: int = 0) -> Ints:
+def sample_numbers(
+    n_rows: int, most: int = MOST_SHOWN, seed: int = 0, keep: ArrayLike = ()
+) -> Ints:
     """Numbers of the rows to show: all, or one at random of each of ``most`` equal stretches.
 
     Parameters
@@ -144,6 +146,8 @@ def sample_numbers(n_rows: int, most: int = MOST_SHOWN, seed: int = 0) -> Ints:
     n_rows : int
     most : int
     seed : int
+    keep : row numbers
+        Shown in any case, beside those.
 
     Returns
     -------
@@ -161,7 +165,12 @@ def sample_numbers(n_rows: int, most: int = MOST_SHOWN, seed: int = 0) -> Ints:
     if n_rows <= most:
         return np.arange(n_rows)
     edges = np.arange(most + 1) * n_rows // most
-    return np.random.RandomState(seed).randint(edges[:-1], edges[1:], dtype=np.int64)
+    drawn = np.random.RandomState(seed).randint(edges[:-1], edges[1:], dtype=np.int64)
+    numbers = np.union1d(drawn, np.asarray(keep, dtype=np.int64))
+    if not 0 <= numbers[0] <= numbers[-1] < n_rows:
+        outside = numbers[0] if numbers[0] < 0 else numbers[-1]
+        raise ValueError(f"row {outside} is to be shown, but there are {n_rows} rows.")
+    return numbers
 
 
 def records_of(
@@ -174,6 +183,7 @@ def records_of(
     source: str = "the data",
     hidden: Sequence[str] = (),
     most: int = MOST_SHOWN,
+    keep: ArrayLike = (),
     seed: int = 0,
 ) -> Records:
     """Records of an array or a frame.
@@ -197,6 +207,8 @@ def records_of(
         Columns to colour by that are not shown with a question.
     most : int, default=200_000
         Rows that are shown. Of more, a sample is.
+    keep : row numbers
+        That are in the sample in any case: those that are named in pairs.
     seed : int, default=0
         Draws the sample.
 
@@ -229,7 +241,7 @@ def records_of(
             raise ValueError(f"ids={ids!r}: {source} has no such column.")
         id_name, ids = ids, _plain_ids(others.pop(ids))
     n_total = len(given)
-    numbers = sample_numbers(n_total, most, seed)
+    numbers = sample_numbers(n_total, most, seed, keep)
     named_ids = numbers.tolist() if ids is None else list(ids)
     for name, values in {"ids": named_ids if ids is not None else None, **others}.items():
         if values is not None and len(values) != n_total:

@@ -140,7 +140,16 @@ def studio(
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)
         more.setdefault("label", list(labels))
-    records = records_of(X, ids, more, images, folder=folder, source="the rows of X", seed=seed)
+    records = records_of(
+        X,
+        ids,
+        more,
+        images,
+        folder=folder,
+        source="the rows of X",
+        keep=() if pairs is None else pairs.points,
+        seed=seed,
+    )
     if pairs is not None:
         pairs.check_rows(records.n_total)
         pairs = among_shown(pairs, records.numbers, "X")

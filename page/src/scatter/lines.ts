@@ -1,5 +1,5 @@
 /**
- * Lines below the points and rings above them, in the same WebGL frame as the points.
+ * Lines between points, in the same WebGL frame as the points.
  *
  * A second, two-dimensional canvas would be simpler, but takes longer than the points themselves where pixels are
  * drawn by software, and is a frame late at times.
@@ -8,7 +8,7 @@
 import type { Buffer, Elements, Regl } from "regl";
 import { parsed, type Rgb } from "../logic/colours";
 import { linkEnds } from "../logic/links";
-import { type ScreenMap, toScreen } from "../logic/screen";
+import type { ScreenMap } from "../logic/screen";
 
 export interface LineStyle {
   colour: string;
@@ -16,12 +16,6 @@ export interface LineStyle {
   opacity: number;
   /** Pixels drawn and pixels left out, in turns; none for a whole line. */
   dash?: [number, number];
-}
-
-export interface Ring {
-  row: number;
-  colour: string;
-  radius: number;
 }
 
 function rgbOf(hex: string): Rgb {
@@ -39,9 +33,6 @@ const BLEND = {
 } as const;
 
 const CORNERS = [0, -1, 0, 1, 1, -1, 1, 1];
-const RING_FLOATS = 6;
-const RING_WIDTH = 2.25;
-const HALO = 2;
 
 interface LineProps {
   ends: Buffer;
@@ -106,62 +97,6 @@ function lineCommand(regl: Regl) {
   });
 }
 
-interface RingProps {
-  rings: Buffer;
-  count: number;
-  size: [number, number];
-  halo: Rgb;
-  ratio: number;
-}
-
-function ringCommand(regl: Regl) {
-  const prop = <Name extends keyof RingProps>(name: Name) => regl.prop<RingProps, Name>(name);
-  const stride = 4 * RING_FLOATS;
-  return regl({
-    vert: `
-      precision highp float;
-      attribute vec3 ring;
-      attribute vec3 colour;
-      uniform vec2 size;
-      uniform float ratio;
-      varying float radius;
-      varying float reach;
-      varying vec3 tint;
-      void main() {
-        radius = ring.z;
-        reach = ring.z + ${(RING_WIDTH + HALO).toFixed(2)};
-        tint = colour;
-        gl_Position = vec4(2.0 * ring.x / size.x - 1.0, 1.0 - 2.0 * ring.y / size.y, 0.0, 1.0);
-        gl_PointSize = 2.0 * reach * ratio;
-      }`,
-    frag: `
-      precision highp float;
-      uniform vec3 halo;
-      varying float radius;
-      varying float reach;
-      varying vec3 tint;
-      void main() {
-        float off = abs(length(2.0 * gl_PointCoord - 1.0) * reach - radius);
-        float inner = clamp(${(RING_WIDTH / 2).toFixed(3)} + 0.5 - off, 0.0, 1.0);
-        float outer = clamp(${(RING_WIDTH / 2 + HALO / 2).toFixed(3)} + 0.5 - off, 0.0, 1.0);
-        gl_FragColor = vec4(mix(halo, tint, inner), max(inner, 0.85 * outer));
-      }`,
-    attributes: {
-      ring: { buffer: prop("rings"), offset: 0, stride, size: 3 },
-      colour: { buffer: prop("rings"), offset: 12, stride, size: 3 },
-    },
-    uniforms: {
-      size: prop("size"),
-      halo: prop("halo"),
-      ratio: prop("ratio"),
-    },
-    primitive: "points",
-    count: prop("count"),
-    depth: { enable: false },
-    blend: BLEND,
-  });
-}
-
 /** Lines of one style. Each holds its buffers, which grow as they must. */
 export class Lines {
   private readonly draw: ReturnType<typeof lineCommand>;
@@ -217,32 +152,5 @@ export class Lines {
     }
     this.corners({ usage: "static", type: "float", data: corners });
     this.elements({ primitive: "triangles", type: "uint32", data: triangles });
-  }
-}
-
-export class Rings {
-  private readonly draw: ReturnType<typeof ringCommand>;
-  private readonly buffer: Buffer;
-
-  constructor(regl: Regl) {
-    this.draw = ringCommand(regl);
-    this.buffer = regl.buffer({ usage: "stream", type: "float", length: 4 * RING_FLOATS });
-  }
-
-  stroke(rings: Ring[], positions: Float32Array, map: ScreenMap, halo: string): void {
-    if (rings.length === 0) return;
-    const data = new Float32Array(RING_FLOATS * rings.length);
-    rings.forEach(({ row, colour, radius }, k) => {
-      const [x, y] = toScreen(map, positions[2 * row], positions[2 * row + 1]);
-      data.set([x, y, radius, ...rgbOf(colour)], RING_FLOATS * k);
-    });
-    this.buffer({ usage: "stream", type: "float", data });
-    this.draw({
-      rings: this.buffer,
-      count: rings.length,
-      size: [map.width, map.height],
-      halo: rgbOf(halo),
-      ratio: window.devicePixelRatio,
-    });
   }
 }
