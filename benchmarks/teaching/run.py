@@ -52,8 +52,8 @@ SEEN = (
     "100 suggested answers beat 300 random pairs by ITML and GMML in a kernel's feature space, and "
     "not by KernelBeta, to which more pairs of any kind hardly matter from 100 on. Questions about "
     "outliers (neighborhoods) teach most, but rows like these are a hard test: what such a lesson "
-    "says of itself is far too low, and people are unsure of outliers more often. So lessons ask "
-    "about rows at random. Times were measured while other work ran on both cores."
+    "says of itself is far too low. So lessons ask about rows at random. Times were measured while "
+    "other work ran on both cores."
 )
 
 
