@@ -71,6 +71,11 @@ class Knowledge:
         scene = scene_of(np.zeros((len(rows), 1)), 0.0, rows, self.pairs, self.unsure)
         return scene.is_open(np.searchsorted(rows, questions))
 
+    def first_open(self, questions: Ints) -> dict[str, int] | None:
+        """The first of some pairs of rows of which nothing is known, or None."""
+        left = questions[self.are_open(questions)] if len(questions) else questions
+        return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
+
     def said_of(self, row: int, others: Ints) -> list[bool | None]:
         """Whether a row is the same as others, as far as that was said or follows."""
         pairs = self.pairs
@@ -91,6 +96,34 @@ class Knowledge:
             else:
                 said.append(False if frozenset(ends) in differing else None)
         return said
+
+
+def start_of(
+    pairs: Pairs | None,
+) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
+    """What is known from the start, how much each pair counts, and what is to be said of it."""
+    if pairs is None:
+        return Past(), {}, []
+    weights: dict[Pair, tuple[bool, float]] = {}
+    twice = set()
+    kinds = ((True, pairs.must_link, pairs.must_weight),)
+    for same, links, weight in (*kinds, (False, pairs.cannot_link, pairs.cannot_weight)):
+        for (i, j), w in zip(links.tolist(), weight.tolist(), strict=True):
+            if (i, j) in weights:
+                twice.add((i, j))
+            weights[i, j] = (same, w)
+    for pair in twice:
+        del weights[pair]
+    notes = []
+    if twice:
+        notes.append(
+            f"{len(twice)} of the given pairs are said to be both the same and different, and are "
+            "left out."
+        )
+    past = Past({pair: same for pair, (same, _) in weights.items()})
+    if all(weight == 1 for _, weight in weights.values()):
+        weights = {}
+    return past, weights, notes
 
 
 def knowledge_of(
