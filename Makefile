@@ -20,8 +20,14 @@ READY := $(VENV)/.ready
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=2 MPLBACKEND=Agg
 
+# The page of the studio, and whether it can be built and looked at here.
+PAGE    := src/nearkin/web/page/index.html
+NPM     := $(if $(wildcard page/package.json),$(shell command -v npm))
+BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,\
+	$(shell command -v $(name))))
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint clean remake
+.PHONY: help demo studio test bench lint clean remake page
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
@@ -30,7 +36,9 @@ help: ## show this list
 demo: $(READY) ## run the demonstration
 	$(BIN)/python -m nearkin.demo $(ARGS)
 
-test: $(READY) ## run all tests
+studio: $(PAGE) ## build the page of the studio (needs Node.js)
+
+test: $(READY) page ## run all tests
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(ARGS)
 
 bench: $(READY) ## run the benchmarks
@@ -44,7 +52,28 @@ lint: $(READY) ## check style, types and the direction of imports
 
 clean: ## remove .venv, caches and build results
 	rm -rf .venv .venv-* build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf page/node_modules $(dir $(PAGE))
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# Built if that is possible; the tests that need it are skipped if not.
+page:
+ifeq ($(NPM),)
+	@echo "No npm: the page of the studio is not built, and tests in a browser are skipped."
+else
+	@$(MAKE) --no-print-directory studio || \
+		echo "The page of the studio could not be built: tests in a browser are skipped."
+ifeq ($(BROWSER),)
+	@echo "No Chromium: tests in a browser are skipped."
+endif
+endif
+
+$(PAGE): page/node_modules/.ready $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
+	cd page && npm run build
+	touch $@
+
+page/node_modules/.ready: page/package-lock.json
+	cd page && npm ci --no-audit --no-fund
+	touch $@
 
 # A PYTHON that was asked for and is not the one in .venv: make .venv anew.
 version = $(shell $(1) -c 'import sys; print(sys.version_info[:2])' 2>/dev/null)

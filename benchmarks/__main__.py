@@ -14,6 +14,7 @@ BENCHMARKS = {
     "few_pairs": "benchmarks.few_pairs.run",
     "must_links": "benchmarks.few_pairs.must_links",
     "active": "benchmarks.active.run",
+    "teaching": "benchmarks.teaching.run",
     "pairs": "benchmarks.speed.pairs",
     "one_more_pair": "benchmarks.speed.one_more_pair",
     "kernel_a": "benchmarks.speed.kernel_a",

@@ -6,10 +6,17 @@ import pytest
 
 import nearkin
 
-HOMES = {"nearkin.learners.rca", "nearkin.tasks.suggest", "nearkin.row_sources", "nearkin.plot"}
+HOMES = {
+    "nearkin.learners.rca",
+    "nearkin.tasks.suggest",
+    "nearkin.row_sources",
+    "nearkin.plot",
+    "nearkin.web.notebook",
+}
 SLOW_TO_IMPORT = {
     "dask",
     "distributed",
+    "fastapi",
     "matplotlib",
     "onnx",
     "pandas",
@@ -18,6 +25,8 @@ SLOW_TO_IMPORT = {
     "pynndescent",
     "rich",
     "torch",
+    "uvicorn",
+    "websockets",
 }
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
     from nearkin.tasks.neighbor_index import NeighborIndex
     from nearkin.tasks.suggest import suggest_pairs
+    from nearkin.web.notebook import studio
 
 __all__ = [
     "GMML",
@@ -75,6 +76,7 @@ __all__ = [
     "plot",
     "scores",
     "spread_pairs",
+    "studio",
     "suggest_pairs",
 ]
 
@@ -113,6 +115,7 @@ _HOMES = {
     "open_rows": "nearkin.row_sources",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.propagation",
+    "studio": "nearkin.web.notebook",
     "suggest_pairs": "nearkin.tasks.suggest",
 }
 

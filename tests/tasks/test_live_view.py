@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -91,3 +92,35 @@ def test_refusals(tmp_path):
     metric.save(tmp_path / "model.nearkin")
     with pytest.raises(ValueError, match="loaded from a file"):
         LiveView(nearkin.load(tmp_path / "model.nearkin"), X)
+
+
+@each_learner
+def test_the_embedding_has_the_learned_distances(learner):
+    metric = clone(learner).fit(as_seen_by(learner, X), pairs=PAIRS)
+    view = LiveView(metric, as_seen_by(learner, X))
+    Z = metric.transform(as_seen_by(learner, X))
+    assert_allclose(cdist(*2 * [view.embedding()]), cdist(Z, Z), atol=1e-9)
+    rows = np.array([3, 1, 7])
+    assert_allclose(view.embedding(rows), view.embedding()[rows])
+
+
+@each_learner
+def test_variances_are_those_along_the_axes(learner):
+    metric = clone(learner).fit(as_seen_by(learner, X), pairs=PAIRS)
+    view = LiveView(metric, as_seen_by(learner, X))
+    variances = view.variances()
+    assert (np.diff(variances) <= 0).all()
+    count = min(2, len(variances))
+    assert_allclose(view.coordinates(count).var(axis=0), variances[:count], rtol=1e-6)
+
+
+def test_another_metric_of_the_same_space():
+    first = KernelBeta(n_landmarks=20, random_state=0).fit(X, pairs=FIRST)
+    view = LiveView(first, X)
+    before = view.coordinates()
+    second = copy.copy(first).partial_fit(X, pairs=MORE)
+    other = view.seen_by(second)
+    assert_allclose(other.coordinates(), LiveView(second, X).coordinates())
+    assert (view.coordinates() == before).all()
+    with pytest.raises(ValueError, match="fitted anew"):
+        view.seen_by(clone(first).fit(X, pairs=FIRST))

@@ -1,16 +1,129 @@
-"""``nearkin studio``: not there yet."""
+"""``nearkin studio``: answer questions about pairs in a browser."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from nearkin.cli import options as o
 
+_SERVER = "Where the page is"
 
-def studio(seed: o.Seed = 0) -> None:
-    """Answer questions about pairs in a browser (not there yet)."""
-    del seed
+
+def studio(
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            show_default=False,
+            help="Rows: .csv, .tsv, .parquet (or a folder of them), .feather, .npy or .npz.",
+        ),
+    ] = None,
+    pairs: o.PairsPath = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            "-l",
+            metavar="NAME",
+            show_default=False,
+            help="Column of classes, empty or below 0 is unknown: up to 500 pairs of them are "
+            "known from the start.",
+        ),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Take scikit-learn's digits instead of a file.")
+    ] = False,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Where every answer is kept at once. If it is there, you go on from it. Without: "
+            "DATA.answers.jsonl beside the data.",
+        ),
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="Column of names of image files, in the folder of the data or below it.",
+        ),
+    ] = None,
+    show: Annotated[
+        list[str],
+        typer.Option(
+            "--show",
+            "--text",
+            metavar="NAMES",
+            show_default=False,
+            help="Columns to show first with a record; names or patterns. All columns that are no "
+            "numbers are shown anyway, eight at most.",
+        ),
+    ] = [],
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Bring all columns to one scale first.")
+    ] = False,
+    columns: o.Columns = [],
+    exclude: o.Exclude = [],
+    one_hot: o.OneHot = [],
+    id_column: o.Id = None,
+    delimiter: o.Delimiter = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            show_default=False,
+            rich_help_panel=_SERVER,
+            help="Without: 8765, or the next that is free.",
+        ),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", rich_help_panel=_SERVER, help="Open no browser.")
+    ] = False,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            show_default=False,
+            rich_help_panel=_SERVER,
+            help="Be reached from other machines too, at this address of this one, 0.0.0.0 for "
+            "all. The connection is not encrypted.",
+        ),
+    ] = None,
+    seed: o.Seed = 0,
+) -> None:
+    """Teach a metric in a browser: see the data as it sees them, and answer "same or different?".
+
+    Every answer is in the journal before it is acknowledged, and moves the points at once. Ctrl-C
+    ends; the same command goes on. Of more than 200 000 rows an even sample is shown.
+    """
     from nearkin.cli.failures import UserError
 
-    raise UserError(
-        "the studio is not part of this version. nearkin suggest --ask asks about pairs in the "
-        "terminal."
+    if demo == (data is not None):
+        raise UserError("name a file of rows, or --demo for scikit-learn's digits.")
+    from nearkin.web.packages import check_packages
+
+    check_packages()
+    from nearkin.cli.studio_rows import Wishes
+    from nearkin.cli.studio_session import hold
+
+    hold(
+        data,
+        Wishes(
+            o.choice_of(columns, exclude, one_hot, id_column, delimiter),
+            pairs=pairs,
+            labels=labels,
+            image=image,
+            show=show,
+            seed=seed,
+        ),
+        journal=journal,
+        standardise=standardise,
+        port=port,
+        listen=listen,
+        browser=not no_browser,
     )

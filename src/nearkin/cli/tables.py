@@ -110,6 +110,20 @@ class Table:
         batches = list(self._source.batches([], names)) if names else []
         return pa.Table.from_batches(batches) if batches else pa.table({})
 
+    def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
+        """All columns that are no features and no ids, of some rows, as a table of pyarrow.
+
+        ``numbers`` increase. The file is read once; only these rows are kept.
+        """
+        used = {*(self.names or ()), self._id_column}
+        names = [c for c, kind in self._source.kinds.items() if c not in used and kind != "vector"]
+        parts, start = [], 0
+        for batch in self._source.batches([], names) if names else ():
+            first, last = np.searchsorted(numbers, [start, start + len(batch)])
+            parts.append(batch.take(pa.array(numbers[first:last] - start)))
+            start += len(batch)
+        return pa.Table.from_batches(parts) if parts else pa.table({})
+
     def labels(self, column: str) -> NDArray[Any]:
         """Classes of all rows: whole numbers with -1 for unknown, or texts with None."""
         values = self.values(column, "--labels")
@@ -150,6 +164,12 @@ class _Source:
     matrix: Any = None
     path: Path | None = None
     aside: Sequence[str] = ()
+
+
+def column_kinds(path: Path, choice: Choice) -> Kinds:
+    """What the columns of a file hold: "number", "text", "date", "vector" or a type's own name."""
+    source = _opened(path, choice)
+    return {c: kind for c, kind in source.kinds.items() if c not in source.aside}
 
 
 def open_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.blocks import one_core
-from nearkin.learners._linear_in_space import columns_of
+from nearkin.learners._linear_in_space import Columns, columns_of
 from nearkin.learners._taught import TeachableMixin, taught_of
 from nearkin.linalg import fix_signs
 
@@ -78,17 +79,71 @@ class LiveView:
         with one_core():  # a second one would wait for the first more often than help
             return self._coordinates(n_components)
 
-    def _coordinates(self, n_components: int) -> Floats:
+    def embedding(self, rows: Any = None) -> Floats:
+        """Learned coordinates, between which Euclidean distances are the learned ones.
+
+        Parameters
+        ----------
+        rows : array of int, optional
+            Which rows; all by default.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), q)
+            As ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
+        """
+        image = self._image()
+        found: Floats = image(self._rows if rows is None else backend.take(self._rows, rows))
+        return found
+
+    def variances(self) -> Floats:
+        """Variance of the rows along each principal axis of their learned embedding, decreasing.
+
+        Returns
+        -------
+        ndarray of shape (q,)
+        """
+        with one_core():
+            _, covariance, _ = self._learned()
+            return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
+
+    def seen_by(self, metric: Any) -> LiveView:
+        """The same rows as another metric sees them that was learned in the same space.
+
+        Parameters
+        ----------
+        metric : fitted learner
+            A copy of this view's metric that may have had a ``partial_fit`` since.
+
+        Returns
+        -------
+        LiveView
+            It shares the rows with this one, and looks for nothing again.
+        """
+        other = copy(self)
+        other._metric = metric
+        other._image()  # an error now rather than later
+        return other
+
+    def _image(self) -> Any:
         taught = taught_of(self._metric)
         if taught.space is not self._space or taught.image is None:
             raise ValueError("the metric was fitted anew since: make a new LiveView.")
-        rows, moments, matrix = self._rows, self._moments, taught.image.matrix
+        return taught.image
+
+    def _learned(self) -> tuple[Columns, Floats, tuple[Any, Floats]]:
+        """Moments of the rows, their learned covariance, and the map that leads there."""
+        image = self._image()
+        rows, moments, matrix = self._rows, self._moments, image.matrix
         if matrix is None:
-            rows = taught.image(rows)
+            rows = image(rows)
             moments, matrix = columns_of(rows), np.eye(rows.shape[1])
+        return moments, matrix.T @ moments.covariance @ matrix, (rows, matrix)
+
+    def _coordinates(self, n_components: int) -> Floats:
+        moments, learned, (rows, matrix) = self._learned()
         q = matrix.shape[1]
         n_axes = min(n_components, q)
-        learned = matrix.T @ moments.covariance @ matrix
         axes = fix_signs(eigh(learned, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
         lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
         origin = moments.mean @ lens

@@ -1,0 +1,114 @@
+/** Requests to the own server. */
+
+import { decodeFloats, decodeLayout } from "./logic/messages";
+import type {
+  Colouring,
+  ColouringInfo,
+  DataRecord,
+  GroupsState,
+  Known,
+  Layout,
+  Lesson,
+  Neighbours,
+  Report,
+  Same,
+  State,
+} from "./logic/types";
+
+export class ServerError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export type ExportName = "pairs" | "embedding" | "clusters" | "model";
+
+const TOKEN = new URLSearchParams(window.location.search).get("token") ?? "";
+
+/** Addresses are relative to the page, which may be served below another path. */
+function address(path: string, query: Record<string, string | number> = {}): URL {
+  const url = new URL(`./api/${path}`, window.location.href.split(/[?#]/)[0]);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+  return url;
+}
+
+function addressWithToken(path: string, query: Record<string, string | number> = {}): string {
+  return address(path, { ...query, token: TOKEN }).href;
+}
+
+async function request(url: URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("X-Nearkin-Token", TOKEN);
+  let response: Response;
+  try {
+    response = await fetch(url, { ...init, headers });
+  } catch {
+    throw new ServerError(0, "The server does not answer.");
+  }
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => ({}))) as { message?: unknown };
+  const message = typeof body.message === "string" ? body.message : "";
+  throw new ServerError(
+    response.status,
+    message || `The server refused this (${response.status}).`,
+  );
+}
+
+async function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
+  return (await request(address(path, query))).json() as Promise<T>;
+}
+
+async function post<T>(path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method: "POST" };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "Content-Type": "application/json" };
+  }
+  return (await request(address(path), init)).json() as Promise<T>;
+}
+
+export const api = {
+  lesson: () => get<Lesson>("lesson"),
+  known: () => get<Known>("known"),
+
+  async layout(name: "euclidean" | "learned"): Promise<Layout> {
+    return decodeLayout(await (await request(address(`layouts/${name}`))).arrayBuffer());
+  },
+
+  async report(): Promise<Report | null> {
+    const response = await request(address("report"));
+    return response.status === 204 ? null : ((await response.json()) as Report);
+  },
+
+  async colouring(key: string, clusters: number): Promise<Colouring> {
+    const path = `colourings/${encodeURIComponent(key)}`;
+    const query = key === "clusters" ? { clusters } : {};
+    const [info, values] = await Promise.all([
+      get<ColouringInfo>(path, query),
+      request(address(`${path}/values`, query)).then((response) => response.arrayBuffer()),
+    ]);
+    return { ...info, values: decodeFloats(values) };
+  },
+
+  record: (row: number) => get<DataRecord>(`records/${row}`),
+  neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
+  imageAddress: (row: number) => addressWithToken(`records/${row}/image`),
+
+  answer: (left: number, right: number, same: Same, origin: string) =>
+    post<State>("answers", { left, right, same, origin }),
+  answerGroups: (first: number[], second: number[], same: boolean) =>
+    post<GroupsState>("groups", { first, second, same }),
+  withdraw: (left: number, right: number) => post<State>("withdrawals", { left, right }),
+  undo: () => post<State>("undo"),
+  redo: () => post<State>("redo"),
+
+  exportAddress: (name: ExportName, clusters: number) =>
+    addressWithToken(`export/${name}`, name === "clusters" ? { clusters } : {}),
+
+  liveAddress(): string {
+    return addressWithToken("live").replace(/^http/, "ws");
+  },
+};

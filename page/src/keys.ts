@@ -1,0 +1,89 @@
+/** Single keys. They never fire while somebody types, nor together with Ctrl, Alt or Cmd. */
+
+import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
+import { bindingOf } from "./logic/bindings";
+import { chosenSuspect, groupsReady, type Model } from "./model";
+import { announce } from "./notices";
+import type { Stage } from "./scatter/stage";
+import { byId } from "./view/dom";
+import { clearGroups } from "./view/groups";
+import { openHelp } from "./view/help";
+
+/** Keys belong to elements in which text is typed or an option is looked up by its letters. */
+export function takesText(element: Element | null): boolean {
+  if (element === null) return false;
+  if (element.closest("[contenteditable]:not([contenteditable=false])")) return true;
+  if (element.matches("textarea, select")) return true;
+  if (!element.matches("input")) return false;
+  return !["range", "checkbox", "radio", "button"].includes(element.getAttribute("type") ?? "text");
+}
+
+export function listenToKeys(model: Model, stage: Stage | null): void {
+  const addSelected = (group: "a" | "b"): void => {
+    const row = model.hovered.value ?? model.selected.value;
+    if (row === null) announce("Select a point first.");
+    else addToGroup(model, group, [row]);
+  };
+
+  const clear = (): void => {
+    const { a, b } = model.groups.value;
+    if (a.length + b.length > 0 || model.lassoMode.value) {
+      clearGroups(model);
+      announce("Groups cleared.");
+    } else if (model.askedAgain.value !== null) model.askedAgain.set(null);
+    else model.selected.set(null);
+  };
+
+  const neighbours = (): void => {
+    if (model.hovered.value !== null) model.selected.set(model.hovered.value);
+    model.panel.set("point");
+    if (model.selected.value === null) announce("Select a point first.");
+    else byId("panel-point").focus();
+  };
+
+  // Only what is shown is withdrawn: the first press opens the list if it is not.
+  const withdrawShown = (): void => {
+    const suspect = chosenSuspect(model);
+    if (model.panel.value === "suspects") void withdrawSuspect(model);
+    else {
+      model.panel.set("suspects");
+      announce(suspect ? `Press w again to withdraw: ${suspect.said}` : "No answer looks wrong.");
+    }
+  };
+
+  const act = (name: string, pressedAt: number): void => {
+    const actions: Record<string, () => unknown> = {
+      s: () => say(model, true, pressedAt),
+      d: () => say(model, false, pressedAt),
+      u: () => say(model, null, pressedAt),
+      z: () => undo(model),
+      "shift+z": () => redo(model),
+      w: withdrawShown,
+      n: neighbours,
+      a: () => addSelected("a"),
+      b: () => addSelected("b"),
+      g: () => stage && model.lassoMode.set(!model.lassoMode.value),
+      l: () => model.showLinks.set(!model.showLinks.value),
+      f: () => stage?.plot.fit(),
+      m: () => byId("stage").focus(),
+      q: () => byId("question").focus(),
+      "?": openHelp,
+      Escape: clear,
+    };
+    actions[name]?.();
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const name = bindingOf(event);
+    if (name === null || event.defaultPrevented || takesText(document.activeElement)) return;
+    if (byId<HTMLDialogElement>("help-dialog").open) return;
+    if (name !== "Escape" && !model.shortcuts.value) return;
+    act(name, event.timeStamp);
+    event.preventDefault();
+  });
+
+  // A group that is ready changes what s and d mean.
+  model.groups.listen((groups, before) => {
+    if (groupsReady(before) && !groupsReady(groups)) announce("s and d answer the question again.");
+  });
+}

@@ -1,0 +1,23 @@
+/** What is known, after one more answer, without asking the server for all of it again. */
+
+import type { Known, Pair, Same } from "./types";
+
+function without(links: number[], { left, right }: Pair): number[] {
+  const kept: number[] = [];
+  for (let k = 0; k < links.length; k += 2) {
+    const [i, j] = [links[k], links[k + 1]];
+    if ((i === left && j === right) || (i === right && j === left)) continue;
+    kept.push(i, j);
+  }
+  return kept;
+}
+
+/** The last answer of a pair counts. */
+export function withAnswer(known: Known, pair: Pair, same: Same, version: number): Known {
+  const must_link = without(known.must_link, pair);
+  const cannot_link = without(known.cannot_link, pair);
+  const unsure = without(known.unsure, pair);
+  const links = same === null ? unsure : same ? must_link : cannot_link;
+  links.push(pair.left, pair.right);
+  return { version, must_link, cannot_link, unsure };
+}

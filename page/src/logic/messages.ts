@@ -1,0 +1,56 @@
+/** From what arrives over the wire to what the page works with. */
+
+import type { Layout, Report, State } from "./types";
+
+export type LiveMessage =
+  | { type: "state"; state: State }
+  | { type: "report"; report: Report }
+  | { type: "problem"; message: string }
+  | { type: "layout"; layout: Layout };
+
+const HEADER_BYTES = 4;
+const BYTES_PER_POINT = 8;
+
+const LITTLE_ENDIAN_HOST = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+
+/** A version number and then pairs of float32, little endian. */
+export function decodeLayout(buffer: ArrayBuffer): Layout {
+  const body = buffer.byteLength - HEADER_BYTES;
+  if (body < 0 || body % BYTES_PER_POINT !== 0) {
+    throw new Error(`A layout of ${buffer.byteLength} bytes is not complete.`);
+  }
+  return {
+    version: new DataView(buffer).getUint32(0, true),
+    coordinates: decodeFloats(buffer, HEADER_BYTES),
+  };
+}
+
+/** float32, little endian; a view of the buffer wherever the host has the same order of bytes. */
+export function decodeFloats(buffer: ArrayBuffer, offset = 0): Float32Array {
+  const n = (buffer.byteLength - offset) / 4;
+  if (!Number.isInteger(n)) {
+    throw new Error(`${buffer.byteLength - offset} bytes are no whole number of values.`);
+  }
+  if (LITTLE_ENDIAN_HOST) return new Float32Array(buffer, offset, n);
+  const view = new DataView(buffer, offset);
+  return Float32Array.from({ length: n }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+/** What a live message says, or null if it is of a kind that this page does not know. */
+export function decodeLive(data: unknown): LiveMessage | null {
+  if (data instanceof ArrayBuffer) return { type: "layout", layout: decodeLayout(data) };
+  if (typeof data !== "string") return null;
+  const message: unknown = JSON.parse(data);
+  if (typeof message !== "object" || message === null || !("type" in message)) return null;
+  const { type, ...rest } = message as { type: string };
+  switch (type) {
+    case "state":
+      return { type, state: rest as State };
+    case "report":
+      return { type, report: rest as Report };
+    case "problem":
+      return { type, message: String((rest as { message?: unknown }).message ?? "") };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,123 @@
+/** What the server sends, as it sends it. */
+
+export interface Pair {
+  left: number;
+  right: number;
+}
+
+export interface State {
+  version: number;
+  n_answers: number;
+  n_same: number;
+  n_different: number;
+  n_unsure: number;
+  can_undo: boolean;
+  can_redo: boolean;
+  conflicts: number;
+  question: Pair | null;
+}
+
+export interface GroupsState extends State {
+  n_pairs: number;
+  n_possible: number;
+}
+
+export type ColouringKind = "categories" | "numbers";
+
+export interface ColouringName {
+  key: string;
+  name: string;
+  kind: ColouringKind;
+}
+
+export interface Lesson {
+  source: string;
+  n_rows: number;
+  n_total: number;
+  n_features: number;
+  features: string[];
+  has_images: boolean;
+  id_name: string;
+  colourings: ColouringName[];
+  notes: string[];
+  state: State;
+  nearkin: string;
+}
+
+export interface Known {
+  version: number;
+  must_link: number[];
+  cannot_link: number[];
+  unsure: number[];
+}
+
+export interface Quality {
+  auc: number | null;
+  euclidean_auc: number | null;
+  error: number | null;
+  n_pairs: number;
+  enough: boolean;
+  said: string;
+}
+
+export interface Suspect extends Pair {
+  same: boolean;
+  chance_opposite: number;
+  said: string;
+}
+
+export interface Report {
+  version: number;
+  learner: string;
+  quality: Quality;
+  spectrum: { before: number[]; after: number[] };
+  suspects: Suspect[];
+  questions: Pair[];
+  notes: string[];
+}
+
+export interface ColouringInfo {
+  key: string;
+  name: string;
+  kind: ColouringKind;
+  categories: string[] | null;
+  range: [number, number] | null;
+}
+
+export interface Colouring extends ColouringInfo {
+  /** One number for each point: of a category, or the number itself; NaN is unknown. */
+  values: Float32Array;
+}
+
+export interface Field {
+  name: string;
+  value: string;
+  cut: boolean;
+}
+
+export interface DataRecord {
+  row: number;
+  id: string | number;
+  fields: Field[];
+  image: boolean;
+}
+
+export interface Neighbour {
+  row: number;
+  id: string | number;
+  distance: number;
+  same: boolean | null;
+}
+
+export interface Neighbours {
+  version: number;
+  neighbors: Neighbour[];
+}
+
+/** Coordinates x0 y0 x1 y1 … of all points for one version of what is known. */
+export interface Layout {
+  version: number;
+  coordinates: Float32Array;
+}
+
+export type Same = boolean | null;

@@ -1,0 +1,228 @@
+/** Puts the page together. */
+
+import { acceptState } from "./actions";
+import { api, ServerError } from "./api";
+import { coalesced } from "./coalesce";
+import { keepColouring } from "./colour_by";
+import { listenToKeys } from "./keys";
+import { openLive } from "./live";
+import type { LiveMessage } from "./logic/messages";
+import { counted } from "./logic/words";
+import { asked, createModel, type Model } from "./model";
+import { announce, notify, notifyProblem } from "./notices";
+import { isWebGlThere } from "./scatter/plot";
+import { listenToArrows, listenToMouse } from "./scatter/pointing";
+import { createStage, type Stage } from "./scatter/stage";
+import { showAll } from "./signal";
+import { createTheme } from "./theme";
+import { showBlend } from "./view/blend";
+import { byId, h, replace } from "./view/dom";
+import { showGroups } from "./view/groups";
+import { showHeader } from "./view/header";
+import { prepareHelp } from "./view/help";
+import { showHoverCard } from "./view/hover_card";
+import { showLegend } from "./view/legend";
+import { setBadge, showPanels } from "./view/panels";
+import { pointPanel } from "./view/point";
+import { qualityPanel } from "./view/quality";
+import { showQuestion } from "./view/question";
+import { suspectsPanel } from "./view/suspects";
+import { showToolbar } from "./view/toolbar";
+
+async function start(): Promise<void> {
+  const theme = createTheme();
+  const model = createModel(await api.lesson(), theme);
+  for (const id of ["studio", "tools"]) byId(id).hidden = false;
+  showHeader(model);
+  prepareHelp(model);
+  showQuestion(model);
+  showSide(model);
+  showNotes(model);
+
+  keepKnown(model);
+  listenLive(model);
+  api.layout("euclidean").then((layout) => model.euclidean.set(layout), notifyProblem);
+
+  const stage = await tryStage(model);
+  showToolbar(model, stage?.plot ?? null);
+  listenToKeys(model, stage);
+  offerToTests(model, stage);
+}
+
+function showSide(model: Model): void {
+  showPanels(model, [
+    { id: "quality", title: "Quality", body: qualityPanel(model) },
+    { id: "suspects", title: "Suspects", body: suspectsPanel(model) },
+    { id: "point", title: "Point", body: pointPanel(model) },
+  ]);
+  model.report.show((report) => {
+    const n = report?.suspects.length ?? 0;
+    setBadge("suspects", n === 0 ? "" : String(n));
+  });
+  model.selected.listen((row) => {
+    if (row !== null) model.panel.set("point");
+  });
+}
+
+/** Notes stay below the map as long as they hold. */
+function showNotes(model: Model): void {
+  model.report.show((report) => {
+    const notes = new Set([...model.lesson.notes, ...(report?.notes ?? [])]);
+    const items = [...notes].map((text) => h("li", { text, dir: "auto", testid: "note" }));
+    replace(byId("notes"), ...items);
+  });
+}
+
+/** An answer of this page is known from its reply; for all else the server is asked, once the map has moved. */
+const AFTER_REPLY_MS = 150;
+
+function keepKnown(model: Model): void {
+  const fetchKnown = coalesced(async () => {
+    try {
+      model.known.set(await api.known());
+    } catch (problem) {
+      notifyProblem(problem);
+    }
+  });
+  const behind = (): boolean => model.known.value?.version !== model.state.value.version;
+  model.state.listen(() => {
+    window.setTimeout(() => behind() && fetchKnown(), AFTER_REPLY_MS);
+  });
+  fetchKnown();
+}
+
+function listenLive(model: Model): void {
+  const onMessage = (message: LiveMessage): void => {
+    switch (message.type) {
+      case "state":
+        acceptState(model, message.state);
+        break;
+      case "layout":
+        model.learned.set(message.layout);
+        break;
+      case "problem":
+        notify(message.message, "problem");
+        break;
+      case "report":
+        model.report.set(message.report);
+    }
+  };
+  let lost = false;
+  openLive(api.liveAddress(), {
+    onMessage,
+    isWelcome: () =>
+      api.lesson().then(
+        () => true,
+        (problem) => !isRefusal(problem),
+      ),
+    onConnection: (connection) => {
+      if (connection === "lost" && !lost) announce("The connection was lost. Reconnecting.");
+      if (connection === "open" && lost) void reload(model);
+      lost = connection === "lost";
+      model.connection.set(connection);
+    },
+  });
+}
+
+/** After a break the server may be another one: of the same records, or of others. */
+async function reload(model: Model): Promise<void> {
+  try {
+    const lesson = await api.lesson();
+    if (lesson.source !== model.lesson.source || lesson.n_rows !== model.lesson.n_rows) {
+      return window.location.reload();
+    }
+    model.state.set(lesson.state);
+    const [report, learned, known] = await Promise.all([
+      api.report(),
+      api.layout("learned"),
+      api.known(),
+    ]);
+    model.report.set(report);
+    model.learned.set(learned);
+    model.known.set(known);
+    announce("Connected again.");
+  } catch (problem) {
+    notifyProblem(problem);
+  }
+}
+
+async function tryStage(model: Model): Promise<Stage | null> {
+  if (!isWebGlThere()) return withoutMap();
+  let stage: Stage;
+  try {
+    stage = await createStage(model);
+  } catch (problem) {
+    console.error(problem);
+    return withoutMap();
+  }
+  byId("points").addEventListener("webglcontextlost", () => {
+    notify("The browser took the map's graphics away. Load the page again to see it.", "problem");
+  });
+  keepColouring(model);
+  showLegend(model);
+  showGroups(model);
+  showBlend(model);
+  showHoverCard(model, stage);
+  listenToMouse(model, stage);
+  listenToArrows(model, stage);
+  summarise(model);
+  return stage;
+}
+
+function withoutMap(): null {
+  const message =
+    "The map needs WebGL, which this browser does not have or has turned off. Questions, suspects, quality and " +
+    "export work without it.";
+  for (const id of ["stage", "legend", "toolbar", "blend"]) byId(id).hidden = true;
+  byId("frame").prepend(
+    h("p", { class: "no-map", role: "status", text: message, testid: "no-webgl" }),
+  );
+  return null;
+}
+
+/** What the map shows, in words. */
+function summarise(model: Model): void {
+  showAll([model.state, model.colouring, model.blend], () => {
+    const { n_rows } = model.lesson;
+    const { n_same, n_different } = model.state.value;
+    const layout = model.blend.value === 0 ? "Euclidean distance" : "learned metric";
+    const colour = model.colouring.value ? ` Colours show ${model.colouring.value.name}.` : "";
+    byId("map-summary").textContent =
+      `${counted(n_rows, "point")}, near each other where records are alike by the ${layout}. ` +
+      `Lines join ${counted(n_same, "pair")} said to be the same and ${counted(n_different, "pair")} said to be different.${colour} ` +
+      "Arrow keys step from point to point, Enter selects.";
+  });
+}
+
+/** What browser tests read. */
+function offerToTests(model: Model, stage: Stage | null): void {
+  Object.assign(window, {
+    nearkin: {
+      get version() {
+        return stage?.shownVersion() ?? null;
+      },
+      trace: model.trace.entries,
+      positions: () => stage?.positions() ?? new Float32Array(0),
+      pointAt: (row: number) => stage?.pointAt(row) ?? null,
+      question: () => asked(model),
+    },
+  });
+}
+
+/** The token is not, or no longer, the right one. */
+function isRefusal(problem: unknown): boolean {
+  return problem instanceof ServerError && problem.status === 403;
+}
+
+function refuse(problem: unknown): void {
+  const message = isRefusal(problem)
+    ? "This address lacks the right token. Open the address that nearkin studio printed when it started."
+    : problem instanceof Error
+      ? problem.message
+      : String(problem);
+  byId("studio").replaceWith(
+    h("main", {}, h("p", { class: "whole-page", role: "alert", text: message, testid: "refused" })),
+  );
+}
+
+start().catch(refuse);

@@ -1,0 +1,122 @@
+/** All that the page knows. Views listen to it, actions change it. */
+
+import { api } from "./api";
+import type { Connection } from "./live";
+import type { Theme } from "./logic/colours";
+import { Trace } from "./logic/trace";
+import type {
+  Colouring,
+  DataRecord,
+  Known,
+  Layout,
+  Lesson,
+  Pair,
+  Report,
+  State,
+  Suspect,
+} from "./logic/types";
+import { Queue } from "./queue";
+import { RecordCache } from "./record_cache";
+import { Signal } from "./signal";
+
+export interface Asked extends Pair {
+  origin: "question" | "suspect";
+}
+
+export interface Groups {
+  a: number[];
+  b: number[];
+}
+
+export const NO_GROUPS: Groups = { a: [], b: [] };
+
+export type PanelName = "quality" | "suspects" | "point";
+
+/** Euclidean at 0, learned at 1. */
+export type Blend = number;
+
+export interface Model {
+  lesson: Lesson;
+  state: Signal<State>;
+  report: Signal<Report | null>;
+  known: Signal<Known | null>;
+  learned: Signal<Layout | null>;
+  euclidean: Signal<Layout | null>;
+  connection: Signal<Connection>;
+  /** Requests that change what is known. */
+  changes: Queue;
+  /** The pair whose answer is on its way. */
+  answering: Pair | null;
+  /** A pair that was put as a question by hand, before the server's own. */
+  askedAgain: Signal<Asked | null>;
+  selected: Signal<number | null>;
+  hovered: Signal<number | null>;
+  groups: Signal<Groups>;
+  lassoMode: Signal<boolean>;
+  suspect: Signal<number>;
+  /** The panel that is open. */
+  panel: Signal<PanelName>;
+  colouringKey: Signal<string>;
+  colouring: Signal<Colouring | null>;
+  /** A category that stands out, as the legend is pointed at. */
+  category: Signal<number | null>;
+  clusters: Signal<number>;
+  showLinks: Signal<boolean>;
+  blend: Signal<Blend>;
+  theme: Signal<Theme>;
+  shortcuts: Signal<boolean>;
+  records: RecordCache;
+  trace: Trace;
+}
+
+export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
+  return {
+    lesson,
+    state: new Signal(lesson.state),
+    report: new Signal<Report | null>(null),
+    known: new Signal<Known | null>(null),
+    learned: new Signal<Layout | null>(null),
+    euclidean: new Signal<Layout | null>(null),
+    connection: new Signal<Connection>("connecting"),
+    changes: new Queue(),
+    answering: null,
+    askedAgain: new Signal<Asked | null>(null),
+    selected: new Signal<number | null>(null),
+    hovered: new Signal<number | null>(null),
+    groups: new Signal(NO_GROUPS),
+    lassoMode: new Signal(false),
+    suspect: new Signal(0),
+    panel: new Signal<PanelName>("quality"),
+    colouringKey: new Signal(firstColouring(lesson)),
+    colouring: new Signal<Colouring | null>(null),
+    category: new Signal<number | null>(null),
+    clusters: new Signal(10),
+    showLinks: new Signal(true),
+    blend: new Signal(1),
+    theme,
+    shortcuts: new Signal(true),
+    records: new RecordCache((row): Promise<DataRecord> => api.record(row)),
+    trace: new Trace(),
+  };
+}
+
+function firstColouring(lesson: Lesson): string {
+  return lesson.colourings.some(({ key }) => key === "known") ? "known" : "";
+}
+
+/** What is asked now. */
+export function asked(model: Model): Asked | null {
+  const again = model.askedAgain.value;
+  if (again !== null) return again;
+  const question = model.state.value.question;
+  return question && { ...question, origin: "question" };
+}
+
+export function chosenSuspect(model: Model): Suspect | undefined {
+  return model.report.value?.suspects[model.suspect.value];
+}
+
+/** Both groups are there, so that same and different are said of them. */
+export function groupsReady({ a, b }: Groups): boolean {
+  return a.length > 0 && b.length > 0;
+}

@@ -1,0 +1,46 @@
+/** What the page says in passing: to screen readers, and as messages that do not stand in the way. */
+
+import { byId, h } from "./view/dom";
+
+const SHOWN_MS = 7000;
+
+/** Said by screen readers, not shown. */
+export function announce(sentence: string): void {
+  const region = byId("announcer");
+  // The same sentence twice is only said again if it is a new node.
+  region.replaceChildren(h("p", { text: sentence }));
+}
+
+export type NoticeKind = "problem" | "note";
+
+/** A message that goes away by itself (notes) or when it is closed (problems). */
+export function notify(sentence: string, kind: NoticeKind = "note"): void {
+  const list = byId("notices");
+  for (const old of list.querySelectorAll(".notice")) {
+    if (old.getAttribute("data-sentence") === sentence) old.remove();
+  }
+  const notice = h(
+    "div",
+    {
+      class: `notice ${kind}`,
+      role: kind === "problem" ? "alert" : "status",
+      "data-sentence": sentence,
+      testid: `notice-${kind}`,
+    },
+    h("p", { text: sentence, dir: "auto" }),
+    h("button", {
+      class: "icon",
+      type: "button",
+      "aria-label": "Close this message",
+      text: "×",
+      on: { click: () => notice.remove() },
+    }),
+  );
+  list.append(notice);
+  while (list.children.length > 3) list.firstElementChild?.remove();
+  if (kind === "note") window.setTimeout(() => notice.remove(), SHOWN_MS);
+}
+
+export function notifyProblem(problem: unknown): void {
+  notify(problem instanceof Error ? problem.message : String(problem), "problem");
+}

@@ -1,0 +1,51 @@
+/**
+ * Rings around points: of the question, the selected one, the chosen suspect, the one pointed at.
+ *
+ * They are elements, not part of the WebGL frame: pointing here and there, or the next question, is not to draw all
+ * points again, least of all just before they move.
+ */
+
+import { toScreen } from "../logic/screen";
+import { asked, chosenSuspect, type Model } from "../model";
+import { showAll } from "../signal";
+import { byId, h } from "../view/dom";
+import type { Plot } from "./plot";
+
+interface Ring {
+  element: HTMLElement;
+  row: () => number | null | undefined;
+}
+
+function ring(kind: string, row: Ring["row"], label = ""): Ring {
+  const element = h("span", { class: `ring ${kind}`, "aria-hidden": "true", hidden: true });
+  element.append(h("span", { text: label }));
+  return { element, row };
+}
+
+export function keepRings(model: Model, plot: Plot, positions: () => Float32Array): void {
+  const suspect = () => (model.panel.value === "suspects" ? chosenSuspect(model) : undefined);
+  const rings = [
+    ring("suspect", () => suspect()?.left),
+    ring("suspect", () => suspect()?.right),
+    ring("asked", () => asked(model)?.left, "1"),
+    ring("asked", () => asked(model)?.right, "2"),
+    ring("selected", () => model.selected.value),
+    ring("hovered", () => model.hovered.value),
+  ];
+  byId("stage").append(...rings.map(({ element }) => element));
+
+  const place = (): void => {
+    const map = plot.map();
+    const now = positions();
+    for (const { element, row } of rings) {
+      const at = row() ?? null;
+      element.hidden = at === null;
+      if (at === null) continue;
+      const [x, y] = toScreen(map, now[2 * at], now[2 * at + 1]);
+      element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+    }
+  };
+  const { state, askedAgain, selected, hovered, suspect: chosen, report, panel } = model;
+  showAll([state, askedAgain, selected, hovered, chosen, report, panel], place);
+  plot.onDrawn(place);
+}

@@ -1,0 +1,98 @@
+/** Small charts as SVG. What they show is also said in words, by whoever uses them. */
+
+import { svg } from "./dom";
+
+/** Numbers from 0 on as two rows of thin bars about a common line: before below, after above. */
+export function spectrumChart(before: number[], after: number[], words: string): SVGSVGElement {
+  const n = Math.max(before.length, after.length, 1);
+  const width = 320;
+  const height = 92;
+  const step = width / n;
+  const bar = Math.min(14, step * 0.72);
+  const largest = Math.max(...before, ...after, 1e-12);
+  const half = height / 2 - 2;
+  const bars = (values: number[], up: boolean): SVGElement[] =>
+    values.map((value, k) => {
+      const size = Math.max(0.75, (half * value) / largest);
+      return svg("rect", {
+        class: up ? "after" : "before",
+        x: (k * step + (step - bar) / 2).toFixed(2),
+        width: bar.toFixed(2),
+        y: (up ? height / 2 - 1 - size : height / 2 + 1).toFixed(2),
+        height: size.toFixed(2),
+        rx: "1",
+      });
+    });
+  return svg(
+    "svg",
+    {
+      class: "chart spectrum",
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": words,
+    },
+    ...bars(after, true),
+    ...bars(before, false),
+  );
+}
+
+export interface QualityPoint {
+  answers: number;
+  auc: number;
+  euclidean: number;
+  error: number;
+}
+
+/** AUC over the number of answers with a band of error, beside the Euclidean distance. */
+export function qualityChart(points: QualityPoint[], words: string): SVGSVGElement {
+  const width = 320;
+  const height = 84;
+  const pad = 6;
+  const left = 38;
+  const lows = points.flatMap(({ auc, euclidean, error }) => [auc - error, euclidean]);
+  const highs = points.flatMap(({ auc, euclidean, error }) => [auc + error, euclidean]);
+  const low = Math.max(0, Math.min(...lows) - 0.02);
+  const high = Math.min(1, Math.max(...highs) + 0.02);
+  const first = points[0].answers;
+  const last = points[points.length - 1].answers;
+  const x = (answers: number): number =>
+    last === first ? width / 2 : left + ((answers - first) / (last - first)) * (width - left - pad);
+  const y = (auc: number): number =>
+    pad + (1 - (auc - low) / (high - low || 1)) * (height - 2 * pad);
+  const line = (value: (point: QualityPoint) => number): string =>
+    points.map((point) => `${x(point.answers).toFixed(1)},${y(value(point)).toFixed(1)}`).join(" ");
+  const upper = line(({ auc, error }) => Math.min(1, auc + error));
+  const lower = line(({ auc, error }) => Math.max(0, auc - error))
+    .split(" ")
+    .reverse()
+    .join(" ");
+  const end = points[points.length - 1];
+  return svg(
+    "svg",
+    { class: "chart quality", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
+    svg("text", { x: pad, y: "13", text: high.toFixed(2) }),
+    svg("text", { x: pad, y: height - 5, text: low.toFixed(2) }),
+    points.length > 1 && svg("polygon", { class: "band", points: `${upper} ${lower}` }),
+    svg("line", {
+      class: "euclidean",
+      x1: left,
+      x2: width - pad,
+      y1: y(end.euclidean).toFixed(1),
+      y2: y(end.euclidean).toFixed(1),
+    }),
+    points.length > 1 && svg("polyline", { class: "learned", points: line(({ auc }) => auc) }),
+    svg("line", {
+      class: "error",
+      x1: x(end.answers).toFixed(1),
+      x2: x(end.answers).toFixed(1),
+      y1: y(Math.min(1, end.auc + end.error)).toFixed(1),
+      y2: y(Math.max(0, end.auc - end.error)).toFixed(1),
+    }),
+    svg("circle", {
+      class: "learned-end",
+      cx: x(end.answers).toFixed(1),
+      cy: y(end.auc).toFixed(1),
+      r: "4",
+    }),
+  );
+}

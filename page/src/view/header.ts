@@ -1,0 +1,108 @@
+/** The head of the page: what is shown, the connection, export, theme, help. */
+
+import { api, type ExportName } from "../api";
+import type { Connection } from "../live";
+import { counted, whole } from "../logic/words";
+import type { Model } from "../model";
+import { notify } from "../notices";
+import { toggleTheme } from "../theme";
+import { byId, h, replace } from "./dom";
+
+const EXPORTS: { name: ExportName; label: string; about: string }[] = [
+  { name: "pairs", label: "Pairs", about: "your answers" },
+  { name: "embedding", label: "Embedding", about: "coordinates in the learned metric" },
+  { name: "clusters", label: "Clusters", about: "k-means in the learned metric" },
+  { name: "model", label: "Model", about: "the metric, for nearkin.load" },
+];
+
+const CONNECTIONS: Record<Connection, string> = {
+  connecting: "connecting…",
+  open: "",
+  lost: "reconnecting…",
+  refused: "not connected",
+};
+const STARTED_ANEW = "The studio was started anew: open the address that it printed.";
+
+export function showHeader(model: Model): void {
+  const { source, n_rows, n_total, n_features } = model.lesson;
+  document.title = `${source} – nearkin studio`;
+  const rows =
+    n_total > n_rows
+      ? `${whole(n_rows)} of ${counted(n_total, "record")}`
+      : counted(n_rows, "record");
+  replace(
+    byId("source"),
+    h("strong", { text: source }),
+    h("span", { text: `${rows}, ${counted(n_features, "feature")}` }),
+  );
+  byId("map-title").textContent = `Map of ${rows}`;
+
+  model.connection.show((connection) => {
+    const line = byId("connection");
+    line.className = `connection ${connection}`;
+    line.textContent = CONNECTIONS[connection];
+    if (connection === "refused") notify(STARTED_ANEW, "problem");
+  });
+  showThemeButton(model);
+  showExportMenu(model);
+}
+
+function showThemeButton(model: Model): void {
+  const button = byId<HTMLButtonElement>("theme-button");
+  button.addEventListener("click", () => toggleTheme(model.theme));
+  model.theme.show((theme) => {
+    button.textContent = theme === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-label", theme === "dark" ? "Light colours" : "Dark colours");
+  });
+}
+
+function showExportMenu(model: Model): void {
+  const button = byId<HTMLButtonElement>("export-button");
+  const menu = byId("export-menu");
+  const links = EXPORTS.map(({ name, label, about }) => {
+    const link = h(
+      "a",
+      { download: "", testid: `export-${name}` },
+      h("span", { text: label }),
+      h("small", { text: about }),
+    );
+    const aim = (): void => {
+      link.href = api.exportAddress(name, model.clusters.value);
+    };
+    model.clusters.show(aim);
+    link.addEventListener("click", () => close());
+    return link;
+  });
+  replace(menu, ...links.map((link) => h("li", {}, link)));
+
+  const open = (): void => {
+    menu.hidden = false;
+    button.setAttribute("aria-expanded", "true");
+    links[0].focus();
+  };
+  function close(): void {
+    if (menu.hidden) return;
+    const had = menu.contains(document.activeElement);
+    menu.hidden = true;
+    button.setAttribute("aria-expanded", "false");
+    if (had) button.focus();
+  }
+  button.addEventListener("click", () => (menu.hidden ? open() : close()));
+  menu.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") close();
+    else if (step !== undefined) {
+      const now = links.indexOf(document.activeElement as HTMLAnchorElement);
+      links[(now + step + links.length) % links.length].focus();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!menu.contains(event.target as Node) && event.target !== button) close();
+  });
+  menu.addEventListener("focusout", (event) => {
+    const next = event.relatedTarget as Node | null;
+    if (next !== null && !menu.contains(next) && next !== button) close();
+  });
+}

@@ -1,0 +1,83 @@
+/** The help dialog: how teaching works, and the keys. */
+
+import type { Model } from "../model";
+import { remember, remembered } from "../storage";
+import { byId, h, replace } from "./dom";
+
+const KEYS: [string[], string][] = [
+  [["s"], "same: of the question, or of groups A and B"],
+  [["d"], "different"],
+  [["u"], "unsure"],
+  [["z"], "undo"],
+  [["Shift", "z"], "redo"],
+  [["w"], "withdraw the chosen suspect"],
+  [["n"], "neighbours of the selected point"],
+  [["a"], "put the selected point into group A, or take it out"],
+  [["b"], "the same for group B"],
+  [["g"], "lasso on or off; Shift and drag works at any time"],
+  [["l"], "lines on or off"],
+  [["f"], "bring all points into view"],
+  [["m"], "go to the map; then arrows step, Enter selects, + and − zoom"],
+  [["q"], "go to the question"],
+  [["Esc"], "clear groups and selection, close"],
+  [["?"], "this help"],
+];
+
+const HOW =
+  "Every point is a record. Say of two records whether they are the same kind of thing or different, and the " +
+  "distance between all records is learned anew at once: the map moves. Questions are chosen so that an answer " +
+  "tells much; you may also answer for any two groups or neighbours. When unsure, say so: it costs nothing. " +
+  "Every answer is on the disk before it is confirmed and can be undone. Some answers are held out to measure " +
+  "whether the learned distance is better than the plain Euclidean one, and answers that the others contradict " +
+  "are listed as suspects.";
+
+export function prepareHelp(model: Model): void {
+  const dialog = byId<HTMLDialogElement>("help-dialog");
+  const box = h("input", { type: "checkbox", id: "shortcuts", testid: "shortcuts" });
+  model.shortcuts.set(remembered("shortcuts") !== "off");
+  box.checked = model.shortcuts.value;
+  box.addEventListener("change", () => {
+    model.shortcuts.set(box.checked);
+    remember("shortcuts", box.checked ? "on" : "off");
+  });
+  replace(
+    dialog,
+    h(
+      "div",
+      { class: "card-head" },
+      h("h2", { id: "help-title", text: "How teaching works" }),
+      h("button", {
+        type: "button",
+        class: "icon",
+        "aria-label": "Close help",
+        text: "×",
+        testid: "help-close",
+        on: { click: () => dialog.close() },
+      }),
+    ),
+    h("p", { text: HOW }),
+    h("h3", { text: "Keys" }),
+    h(
+      "dl",
+      { class: "keys" },
+      ...KEYS.map(([keys, meaning]) =>
+        h(
+          "div",
+          {},
+          h("dt", {}, ...keys.map((name) => h("kbd", { text: name }))),
+          h("dd", { text: meaning }),
+        ),
+      ),
+    ),
+    h("label", { class: "check", for: "shortcuts" }, box, "Single keys are on"),
+  );
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  byId("help-button").addEventListener("click", openHelp);
+}
+
+export function openHelp(): void {
+  const dialog = byId<HTMLDialogElement>("help-dialog");
+  if (!dialog.open) dialog.showModal();
+}

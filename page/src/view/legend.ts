@@ -1,0 +1,134 @@
+/** What the colours and lines mean. */
+
+import { categoryColour, countCategories, PALETTES } from "../logic/colours";
+import { MOST_LINES } from "../logic/links";
+import type { Colouring } from "../logic/types";
+import { short, whole } from "../logic/words";
+import type { Model } from "../model";
+import { showAll } from "../signal";
+import { byId, h, replace } from "./dom";
+
+const MOST_CATEGORIES = 12;
+/** In smaller maps the legend is folded at first. */
+const SMALL_PX = 520;
+/** The server adds the number of rows to names of its own; it has a column here. */
+const ROWS_IN_NAME = / \([\d\s,]+ rows?\)$/;
+
+export function showLegend(model: Model): void {
+  const roomy = byId("frame").clientWidth > SMALL_PX && byId("frame").clientHeight > SMALL_PX;
+  const colours = h("details", { open: roomy });
+  const lines = h("div", { class: "legend-lines" });
+  replace(byId("legend"), colours, lines);
+
+  showAll([model.colouring, model.theme], () => {
+    const colouring = model.colouring.value;
+    if (colouring === null) return replace(colours);
+    replace(
+      colours,
+      h("summary", { dir: "auto" }, h("h3", { text: colouring.name })),
+      ...(colouring.kind === "categories"
+        ? categories(model, colouring)
+        : [numbers(model, colouring)]),
+    );
+  });
+
+  showAll([model.known, model.showLinks], () => {
+    const known = model.known.value;
+    const there = known !== null && known.must_link.length + known.cannot_link.length > 0;
+    lines.hidden = !there || !model.showLinks.value;
+    if (known === null) return;
+    replace(
+      lines,
+      lineKey("must", "same", known.must_link.length / 2),
+      lineKey("cannot", "different", known.cannot_link.length / 2),
+    );
+  });
+}
+
+function lineKey(kind: "must" | "cannot", label: string, n: number): HTMLElement {
+  const step = Math.ceil(n / MOST_LINES);
+  const part = step > 1 ? `, 1 of ${whole(step)} drawn` : "";
+  return h(
+    "p",
+    { class: "legend-line" },
+    h("span", { class: `line ${kind}`, "aria-hidden": "true" }),
+    h("span", { class: "legend-name", text: `${label}${part}` }),
+    h("span", { class: "legend-count", text: whole(n) }),
+  );
+}
+
+function swatch(colour: string): HTMLElement {
+  const dot = h("span", { class: "dot", "aria-hidden": "true" });
+  dot.style.backgroundColor = colour;
+  return dot;
+}
+
+function categories(model: Model, colouring: Colouring): HTMLElement[] {
+  const { counts, unknown } = countCategories(colouring);
+  const own = colouring.key === "known" || colouring.key === "clusters";
+  const theme = model.theme.value;
+  const list = h("ul", { testid: "legend-categories" });
+  const largest = [...counts].sort((a, b) => b.count - a.count).slice(0, MOST_CATEGORIES);
+  const shown = new Set(largest);
+  for (const entry of counts.filter((candidate) => shown.has(candidate))) {
+    const { category, count } = entry;
+    const name = own ? entry.name.replace(ROWS_IN_NAME, "") : entry.name;
+    list.append(
+      h(
+        "li",
+        {},
+        h(
+          "button",
+          {
+            type: "button",
+            on: {
+              mouseenter: () => model.category.set(category),
+              mouseleave: () => model.category.set(null),
+              focus: () => model.category.set(category),
+              blur: () => model.category.set(null),
+            },
+          },
+          swatch(categoryColour(theme, category)),
+          h("span", { class: "legend-name", text: name, dir: "auto", title: name }),
+          h("span", { class: "legend-count", text: whole(count) }),
+        ),
+      ),
+    );
+  }
+  const rest = counts.length - shown.size;
+  const extra: HTMLElement[] = [];
+  if (rest > 0) extra.push(h("p", { class: "legend-rest", text: `and ${whole(rest)} more` }));
+  if (unknown > 0) {
+    extra.push(
+      h(
+        "p",
+        { class: "legend-line" },
+        swatch(PALETTES[theme].unknown),
+        h("span", { class: "legend-name", text: colouring.key === "known" ? "not known" : "none" }),
+        h("span", { class: "legend-count", text: whole(unknown) }),
+      ),
+    );
+  }
+  return [list, ...extra];
+}
+
+function numbers(model: Model, colouring: Colouring): HTMLElement {
+  const [low, high] = colouring.range ?? [0, 1];
+  const bar = h("div", {
+    class: "colour-bar",
+    role: "img",
+    "aria-label": `Colours from ${short(low)} to ${short(high)}`,
+  });
+  bar.style.backgroundImage = `linear-gradient(to right, ${PALETTES[model.theme.value].numbers.join(", ")})`;
+  return h(
+    "div",
+    { testid: "legend-numbers" },
+    bar,
+    h(
+      "div",
+      { class: "colour-ends" },
+      h("span", { text: low === high ? `all ${short(low)}` : short(low) }),
+      low !== high && h("span", { text: short(high) }),
+    ),
+  );
+}

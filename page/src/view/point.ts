@@ -1,0 +1,127 @@
+/** The selected point: its record, and its neighbours in the learned metric. */
+
+import { addToGroup, answerPair } from "../actions";
+import { api } from "../api";
+import { coalesced } from "../coalesce";
+import type { DataRecord, Neighbour } from "../logic/types";
+import type { Model } from "../model";
+import { notifyProblem } from "../notices";
+import { h, key, replace } from "./dom";
+import { fieldList, recordName, thumbnail } from "./record";
+
+export function pointPanel(model: Model): HTMLElement {
+  const body = h("div", { class: "panel-body", testid: "point" });
+  const record = h("div", { class: "point-record" });
+  const heading = h("h3", { text: "Neighbours in the learned metric" });
+  const list = h("ol", { class: "rows neighbours", testid: "neighbours" });
+  let listed = -1;
+
+  const showRecord = async (row: number): Promise<void> => {
+    const shown = await model.records.get(row);
+    if (model.selected.value !== row) return;
+    replace(record, ...selectedRecord(model, shown));
+  };
+
+  const showNeighbours = coalesced(async () => {
+    const row = model.selected.value;
+    if (row === null) return;
+    try {
+      const { neighbors } = await api.neighbours(row);
+      const records = await Promise.all(neighbors.map((near) => model.records.get(near.row)));
+      if (model.selected.value !== row) return;
+      const focused = list.contains(document.activeElement) && listed === row;
+      const at = [...list.querySelectorAll("button")].indexOf(document.activeElement as never);
+      replace(list, ...neighbors.map((near, k) => neighbourRow(model, row, near, records[k])));
+      listed = row;
+      if (focused) list.querySelectorAll("button")[at]?.focus();
+    } catch (problem) {
+      notifyProblem(problem);
+    }
+  });
+
+  model.selected.show((row) => {
+    if (row === null) {
+      const hint = "Click a point, or step through the map with the arrow keys and press Enter.";
+      return replace(body, h("p", { class: "hint", text: hint }));
+    }
+    replace(list);
+    replace(body, record, heading, list);
+    showRecord(row).catch(notifyProblem);
+    showNeighbours();
+  });
+  model.learned.listen(showNeighbours);
+  return body;
+}
+
+function selectedRecord(model: Model, record: DataRecord): (HTMLElement | null)[] {
+  const group = (name: "a" | "b"): HTMLElement =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: "small quiet",
+        testid: `add-${name}`,
+        "aria-keyshortcuts": name,
+        on: { click: () => addToGroup(model, name, [record.row]) },
+      },
+      `Group ${name.toUpperCase()}`,
+      key(name),
+    );
+  return [
+    h(
+      "div",
+      { class: "point-head" },
+      thumbnail(record),
+      h(
+        "div",
+        {},
+        h("h3", { text: recordName(record), dir: "auto", testid: "selected-id" }),
+        h("div", { class: "row-actions" }, group("a"), group("b")),
+      ),
+    ),
+    fieldList(record),
+  ];
+}
+
+function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRecord): HTMLElement {
+  const name = recordName(record);
+  const say = (label: string, same: boolean): HTMLElement =>
+    h("button", {
+      type: "button",
+      class: "small quiet",
+      text: label,
+      "aria-pressed": String(near.same === same),
+      "aria-label": `${label}: ${name} and the selected point`,
+      testid: `neighbour-${label.toLowerCase()}`,
+      on: {
+        click: (event) => void answerPair(model, row, near.row, same, "neighbors", event.timeStamp),
+      },
+    });
+  return h(
+    "li",
+    {
+      testid: "neighbour",
+      on: {
+        mouseenter: () => model.hovered.set(near.row),
+        mouseleave: () => model.hovered.set(null),
+      },
+    },
+    h(
+      "button",
+      {
+        type: "button",
+        class: "pick near",
+        on: {
+          click: () => model.selected.set(near.row),
+          focus: () => model.hovered.set(near.row),
+          blur: () => model.hovered.set(null),
+        },
+      },
+      thumbnail(record),
+      h("span", { class: "near-name", text: name, dir: "auto" }),
+      h("span", { class: "unseen", text: ", distance " }),
+      h("span", { class: "distance", text: near.distance.toPrecision(3) }),
+    ),
+    h("div", { class: "row-actions" }, say("Same", true), say("Different", false)),
+  );
+}

@@ -1,0 +1,107 @@
+/** How good the learned metric is, on answers that were held out. */
+
+import type { Report, State } from "../logic/types";
+import { fixed, percent, whole } from "../logic/words";
+import type { Model } from "../model";
+import { showAll } from "../signal";
+import { type QualityPoint, qualityChart, spectrumChart } from "./charts";
+import { h, replace } from "./dom";
+
+const POINTS_KEPT = 300;
+
+/** The quality after so many answers, from reports as they came; an undone answer takes its point back. */
+export function extendedCourse(
+  course: QualityPoint[],
+  report: Report,
+  answers: number,
+): QualityPoint[] {
+  const { auc, euclidean_auc, error, enough } = report.quality;
+  if (!enough || auc === null || euclidean_auc === null) return course;
+  const point = { answers, auc, euclidean: euclidean_auc, error: error ?? 0 };
+  return [...course.filter((old) => old.answers < answers), point].slice(-POINTS_KEPT);
+}
+
+export function qualityPanel(model: Model): HTMLElement {
+  const body = h("div", { class: "panel-body" });
+  let course: QualityPoint[] = [];
+  model.report.show((report) => {
+    if (report !== null) course = extendedCourse(course, report, model.state.value.n_answers);
+  });
+  showAll([model.report, model.state], () =>
+    replace(body, ...counts(model.state.value), ...heldOut(model, course), ...spectrum(model)),
+  );
+  return body;
+}
+
+function counts(state: State): HTMLElement[] {
+  const figure = (label: string, n: number, testid: string): HTMLElement =>
+    h("div", {}, h("dt", { text: label }), h("dd", { text: whole(n), testid }));
+  return [
+    h(
+      "dl",
+      { class: "figures" },
+      figure("Same", state.n_same, "n-same"),
+      figure("Different", state.n_different, "n-different"),
+      figure("Unsure", state.n_unsure, "n-unsure"),
+      figure("Conflicts", state.conflicts, "n-conflicts"),
+    ),
+  ];
+}
+
+function heldOut(model: Model, course: QualityPoint[]): (HTMLElement | SVGElement)[] {
+  const heading = h("h3", { text: "Quality on held-out answers" });
+  const report = model.report.value;
+  if (report === null) return [heading, h("p", { class: "hint", text: "Not measured yet." })];
+  const { auc, euclidean_auc, error, enough, said } = report.quality;
+  const sentence = h("p", { class: "hint", text: said, testid: "quality-said" });
+  if (!enough || auc === null || euclidean_auc === null) return [heading, sentence];
+  const words = `Pair AUC ${fixed(auc)} with the learned metric, ${fixed(euclidean_auc)} with the Euclidean distance.`;
+  return [
+    heading,
+    h(
+      "dl",
+      { class: "figures two" },
+      h(
+        "div",
+        { class: "learned" },
+        h("dt", { text: "Learned, pair AUC" }),
+        h(
+          "dd",
+          { testid: "auc" },
+          fixed(auc),
+          error !== null && h("small", { text: ` ± ${fixed(error)}` }),
+        ),
+      ),
+      h(
+        "div",
+        { class: "euclidean" },
+        h("dt", { text: "Euclidean" }),
+        h("dd", { text: fixed(euclidean_auc), testid: "euclidean-auc" }),
+      ),
+    ),
+    ...(course.length > 0 ? [qualityChart(course, `${words} Over the number of answers.`)] : []),
+    sentence,
+  ];
+}
+
+function spectrum(model: Model): (HTMLElement | SVGElement)[] {
+  const shares = model.report.value?.spectrum;
+  if (!shares || shares.after.length === 0) return [];
+  const first = (values: number[]): string =>
+    percent(values.slice(0, 3).reduce((a, b) => a + b, 0));
+  const words = `The three largest directions have ${first(shares.after)} of the variance in the learned metric, ${first(shares.before)} before.`;
+  return [
+    h("h3", { text: "Spectrum" }),
+    h(
+      "p",
+      { class: "key-line" },
+      h("span", { class: "swatch after" }),
+      "learned",
+      h("span", { class: "swatch before" }),
+      "Euclidean",
+    ),
+    spectrumChart(shares.before, shares.after, words),
+    h("p", { class: "hint", text: words }),
+    h("p", { class: "hint" }, `Learner: ${model.report.value?.learner ?? ""}`),
+  ];
+}

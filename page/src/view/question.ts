@@ -1,0 +1,224 @@
+/** The question card: two records side by side, and what to say of them. */
+
+import { noQuestionSentence, redo, say, undo } from "../actions";
+import { api } from "../api";
+import type { DataRecord, Same } from "../logic/types";
+import { counted } from "../logic/words";
+import { type Asked, asked, groupsReady, type Model } from "../model";
+import { showAll } from "../signal";
+import { byId, h, key, replace } from "./dom";
+import { fieldValue, recordName, thumbnail } from "./record";
+
+/** Records of this many questions to come are fetched ahead. */
+const AHEAD = 3;
+
+interface Choice {
+  label: string;
+  key: string;
+  same: Same;
+  testid: string;
+}
+
+const CHOICES: Choice[] = [
+  { label: "Same", key: "s", same: true, testid: "same" },
+  { label: "Different", key: "d", same: false, testid: "different" },
+  { label: "Unsure", key: "u", same: null, testid: "unsure" },
+];
+
+export function showQuestion(model: Model): void {
+  const title = h("h2", { id: "question-title", text: "Same or different?" });
+  const hint = h("p", { class: "hint", testid: "question-hint" });
+  const body = h("div", {
+    class: "compare",
+    tabindex: "0",
+    role: "group",
+    "aria-label": "The two records",
+    testid: "compare",
+  });
+  const choices = CHOICES.map(({ label, key: letter, same, testid }) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: same === null ? "choice quiet" : "choice",
+        "aria-keyshortcuts": letter,
+        testid: `answer-${testid}`,
+        on: { click: (event) => void say(model, same, event.timeStamp) },
+      },
+      label,
+      key(letter),
+    ),
+  );
+  const undoButton = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet small",
+      "aria-keyshortcuts": "z",
+      testid: "undo",
+      on: { click: () => void undo(model) },
+    },
+    "Undo",
+    key("z"),
+  );
+  const redoButton = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet small",
+      "aria-keyshortcuts": "Shift+Z",
+      testid: "redo",
+      on: { click: () => void redo(model) },
+    },
+    "Redo",
+    key("⇧z"),
+  );
+  const count = h("p", { class: "count", testid: "answers" });
+  replace(
+    byId("question"),
+    h("div", { class: "card-head" }, title, count),
+    hint,
+    body,
+    h("div", { class: "choices" }, ...choices),
+    h("div", { class: "history" }, undoButton, redoButton),
+  );
+
+  let shown: Asked | null | undefined;
+
+  const fill = (): void => {
+    const question = asked(model);
+    if (question?.left === shown?.left && question?.right === shown?.right && shown !== undefined)
+      return;
+    shown = question;
+    body.scrollTop = 0;
+    if (question === null) {
+      replace(body);
+      return;
+    }
+    const { left, right } = question;
+    const here = [model.records.peek(left), model.records.peek(right)];
+    const draw = ([a, b]: DataRecord[]): void => {
+      if (shown?.left === left && shown.right === right) replace(body, comparison(a, b));
+    };
+    if (here[0] !== undefined && here[1] !== undefined) {
+      draw(here as DataRecord[]);
+      return;
+    }
+    void Promise.all([model.records.get(left), model.records.get(right)]).then(draw, () => {
+      replace(body, h("p", { class: "hint", text: "These records could not be read." }));
+    });
+  };
+
+  const state = (): void => {
+    const question = asked(model);
+    const groups = groupsReady(model.groups.value);
+    const { n_answers, can_undo, can_redo } = model.state.value;
+    byId("question").classList.toggle("resting", question === null || groups);
+    title.textContent =
+      question?.origin === "suspect" ? "Asked again: same or different?" : "Same or different?";
+    hint.textContent = groups
+      ? "s and d are now said of the two groups on the map."
+      : question === null
+        ? noQuestionSentence(model)
+        : "";
+    hint.hidden = hint.textContent === "";
+    body.hidden = question === null;
+    for (const button of choices) button.toggleAttribute("disabled", question === null || groups);
+    undoButton.toggleAttribute("disabled", !can_undo);
+    redoButton.toggleAttribute("disabled", !can_redo);
+    count.textContent = counted(n_answers, "answer");
+  };
+
+  showAll([model.state, model.askedAgain, model.groups, model.report], () => {
+    state();
+    fill();
+  });
+  model.report.listen(() => fetchAhead(model));
+  fetchAhead(model);
+}
+
+function fetchAhead(model: Model): void {
+  for (const { left, right } of model.report.value?.questions.slice(0, AHEAD) ?? []) {
+    for (const row of [left, right]) {
+      void model.records.get(row).then(
+        (record) => {
+          if (record.image) preload(row);
+        },
+        () => undefined,
+      );
+    }
+  }
+}
+
+/** Pictures to come are kept alive, so that the browser shows them at once. */
+const preloaded = new Map<number, HTMLImageElement>();
+const PRELOADED_MOST = 32;
+
+function preload(row: number): void {
+  if (preloaded.has(row)) return;
+  const image = new Image();
+  image.src = api.imageAddress(row);
+  preloaded.set(row, image);
+  if (preloaded.size > PRELOADED_MOST) preloaded.delete(preloaded.keys().next().value as number);
+}
+
+/** A table: one column for each record, one line for each field that either has. */
+function comparison(left: DataRecord, right: DataRecord): HTMLElement {
+  const names = new Map<string, [number, number]>();
+  left.fields.forEach(({ name }, i) => {
+    names.set(name, [i, -1]);
+  });
+  right.fields.forEach(({ name }, i) => {
+    names.set(name, [names.get(name)?.[0] ?? -1, i]);
+  });
+  const both = [...names].sort(([, a], [, b]) => rank(a) - rank(b));
+
+  const head = (record: DataRecord, mark: string): HTMLElement =>
+    h(
+      "th",
+      { scope: "col" },
+      h(
+        "div",
+        { class: "record-head" },
+        thumbnail(record),
+        h(
+          "span",
+          { class: "record-name", dir: "auto" },
+          h("span", { class: "mark", text: mark, "aria-hidden": "true" }),
+          h("span", { class: "record-id", text: recordName(record), title: recordName(record) }),
+        ),
+      ),
+    );
+  const cell = (record: DataRecord, i: number): HTMLElement =>
+    h("td", {}, i < 0 ? null : fieldValue(record.fields[i].value, record.fields[i].cut));
+
+  const named = both.length > 0;
+  return h(
+    "table",
+    { class: named ? "" : "pictures" },
+    h("caption", { class: "unseen", text: "The two records of the question" }),
+    h("thead", {}, h("tr", {}, named && h("td", {}), head(left, "1"), head(right, "2"))),
+    h(
+      "tbody",
+      {},
+      ...both.map(([name, [i, j]]) =>
+        h(
+          "tr",
+          {},
+          h(
+            "th",
+            { scope: "row", title: name },
+            h("span", { class: "field", text: name, dir: "auto" }),
+          ),
+          cell(left, i),
+          cell(right, j),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Fields of both records first, in their order. */
+function rank([i, j]: [number, number]): number {
+  return i >= 0 && j >= 0 ? i : 1000 + Math.max(i, j);
+}

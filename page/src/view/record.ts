@@ -1,0 +1,53 @@
+/** Records as people read them: fields as text, a picture where there is one. */
+
+import { api } from "../api";
+import type { DataRecord } from "../logic/types";
+import { h } from "./dom";
+
+const SAID_FIELDS = 3;
+const SAID_CHARACTERS = 80;
+
+export function recordName(record: DataRecord): string {
+  return String(record.id);
+}
+
+/** A short sentence for screen readers. */
+export function recordSentence(record: DataRecord): string {
+  const fields = record.fields
+    .slice(0, SAID_FIELDS)
+    .map(({ name, value }) => `${name} ${value.slice(0, SAID_CHARACTERS)}`);
+  return [`Record ${recordName(record)}`, ...fields].join(", ");
+}
+
+/** The picture of a record; it takes itself away if there is none to be had. */
+export function thumbnail(record: DataRecord): HTMLImageElement | null {
+  if (!record.image) return null;
+  const image = h("img", {
+    class: "thumbnail",
+    alt: `Picture of ${recordName(record)}`,
+    decoding: "async",
+    draggable: "false",
+  });
+  image.addEventListener("error", () =>
+    image.replaceWith(h("span", { class: "missing", text: "no picture" })),
+  );
+  image.src = api.imageAddress(record.row);
+  return image;
+}
+
+export function fieldValue(value: string, cut: boolean): HTMLElement {
+  if (value === "") return h("span", { class: "value empty", text: "empty" });
+  return h("span", { class: "value", dir: "auto", text: cut ? `${value} …` : value });
+}
+
+/** Name and value of each field. */
+export function fieldList(record: DataRecord, most = Number.POSITIVE_INFINITY): HTMLElement {
+  const list = h("dl", { class: "fields" });
+  for (const { name, value, cut } of record.fields.slice(0, most)) {
+    list.append(
+      h("dt", { text: name, dir: "auto", title: name }),
+      h("dd", {}, fieldValue(value, cut)),
+    );
+  }
+  return list;
+}

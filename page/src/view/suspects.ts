@@ -1,0 +1,104 @@
+/** Answers that the others contradict: to be withdrawn, or asked again. */
+
+import { askAgain, withdraw } from "../actions";
+import type { Suspect } from "../logic/types";
+import type { Model } from "../model";
+import { showAll } from "../signal";
+import { h, key, replace } from "./dom";
+import { thumbnail } from "./record";
+
+/** Pictures of both records, put in when they are here. */
+function pictures(model: Model, { left, right }: Suspect): HTMLElement {
+  const box = h("span", { class: "suspect-pictures" });
+  void Promise.all([model.records.get(left), model.records.get(right)]).then(
+    (records) => replace(box, ...records.map(thumbnail)),
+    () => undefined,
+  );
+  return box;
+}
+
+export function suspectsPanel(model: Model): HTMLElement {
+  const hint = h("p", { class: "hint" });
+  const list = h("ul", { class: "rows", testid: "suspects" });
+  const body = h("div", { class: "panel-body" }, hint, list);
+
+  const suspects = (): Suspect[] => model.report.value?.suspects ?? [];
+
+  const choose = (index: number): void => {
+    const last = suspects().length - 1;
+    model.suspect.set(Math.max(0, Math.min(last, index)));
+  };
+
+  const draw = (): void => {
+    const had = list.contains(document.activeElement);
+    const all = suspects();
+    if (model.suspect.value >= all.length) choose(all.length - 1);
+    hint.textContent =
+      all.length === 0
+        ? "No answer looks wrong so far. Answers that the others contradict appear here."
+        : "Answers that the others contradict. Arrow keys choose, w withdraws the chosen one.";
+    replace(list, ...all.map((suspect, index) => row(suspect, index)));
+    if (had) focusChosen();
+  };
+
+  const focusChosen = (): void => {
+    list.querySelector<HTMLElement>("[aria-current] .pick")?.focus();
+  };
+
+  const row = (suspect: Suspect, index: number): HTMLElement => {
+    const chosen = index === model.suspect.value;
+    return h(
+      "li",
+      {
+        class: chosen ? "chosen" : "",
+        "aria-current": chosen ? "true" : undefined,
+        testid: "suspect",
+      },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "pick",
+          tabindex: chosen ? "0" : "-1",
+          on: { click: () => choose(index) },
+        },
+        model.lesson.has_images && pictures(model, suspect),
+        h("span", { text: suspect.said, dir: "auto" }),
+      ),
+      h(
+        "div",
+        { class: "row-actions" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "small",
+            testid: "withdraw",
+            "aria-keyshortcuts": "w",
+            on: { click: () => void withdraw(model, suspect.left, suspect.right) },
+          },
+          "Withdraw",
+          chosen ? key("w") : null,
+        ),
+        h("button", {
+          type: "button",
+          class: "small quiet",
+          text: "Ask again",
+          testid: "ask-again",
+          on: { click: () => askAgain(model, suspect.left, suspect.right) },
+        }),
+      ),
+    );
+  };
+
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    choose(model.suspect.value + step);
+    focusChosen();
+    event.preventDefault();
+  });
+
+  showAll([model.report, model.suspect], draw);
+  return body;
+}

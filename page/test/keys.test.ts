@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { bindingOf, type KeyPress } from "../src/logic/bindings";
+
+function press(key: string, part: Partial<KeyPress> = {}): KeyPress {
+  return {
+    key,
+    shiftKey: false,
+    ctrlKey: false,
+    altKey: false,
+    metaKey: false,
+    repeat: false,
+    ...part,
+  };
+}
+
+describe("bindingOf", () => {
+  it("knows the letters, also with Caps Lock", () => {
+    for (const letter of "sduzwn") expect(bindingOf(press(letter))).toBe(letter);
+    expect(bindingOf(press("S"))).toBe("s");
+  });
+
+  it("tells undo and redo apart", () => {
+    expect(bindingOf(press("z"))).toBe("z");
+    expect(bindingOf(press("Z", { shiftKey: true }))).toBe("shift+z");
+  });
+
+  it("leaves keys of the browser alone", () => {
+    expect(bindingOf(press("s", { ctrlKey: true }))).toBeNull();
+    expect(bindingOf(press("d", { metaKey: true }))).toBeNull();
+    expect(bindingOf(press("u", { altKey: true }))).toBeNull();
+    expect(bindingOf(press("S", { shiftKey: true }))).toBeNull();
+  });
+
+  it("answers once, however long a key is held", () => {
+    expect(bindingOf(press("s", { repeat: true }))).toBeNull();
+  });
+
+  it("knows help and Escape", () => {
+    expect(bindingOf(press("?", { shiftKey: true }))).toBe("?");
+    expect(bindingOf(press("Escape"))).toBe("Escape");
+    expect(bindingOf(press("x"))).toBeNull();
+  });
+});

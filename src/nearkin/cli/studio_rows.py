@@ -1,0 +1,142 @@
+"""Files as records for the studio, with the pairs that are known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nearkin.cli.choice import Choice, Kinds, matched
+from nearkin.cli.failures import UserError
+from nearkin.cli.learning import known_pairs
+from nearkin.cli.messages import say
+from nearkin.cli.tables import Table, column_kinds, open_table
+from nearkin.pairs import Pairs
+from nearkin.teaching.pictures import FilePictures
+from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
+from nearkin.web.shown_pairs import among_shown, with_labels
+
+# Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.
+_MOST_NUMBERS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said of a file.
+
+    Attributes
+    ----------
+    choice : Choice
+        Columns to learn from, and ids.
+    pairs : Path or None
+        File of pairs that are known.
+    labels : str or None
+        Column of classes.
+    image : str or None
+        Column of names of picture files.
+    show : list of str
+        Columns to show first.
+    seed : int
+    """
+
+    choice: Choice
+    pairs: Path | None = None
+    labels: str | None = None
+    image: str | None = None
+    show: Sequence[str] = ()
+    seed: int = 0
+
+
+def records_of_file(
+    path: Path, wishes: Wishes, most: int = MOST_SHOWN
+) -> tuple[Records, Pairs | None]:
+    """Records of a file, and pairs of them that are known.
+
+    Numeric columns are learned from; all others are shown. Of more rows than ``most``, an even
+    sample is taken, and with it all rows that are named in pairs.
+    """
+    table = _opened(path, wishes)
+    n, d = table.rows.shape
+    most = max(2, min(most, _MOST_NUMBERS // d))
+    pairs = _known(table, wishes)
+    numbers = sample_numbers(n, most, wishes.seed, () if pairs is None else pairs.points)
+    if len(numbers) < n:
+        say(f"{len(numbers)} of {n} rows are shown, evenly chosen; exported models serve all rows.")
+    beside = table.columns_beside(numbers)
+    columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
+    pictures = None
+    if wishes.image is not None:
+        matched([wishes.image], columns, "--image", table.file)
+        names = [None if name is None else str(name) for name in columns[wishes.image]]
+        pictures = FilePictures(names, path.resolve().parent)
+        _note_missing(pictures, names)
+    first = matched(wishes.show, columns, "--show", table.file)
+    ids = table.ids()
+    records = Records(
+        X=table.rows.take(numbers),
+        features=table.names or [f"x{j}" for j in range(d)],
+        ids=numbers.tolist() if ids is None else ids.take(numbers).to_pylist(),
+        columns={name: columns[name] for name in dict.fromkeys([*first, *columns])},
+        source=path.name,
+        n_total=n,
+        numbers=numbers,
+        pictures=pictures,
+        id_name=table.id_name,
+        named=table.names is not None,
+    )
+    return records, None if pairs is None else among_shown(pairs, numbers, table.file)
+
+
+def _opened(path: Path, wishes: Wishes) -> Table:
+    choice = wishes.choice
+    kinds = column_kinds(path, choice)
+    named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
+    if choice.columns or not kinds:
+        return open_table(path, choice, aside=named)
+    vectors = [name for name, kind in kinds.items() if kind == "vector" and name not in named]
+    left_out = {*named, *matched(choice.exclude, kinds, "--exclude", str(path))}
+    one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
+    usable = [
+        name for name, kind in kinds.items() if kind == "number" and name not in left_out
+    ] + one_hot
+    if not usable and len(vectors) == 1:
+        choice = replace(choice, columns=vectors)
+    elif not usable and path.suffix.lower() != ".npz":
+        raise UserError(_nothing_numeric(path, kinds, left_out))
+    others = [name for name, kind in kinds.items() if kind != "number" and name not in one_hot]
+    return open_table(path, choice, aside=[*named, *others])
+
+
+def _nothing_numeric(path: Path, kinds: Kinds, left_out: set[str]) -> str:
+    left = {name: kind for name, kind in kinds.items() if name not in left_out} or kinds
+    shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(left.items())[:5])
+    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+    texts = [name for name, kind in left.items() if kind == "text"]
+    column = texts[0] if texts else "COLUMN"
+    return (
+        f"{path} has no columns of numbers to learn from: {shown}{more}.\n"
+        f'Make numbers of a few values with --one-hot "{column}", or add embeddings of the texts '
+        "as columns."
+    )
+
+
+def _known(table: Table, wishes: Wishes) -> Pairs | None:
+    """Pairs from the file of pairs, and some that follow from labels."""
+    pairs = known_pairs(table, wishes.pairs, wishes.choice.delimiter)
+    if wishes.labels is None:
+        return pairs
+    both = with_labels(pairs, table.labels(wishes.labels), wishes.seed)
+    say(f"{len(both)} pairs are known from the start, also by the labels in {wishes.labels!r}.")
+    return both
+
+
+def _note_missing(pictures: FilePictures, names: Sequence[Any]) -> None:
+    """Say if the first pictures are not there: the names may be meant in another way."""
+    few = [row for row, name in enumerate(names[:20]) if name]
+    missing = [row for row in few if pictures.image(row) is None]
+    if missing and len(missing) == len(few):
+        say(
+            f"note: {names[missing[0]]!r} and the {len(missing) - 1} images after it are not found "
+            f"in {pictures.folder}, where names are looked up; records are shown without them."
+        )

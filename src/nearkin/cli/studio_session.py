@@ -1,0 +1,133 @@
+"""A session in the studio: from a file to a page, and what is said at its beginning and end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+
+from nearkin.cli.choice import Choice
+from nearkin.cli.failures import UserError
+from nearkin.cli.messages import counted, say
+from nearkin.cli.studio_rows import Wishes, records_of_file
+from nearkin.pairs import Pairs
+from nearkin.teaching.journal import JournalError, JournalInUse
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
+from nearkin.web.hosts import is_this_machine, listens_everywhere
+from nearkin.web.serving import THIS_MACHINE, AddressError, Serving
+
+_DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
+
+
+def hold(
+    data: Path | None,
+    wishes: Wishes,
+    *,
+    journal: Path | None = None,
+    standardise: bool = False,
+    port: int | None = None,
+    listen: str | None = None,
+    browser: bool = True,
+    most: int = MOST_SHOWN,
+) -> None:
+    """Serve the page of a file until Ctrl-C.
+
+    Parameters
+    ----------
+    data : Path or None
+        None for the demonstration.
+    wishes : Wishes
+    journal : Path, optional
+        Without: beside the data.
+    standardise : bool
+    port : int, optional
+    listen : str, optional
+        An address of this machine that others reach.
+    browser : bool
+        Whether to open one.
+    most : int
+        Rows to show.
+    """
+    if data is None:
+        _refuse_for_demo(wishes)
+        records, pairs = records_of_digits(), None
+    else:
+        records, pairs = records_of_file(data, wishes, most)
+    path = journal or journal_beside(data)
+    with _lesson(records, pairs, path, standardise=standardise, seed=wishes.seed) as lesson:
+        serving = _serving(lesson, listen, port)
+        n_given = 0 if pairs is None else len(pairs)
+        _say_how_it_begins(path, lesson.state(), n_given, listen)
+        sys.stdout.write(f"{serving.url}\n")
+        sys.stdout.flush()
+        if browser:
+            threading.Thread(target=webbrowser.open, args=[serving.url], daemon=True).start()
+        serving.run()
+        _say_how_it_ended(path, lesson.state(), n_given)
+
+
+def journal_beside(data: Path | None) -> Path:
+    """Where answers about a file are kept unless another place is named."""
+    if data is None:
+        return _DEMO_JOURNAL
+    if data.name in ("", ".."):  # a folder that is not named by its own name
+        data = data.resolve()
+    return data.with_name(f"{data.name}.answers.jsonl")
+
+
+def _lesson(
+    records: Records, pairs: Pairs | None, journal: Path, *, standardise: bool, seed: int
+) -> Lesson:
+    """A lesson that goes on where its journal ends."""
+    try:
+        return Lesson(records, journal=journal, pairs=pairs, standardise=standardise, seed=seed)
+    except (JournalInUse, JournalError) as error:
+        raise UserError(f"{error} (--journal)") from error
+    except OSError as error:
+        raise UserError(
+            f"answers cannot be kept in {journal}: {error.strerror or error}. Name another file "
+            "with --journal."
+        ) from error
+
+
+def _refuse_for_demo(wishes: Wishes) -> None:
+    if replace(wishes, seed=0) != Wishes(Choice(), show=[]):
+        raise UserError("--demo has data of its own: options for columns and pairs are for files.")
+
+
+def _serving(lesson: Lesson, listen: str | None, port: int | None) -> Serving:
+    try:
+        return Serving(lesson, address=listen or THIS_MACHINE, port=port)
+    except AddressError as error:
+        option = "--port" if "port" in str(error) else "--listen"
+        raise UserError(f"{option}: {error}") from error
+
+
+def _say_how_it_begins(path: Path, state: dict[str, int], n_given: int, listen: str | None) -> None:
+    if state["version"]:
+        say(f"resumed {_answers(state, n_given)} from {path}")
+    else:
+        say(f"answers are kept in {path}")
+    if listen is not None and not is_this_machine(listen):
+        say(
+            f"warning: other machines can reach {listen}. Whoever has the address below sees the "
+            "data and can answer, and the connection is not encrypted."
+        )
+        if listens_everywhere(listen):
+            say("On other machines, put this one's address (a number) in place of 127.0.0.1.")
+    say("Ctrl-C ends. Open this address:")
+
+
+def _say_how_it_ended(path: Path, state: dict[str, int], n_given: int) -> None:
+    say(
+        f"{_answers(state, n_given)} in {path}; known are {state['n_same']} same, "
+        f"{state['n_different']} different, {state['n_unsure']} unsure. The same command goes on."
+    )
+
+
+def _answers(state: dict[str, int], n_given: int) -> str:
+    """How many there are beside the pairs that were given."""
+    return counted(max(0, state["n_answers"] - n_given), "answer")

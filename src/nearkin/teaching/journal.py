@@ -1,0 +1,335 @@
+"""A journal: a file of entries that are on the disk once they are acknowledged.
+
+Each line is a JSON object, ``{"check":"1c291ca3","entry":{...}}``, whose check is the CRC-32 of the
+entry's text, begun with the check of the line before: a line that is changed, lost or moved shows.
+The first says what the journal is and which data it belongs to. Lines that say ``opened`` name the
+process that held the journal from there on.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import zlib
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from nearkin._version import __version__
+from nearkin.whole_file import StrPath
+
+FORMAT = "nearkin journal"
+NEWEST = 1
+
+_START, _MIDDLE, _END = b'{"check":"', b'","entry":', b"}\n"
+_DIGITS = 8
+# What every journal begins with, but for the digits of its first check.
+_FIRST = f'{{"format":"{FORMAT}"'.encode()
+# Windows locks bytes: one that no journal reaches.
+_LOCKED_BYTE = 1 << 62
+
+
+class JournalError(ValueError):
+    """The file is no journal, is damaged, or belongs to other data."""
+
+
+class JournalInUse(ValueError):
+    """Another process, or another part of this one, has the journal open."""
+
+
+class Journal:
+    """Entries in a file, locked while it is open.
+
+    Parameters
+    ----------
+    path : path
+        Made if there is none.
+    fingerprint : str
+        Of the data that the entries speak of. A journal of other data is refused.
+    about : dict, optional
+        What a person may want to know of the data, such as the name of its file; plain JSON.
+
+    Attributes
+    ----------
+    path : Path
+    entries : list of dict
+        In their order.
+    about : dict
+        As it was given when the journal was made.
+
+    Raises
+    ------
+    JournalInUse
+        If it is open already, wherever that is.
+    JournalError
+        If it is damaged, no journal, or of other data. The file is left as it is.
+
+    Notes
+    -----
+    A last line that was cut short by a crash was never acknowledged, and is taken away. Any other
+    damage is an error that names the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nearkin.teaching.journal import Journal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "answers.journal"
+    ...     with Journal(path, "data 1") as journal:
+    ...         journal.append({"left": 3, "right": 5, "same": True})
+    ...     with Journal(path, "data 1") as journal:
+    ...         print(journal.entries)
+    [{'left': 3, 'right': 5, 'same': True}]
+    """
+
+    def __init__(
+        self, path: StrPath, fingerprint: str, about: dict[str, Any] | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.entries: list[dict[str, Any]] = []
+        self._file: int | None = _opened(self.path)
+        try:
+            self._resume(fingerprint, about or {})
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Add an entry, which is on the disk when this returns.
+
+        Raises
+        ------
+        OSError
+            If it could not be written, for example on a full disk. The file is as it was then, and
+            later entries may well succeed.
+        """
+        self._write({"entry": entry})
+        self.entries.append(entry)
+
+    def close(self) -> None:
+        """Let others open it. Closing twice does no harm."""
+        if self._file is not None:
+            os.close(self._file)  # which unlocks it
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _resume(self, fingerprint: str, about: dict[str, Any]) -> None:
+        content = _content(self._file)
+        lines, self._length, self._check = read_lines(content, self.path)
+        if lines:
+            header = _checked_header(lines[0], fingerprint, self.path)
+        else:
+            header = {
+                "format": FORMAT,
+                "version": NEWEST,
+                "nearkin": __version__,
+                "fingerprint": fingerprint,
+                "about": about,
+                "made": _now(),
+            }
+            self._write(header)
+            _flush_folder(self.path.parent)
+        self.about: dict[str, Any] = header["about"]
+        self.entries = [line["entry"] for line in lines[1:] if "entry" in line]
+        with suppress(OSError):  # on a full disk, what is there can still be looked at
+            self._write({"opened": _now(), "process": os.getpid(), "nearkin": __version__})
+
+    def _write(self, said: dict[str, Any]) -> None:
+        if self._file is None:
+            raise ValueError(f"{self.path} is closed.")
+        line, check = line_of(said, self._check)
+        try:
+            os.ftruncate(self._file, self._length)  # what an error before may have left
+            os.lseek(self._file, self._length, os.SEEK_SET)
+            left = memoryview(line)
+            while left:
+                left = left[os.write(self._file, left) :]
+            os.fsync(self._file)
+        except BaseException as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._length)
+                os.fsync(self._file)
+            if not isinstance(error, OSError):
+                raise
+            raise OSError(
+                error.errno,
+                f"the answer was not kept, because the journal could not be written "
+                f"({error.strerror or error}). What was answered before is safe",
+                str(self.path),
+            ) from error
+        self._length += len(line)
+        self._check = check
+
+
+def line_of(said: dict[str, Any], before: int) -> tuple[bytes, int]:
+    """A line of the file, and its check; ``before`` is the check of the line before, or 0."""
+    text = json.dumps(said, separators=(",", ":"), allow_nan=False).encode()
+    check = zlib.crc32(text, before)
+    return b"%s%08x%s%s%s" % (_START, check, _MIDDLE, text, _END), check
+
+
+def read_lines(content: bytes, path: Path) -> tuple[list[dict[str, Any]], int, int]:
+    """What the lines of a journal say, how many bytes they take, and the last check.
+
+    What follows the last whole line is left out.
+
+    Raises
+    ------
+    JournalError
+        If a line is damaged, or this is no journal.
+    """
+    *whole, rest = content.split(b"\n")
+    if not _may_begin_a_journal(content):
+        raise JournalError(
+            f"{path} is not a journal of nearkin, and is left as it is: give another name."
+        )
+    said: list[dict[str, Any]] = []
+    length, check = 0, 0
+    for number, text in enumerate(whole, 1):
+        found = _read_line(text, check)
+        if found is None and number == len(whole) and not rest and bytes(4) in text:
+            break  # the disk had room for it, but the crash came before all of it was written
+        if found is None:
+            raise JournalError(
+                f"line {number} of {path} is damaged, and what comes after it cannot be trusted; "
+                "the file is left as it is. Restore it from a copy, or delete the lines from there "
+                "on to go on with what was answered before."
+            )
+        said.append(found[0])
+        check = found[1]
+        length += len(text) + 1
+    if rest and _read_line(rest[:-1], check) is not None:
+        raise JournalError(
+            f"line {len(whole) + 1} of {path} is damaged in its last byte; the file is left as it "
+            "is. Restore it from a copy, or end that line with a newline."
+        )
+    return said, length, check
+
+
+def _read_line(text: bytes, before: int) -> tuple[dict[str, Any], int] | None:
+    """What a line without its end says, and its check; None if it is damaged."""
+    start = len(_START)
+    digits = text[start : start + _DIGITS]
+    said = text[start + _DIGITS + len(_MIDDLE) : -1]
+    check = zlib.crc32(said, before)
+    if text != b"%s%08x%s%s}" % (_START, check, _MIDDLE, said) or len(digits) != _DIGITS:
+        return None
+    try:
+        found = json.loads(said)
+    except ValueError:
+        return None
+    return (found, check) if isinstance(found, dict) else None
+
+
+def _may_begin_a_journal(content: bytes) -> bool:
+    """Whether this is empty, or begins as journals do, as far as it goes."""
+    start, after = len(_START), len(_START) + _DIGITS
+    parts = ((content[:start], _START), (content[after:], _MIDDLE + _FIRST))
+    return all(here[: len(wanted)] == wanted[: len(here)] for here, wanted in parts)
+
+
+def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[str, Any]:
+    version = said.get("version")
+    if said.get("format") != FORMAT or not isinstance(version, int):
+        raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
+    if version > NEWEST:
+        raise JournalError(
+            f"{path} was made by nearkin {said.get('nearkin')}, in a format that this version "
+            f"({__version__}) does not know: update nearkin."
+        )
+    if said.get("fingerprint") != fingerprint:
+        source = said.get("about", {}).get("source")
+        other = f" ({source})" if source else ""
+        raise JournalError(
+            f"{path} has answers about other data{other}: rows, columns or ids differ. Give the "
+            "data it was made with, or another name for a new journal."
+        )
+    return said
+
+
+def _opened(path: Path) -> int:
+    """The file, made if need be, and locked."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "A folder, not a journal", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, f"There is no folder {path.parent}; make it first", str(path)
+        )
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            _lock(file, path)
+            # Whoever had it before may have taken it away in between.
+            if path.exists() and os.path.samestat(os.fstat(file), os.stat(path)):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+
+
+def _lock(file: int, path: Path) -> None:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+            raise JournalInUse(_who_has_it(file, path)) from error
+        raise JournalError(
+            f"{path} cannot be locked ({error.strerror}), so two could write to it at once: put "
+            "the journal on a disk of this machine."
+        ) from error
+
+
+def _who_has_it(file: int, path: Path) -> str:
+    process = None
+    with suppress(OSError, JournalError):
+        lines, _, _ = read_lines(_content(file), path)
+        process = next((line["process"] for line in reversed(lines) if "process" in line), None)
+    holder = "" if process is None else f" by process {process}"
+    if process == os.getpid():
+        holder += ", which is this one"
+    return (
+        f"{path} is open already{holder}: close the studio that has it, or give this one a journal "
+        "of its own."
+    )
+
+
+def _content(file: int | None) -> bytes:
+    assert file is not None
+    os.lseek(file, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(file, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _flush_folder(folder: Path) -> None:
+    """See to it that a new file's name is on the disk too."""
+    if sys.platform == "win32":
+        return
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,137 @@
+"""Thumbnails of records, from pixels or files. Needs Pillow (``pip install nearkin[studio]``)."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.teaching.notes import noted
+from nearkin.whole_file import StrPath
+
+# A thumbnail's media type and bytes.
+Image = tuple[bytes, str]
+
+# Pixels of the longer side of a thumbnail, at most.
+LONGEST_SIDE = 160
+# Pictures with more pixels are not opened: a file of a few kilobytes can claim any number.
+_MOST_PIXELS = 100_000_000
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
+
+
+class Pictures(Protocol):
+    """What records look like."""
+
+    def image(self, row: int) -> Image | None:
+        """Bytes and media type of a thumbnail, or None if there is none."""
+
+
+@dataclass(frozen=True)
+class PixelPictures:
+    """Pictures whose grey values are the columns of X, dark where values are large.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, height × width)
+    shape : (int, int)
+        Height and width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.teaching.pictures import PixelPictures
+    >>> content, kind = PixelPictures(np.eye(4), (2, 2)).image(0)
+    >>> kind
+    'image/png'
+    """
+
+    X: NDArray[np.floating]
+    shape: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        _pillow()
+        height, width = self.shape
+        if height * width != self.X.shape[1]:
+            raise ValueError(
+                f"pictures of {height} × {width} pixels take {height * width} columns, but there "
+                f"are {self.X.shape[1]}."
+            )
+
+    def image(self, row: int) -> Image | None:
+        """Bytes and media type of a thumbnail, or None if there is none."""
+        low, high = float(self.X.min()), float(self.X.max())
+        grey = (self.X[row].reshape(self.shape) - low) / ((high - low) or 1.0)
+        picture = _pillow().fromarray((255 * (1 - grey)).round().astype(np.uint8))
+        times = LONGEST_SIDE // max(self.shape)
+        if times > 1:  # each pixel a square, not blurred
+            picture = picture.resize((times * picture.width, times * picture.height), 0)
+        return _as_png(picture)
+
+
+@dataclass(frozen=True)
+class FilePictures:
+    """Pictures in files whose names are a column of the data.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        Of each row's file, relative to the folder.
+    folder : path
+        No file outside it is ever read, whatever names and links say.
+    """
+
+    names: Sequence[Any]
+    folder: StrPath
+
+    def __post_init__(self) -> None:
+        _pillow()
+
+    def image(self, row: int) -> Image | None:
+        """Bytes and media type of a thumbnail; None if the file is missing or no picture."""
+        path = self._path(self.names[row])
+        if path is None:
+            return None
+        pillow = _pillow()
+        try:
+            with noted(), pillow.open(path, formats=_FORMATS) as picture:
+                if picture.width * picture.height > _MOST_PIXELS:
+                    return None
+                picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+                return _as_png(picture.convert("RGBA" if _has_alpha(picture) else "RGB"))
+        except (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError):
+            return None
+
+    def _path(self, name: Any) -> Path | None:
+        """The file, if there is one inside the folder."""
+        if not isinstance(name, str) or not name or "\0" in name:
+            return None
+        folder = Path(os.path.realpath(self.folder))
+        try:
+            path = Path(os.path.realpath(folder / name))
+            return path if path.is_relative_to(folder) and path.is_file() else None
+        except (OSError, ValueError):  # a name that no file can have
+            return None
+
+
+def _has_alpha(picture: Any) -> bool:
+    return "A" in picture.getbands() or "transparency" in picture.info
+
+
+def _as_png(picture: Any) -> Image:
+    content = io.BytesIO()
+    picture.save(content, "PNG")
+    return content.getvalue(), "image/png"
+
+
+def _pillow() -> Any:
+    try:
+        import PIL.Image
+    except ImportError as error:
+        raise ImportError("thumbnails need Pillow: pip install 'nearkin[studio]'") from error
+    return PIL.Image

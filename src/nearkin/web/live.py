@@ -1,0 +1,85 @@
+"""The tabs that are open, and what each of them is still to be told."""
+
+from __future__ import annotations
+
+import asyncio
+
+# Text goes out as text, bytes as bytes.
+Told = str | bytes
+
+
+class Mailbox:
+    """What one tab has not been sent yet: of each kind the newest only.
+
+    A message holds all there is to say of its kind, so the one before it need not be sent any more.
+    However slow a tab is, it never has more than one of each kind waiting.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Told] = {}
+        self._kinds: set[str] = set()  # that there have been
+        self._filled = asyncio.Event()
+
+    def put(self, kind: str, told: Told) -> None:
+        """Have something sent, in place of an older message of its kind."""
+        self._waiting[kind] = told
+        self._kinds.add(kind)
+        self._filled.set()
+
+    def greet(self, kind: str, told: Told) -> None:
+        """Have something sent that was so a moment ago, unless news of its kind have come since."""
+        if kind not in self._kinds:
+            self.put(kind, told)
+
+    async def next(self) -> Told:
+        """The message that has waited longest."""
+        while not self._waiting:
+            self._filled.clear()
+            await self._filled.wait()
+        return self._waiting.pop(next(iter(self._waiting)))
+
+
+class Live:
+    """All tabs, told the same things.
+
+    Everything runs on the event loop that :meth:`open` was called on, but :meth:`tell` may be
+    called by any thread.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._mailboxes: set[Mailbox] = set()
+
+    def open(self) -> None:
+        """Begin, on the event loop that now runs."""
+        self._loop = asyncio.get_running_loop()
+
+    def close(self) -> None:
+        """End: nothing is told any more."""
+        self._loop = None
+
+    def __len__(self) -> int:
+        return len(self._mailboxes)
+
+    def join(self) -> Mailbox:
+        """A mailbox for one more tab."""
+        mailbox = Mailbox()
+        self._mailboxes.add(mailbox)
+        return mailbox
+
+    def leave(self, mailbox: Mailbox) -> None:
+        """Forget a tab that has gone."""
+        self._mailboxes.discard(mailbox)
+
+    def tell(self, kind: str, told: Told) -> None:
+        """Tell all tabs; what one thread tells arrives in its order."""
+        loop = self._loop
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(self._tell, kind, told)
+            except RuntimeError:  # it has just been closed, and with it all tabs
+                return
+
+    def _tell(self, kind: str, told: Told) -> None:
+        for mailbox in self._mailboxes:
+            mailbox.put(kind, told)

@@ -1,0 +1,18 @@
+"""What the studio needs beside the library."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
+
+
+def check_packages() -> None:
+    """Raise an ImportError that says what to install, if something is missing."""
+    for name in _PACKAGES:
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise ImportError(
+                f"the studio needs more packages ({name}): pip install 'nearkin[studio]'"
+            ) from error

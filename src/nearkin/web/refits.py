@@ -1,0 +1,139 @@
+"""Learning anew, in threads of its own, for whatever is known at the time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+_LOG = logging.getLogger(__name__)
+
+
+class Learning(Protocol):
+    """The slow part of a lesson."""
+
+    def place(self) -> dict[str, Any]:
+        """Learn from the newest knowledge, and say where all points are now."""
+
+    def report(self) -> dict[str, Any]:
+        """How good the metric is, and what to ask next."""
+
+
+class Worker:
+    """A thread that does one job whenever that is wanted; once for all wishes that come meanwhile.
+
+    Parameters
+    ----------
+    job : callable
+    on_error : callable
+        Given what the job raises. The thread goes on.
+    name : str
+        Of the thread.
+    """
+
+    def __init__(
+        self, job: Callable[[], None], on_error: Callable[[Exception], None], name: str
+    ) -> None:
+        self._job, self._on_error = job, on_error
+        self._changed = threading.Condition()
+        self._wanted = self._ending = False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def want(self) -> None:
+        """Have the job done, after this moment."""
+        with self._changed:
+            self._wanted = True
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """End after the job that has begun, if there is one."""
+        with self._changed:
+            self._ending = True
+            self._changed.notify()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end; whether it has come within some seconds."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        while self._awaited():
+            try:
+                self._job()
+            except Exception as error:  # whatever it is, the next wish may fare better
+                self._on_error(error)
+
+    def _awaited(self) -> bool:
+        """Wait for a wish; False at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._wanted or self._ending)
+            self._wanted = False
+            return not self._ending
+
+
+class Refits:
+    """Learning after changes; the newest knowledge wins.
+
+    Changes that come while it learns are learned together, once. A report begins when the layout
+    is out, in a second thread, so that the layout after the next change does not wait for it.
+
+    Parameters
+    ----------
+    lesson : Lesson
+    on_layout, on_report : callable
+        Given what :meth:`Lesson.place` and :meth:`Lesson.report` give, in another thread.
+    on_problem : callable
+        Given a sentence, if either of them raises.
+    """
+
+    def __init__(
+        self,
+        lesson: Learning,
+        *,
+        on_layout: Callable[[Mapping[str, Any]], None],
+        on_report: Callable[[Mapping[str, Any]], None],
+        on_problem: Callable[[str], None],
+    ) -> None:
+        self._lesson = lesson
+        self._on_layout, self._on_report = on_layout, on_report
+        self._on_problem = on_problem
+        self._placing = Worker(self._place, self._failed, "nearkin-layouts")
+        self._reporting = Worker(self._report, self._failed, "nearkin-reports")
+
+    def start(self) -> None:
+        """Begin, with a first layout and report."""
+        self.want()
+        self._placing.start()
+        self._reporting.start()
+
+    def want(self) -> None:
+        """Have what is known now learned."""
+        self._placing.want()
+
+    def stop(self, patience: float = 10.0) -> bool:
+        """End after what is being computed; whether all has ended within some seconds."""
+        end = time.monotonic() + patience
+        workers = (self._placing, self._reporting)
+        for worker in workers:
+            worker.stop()
+        ended = [worker.join(max(0.0, end - time.monotonic())) for worker in workers]
+        return all(ended)
+
+    def _place(self) -> None:
+        self._on_layout(self._lesson.place())
+        self._reporting.want()
+
+    def _report(self) -> None:
+        self._on_report(self._lesson.report())
+
+    def _failed(self, error: Exception) -> None:
+        _LOG.debug("a refit failed", exc_info=error)
+        said = " ".join(str(error).split()) or type(error).__name__
+        self._on_problem(f"Learning failed, what you said is kept: {said}")

@@ -1,0 +1,166 @@
+"""A server that listens, in this thread or in one of its own."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from nearkin.web.hosts import hosts_of, in_url
+
+if TYPE_CHECKING:
+    from nearkin.teaching.lesson import Lesson
+
+THIS_MACHINE = "127.0.0.1"
+PORT = 8765
+# Ports that are tried after it.
+_MORE_PORTS = 100
+# Seconds that a request may take to end when the server ends.
+_PATIENCE = 3
+
+
+class AddressError(ValueError):
+    """There is no listening on an address."""
+
+
+def listening_socket(address: str, port: int | None) -> socket.socket:
+    """A socket that listens on a port, or on the first one free from 8765 on.
+
+    Connections are accepted from now on; they wait until somebody answers.
+    """
+    ports = range(PORT, PORT + _MORE_PORTS) if port is None else [port]
+    for wanted in ports:
+        try:
+            return _bound(address, wanted)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise AddressError(_why(address, wanted, error)) from error
+    if port is not None:
+        raise AddressError(
+            f"port {port} is in use by another program, perhaps another studio: choose another "
+            "one, or none for the first that is free."
+        )
+    raise AddressError(f"ports {PORT} to {PORT + _MORE_PORTS - 1} are all in use: choose another.")
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, place = found[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows: or two programs share the port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:  # not in use, though connections of the one before may linger
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(place)
+        bound.listen(128)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _why(address: str, port: int, error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return f"{address} is not an address of this machine."
+    return f"port {port} of {address} cannot be used: {error.strerror or error}."
+
+
+class Serving:
+    """A lesson at an address.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        It is closed at the end.
+    address : str, default="127.0.0.1"
+    port : int, optional
+        Without: the first one free from 8765 on. 0 is any that is free.
+
+    Attributes
+    ----------
+    url : str
+        With the token, which is new in every run.
+
+    Raises
+    ------
+    AddressError
+        If the address or the port cannot be had.
+    """
+
+    def __init__(
+        self, lesson: Lesson, *, address: str = THIS_MACHINE, port: int | None = None
+    ) -> None:
+        import uvicorn
+
+        from nearkin.web.app import make_app
+
+        self.lesson = lesson
+        self._socket = listening_socket(address, port)
+        self.port = int(self._socket.getsockname()[1])
+        token = secrets.token_urlsafe(24)
+        self.url = f"http://{in_url(address)}:{self.port}/?token={token}"
+        self.app = make_app(lesson, token, hosts_of(address, self.port))
+        settings: dict[str, Any] = {
+            # What is installed beside must not change how we behave.
+            "loop": "asyncio",
+            "http": "h11",
+            "ws": "websockets-sansio",
+            "ws_max_size": 4096,
+            "ws_per_message_deflate": False,  # it takes longer than the way within a machine
+            "access_log": False,  # which would have the token in it
+            "log_level": "critical",
+            "server_header": False,
+            "timeout_graceful_shutdown": _PATIENCE,
+            "lifespan": "on",
+        }
+        self._server = uvicorn.Server(uvicorn.Config(self.app, **settings))
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Lock()
+
+    def run(self) -> None:
+        """Serve until Ctrl-C or a signal to end."""
+        try:
+            self._server.run(sockets=[self._socket])
+        except KeyboardInterrupt:
+            pass  # it is raised again when all is closed
+        finally:
+            self._end()
+
+    def start(self) -> None:
+        """Serve in a thread, until :meth:`close`."""
+        self._thread = threading.Thread(
+            target=self._server.run,
+            kwargs={"sockets": [self._socket]},
+            name="nearkin-studio",
+            daemon=True,
+        )
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                self._end()
+                raise RuntimeError("the studio's server has not started.")
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """End; twice is as good as once."""
+        with self._closing:
+            self._server.should_exit = True
+            if self._thread is not None:
+                self._thread.join()
+                self._thread = None
+            self._end()
+
+    def _end(self) -> None:
+        self._socket.close()
+        self.lesson.close()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the server ends; whether it has, within some seconds."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()

@@ -1,0 +1,255 @@
+"""``nearkin studio``: from files to records, and everything that may be wrong with them."""
+
+import os
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from nearkin.cli import studio_session
+from nearkin.cli.choice import Choice
+from nearkin.cli.studio_rows import Wishes, records_of_file
+from nearkin.teaching.lesson import Lesson
+from nearkin.web import serving
+from tests.cli.conftest import write_csv
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Lessons that were served, which ends at once."""
+    lessons = []
+
+    def run(self):
+        lessons.append(self.lesson)
+        self._end()
+
+    monkeypatch.setattr(serving.Serving, "run", run)
+    return lessons
+
+
+def opened(run, *arguments):
+    return run("studio", *arguments, "--no-browser", "--port", 0)
+
+
+def test_numbers_are_learned_from_and_all_else_is_shown(run, files, served):
+    shown = opened(run, "rows.csv", "--id", "name", "--pairs", "pairs.csv")
+    assert shown.out.startswith("http://127.0.0.1:")
+    assert "?token=" in shown.out
+    assert "answers are kept in rows.csv.answers.jsonl" in shown.err
+    (lesson,) = served
+    assert lesson.records.features == ["a", "b"]
+    assert list(lesson.records.columns) == ["kind"]
+    assert lesson.records.ids[5] == "n5"
+    assert lesson.state()["n_answers"] == 40
+    assert os.path.exists("rows.csv.answers.jsonl")
+
+
+def test_it_goes_on_where_it_ended(run, files, served, sample):
+    opened(run, "rows.csv", "--exclude", "name", "--pairs", "numbered.csv")
+    lesson = Lesson(served[0].records, journal="rows.csv.answers.jsonl", pairs=sample.pairs)
+    pair = lesson.report()["questions"][0]
+    lesson.answer(pair["left"], pair["right"], True)
+    lesson.close()
+    shown = opened(run, "rows.csv", "--exclude", "name", "--pairs", "numbered.csv")
+    assert "resumed 1 answer from rows.csv.answers.jsonl" in shown.err
+    assert "The same command goes on" in shown.err
+
+
+def test_labels_are_known_from_the_start(run, files, served):
+    shown = opened(run, "rows.csv", "--id", "name", "--labels", "kind")
+    assert "500 pairs are known from the start" in shown.err
+    assert served[0].state()["n_answers"] == 500
+    assert "kind" in served[0].records.columns
+
+
+def test_columns_of_many_kinds(run, files, served):
+    frame = pd.DataFrame(
+        {
+            "x": [1.0, 2, 3, 4],
+            "yes": [True, False, True, False],
+            "when": pd.to_datetime(["2024-01-01"] * 4),
+            "text": ["a", None, "c" * 10_000, "<b>"],
+            "left_out": [1, 2, 3, 4],
+        }
+    )
+    frame.to_parquet("many.parquet")
+    opened(run, "many.parquet", "--exclude", "left_out", "--show", "text")
+    (lesson,) = served
+    assert lesson.records.features == ["x", "yes"]
+    assert next(iter(lesson.records.columns)) == "text"
+    assert set(lesson.records.columns) == {"text", "when", "left_out"}
+    texts = [field["value"] for field in lesson.record(2)["fields"]]
+    assert "c" * 2000 in texts
+
+
+def test_a_column_of_vectors_is_taken_where_there_are_no_numbers(run, files, served):
+    frame = pd.DataFrame({"text": list("abc"), "v": [[1.0, 2], [3, 4], [5, 7]]})
+    frame.to_parquet("v.parquet")
+    opened(run, "v.parquet")
+    assert served[0].records.X.shape == (3, 2)
+
+
+def test_arrays(run, files, served):
+    np.savez("rows.npz", X=np.arange(20.0).reshape(10, 2), digit=np.arange(10))
+    opened(run, "rows.npz")
+    assert list(served[0].records.columns) == ["digit"]
+    np.save("rows.npy", np.arange(20.0).reshape(10, 2))
+    opened(run, "rows.npy")
+    assert served[1].records.X.shape == (10, 2)
+
+
+def test_many_rows_are_sampled_with_all_that_pairs_name(files):
+    n = 5000
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(name=[f"n{i}" for i in range(n)])
+    frame.to_parquet(files / "many.parquet", row_group_size=1000)
+    named = [(0, 1, "yes"), (17, 4999, "no"), (2, 3, "yes")]
+    lines = [(f"n{i}", f"n{j}", same) for i, j, same in named]
+    write_csv(files / "some.csv", ["left", "right", "same"], lines)
+    wishes = Wishes(Choice(id_column="name"), pairs=files / "some.csv")
+    records, pairs = records_of_file(files / "many.parquet", wishes, most=200)
+    assert 200 <= len(records) <= 206
+    assert records.n_total == n
+    assert (np.diff(records.numbers) > 0).all()
+    assert np.diff(records.numbers).max() < 60  # evenly
+    assert pytest.approx(X[records.numbers]) == records.X
+    assert [records.ids[k] for k in pairs.must_link.ravel()] == ["n0", "n1", "n2", "n3"]
+    assert [records.ids[k] for k in pairs.cannot_link.ravel()] == ["n17", "n4999"]
+
+
+def test_a_folder_of_files(run, files, served, monkeypatch):
+    folder = files / "parts"
+    folder.mkdir()
+    for k in range(2):
+        pd.DataFrame({"a": [1.0, 2 + k], "file": ["x.png", "y.png"]}).to_parquet(
+            folder / f"{k}.parquet"
+        )
+    Image.new("RGB", (20, 10)).save("y.png")
+    shown = opened(run, "parts", "--image", "file")
+    assert "answers are kept in parts.answers.jsonl" in shown.err
+    assert [served[0].image(row) is not None for row in range(4)] == [False, True, False, True]
+    monkeypatch.chdir(folder)
+    assert f"{folder}.answers.jsonl" in opened(run, ".").err
+
+
+def test_a_sample_is_said(run, files, served, monkeypatch):
+    monkeypatch.setattr(studio_session.hold, "__kwdefaults__",
+                        {**studio_session.hold.__kwdefaults__, "most": 50})  # fmt: skip
+    shown = opened(run, "rows.csv", "--id", "name")
+    assert "50 of 120 rows are shown" in shown.err
+    assert any("50 of 120" in note for note in served[0].about()["notes"])
+
+
+def test_the_demonstration(run, files, served):
+    shown = opened(run, "--demo")
+    assert "answers are kept in nearkin-demo.answers.jsonl" in shown.err
+    assert served[0].records.X.shape == (1797, 64)
+    assert served[0].image(0)[1] == "image/png"
+
+
+def test_images(run, files, served):
+    Image.new("RGB", (20, 10)).save("one.png")
+    names = ["one.png", "two.png", ""]
+    write_csv("rows2.csv", ["a", "file"], [(i, name) for i, name in enumerate(names)])
+    shown = opened(run, "rows2.csv", "--image", "file")
+    assert "not found" not in shown.err
+    assert served[0].image(0) is not None
+    assert served[0].image(1) is None
+    os.remove("one.png")
+    assert "'one.png' and the 1 images after it are not found" in opened(
+        run, "rows2.csv", "--image", "file").err  # fmt: skip
+    assert "--image nothing: no such column" in run(
+        "studio", "rows2.csv", "--image", "nothing", status=2).err  # fmt: skip
+
+
+BAD = {
+    "text.csv": ("name,kind\nx,y\nz,w\n", "no columns of numbers", '--one-hot "name"'),
+    "one.csv": ("a,b\n1,2\n", "two rows", "has 1"),
+    "header.csv": ("a,b\n", "a header but no rows", ""),
+    "empty.csv": ("", "is empty", ""),
+    "hole.csv": ("a,b\n1,2\n3,\n5,6\n", "row 1, column 'b'", "is empty"),
+    "nan.csv": ("a,b\n1,2\n3,4\n5,nan\n", "row 2, column 'b'", "nan"),
+    "inf.csv": ("a,b\n1,2\n3,inf\n", "row 1, column 'b'", "inf"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_files_that_cannot_be_taught_from(run, tmp_path, name):
+    content, *said = BAD[name]
+    (tmp_path / name).write_text(content)
+    err = run("studio", name, "--no-browser", status=2).err
+    for part in said:
+        assert part in err
+    assert sorted(os.listdir(tmp_path)) == [name]  # no journal is left
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name a file of rows, or --demo"),
+        (["rows.csv", "--demo"], "name a file of rows, or --demo"),
+        (["--demo", "--labels", "x"], "--demo has data of its own"),
+        (["--demo", "--exclude", "x"], "--demo has data of its own"),
+        (["none.csv"], "no such file"),
+        (["rows.csv", "--id", "nam"], "did you mean 'name'"),
+        (["rows.csv", "--labels", "kin"], "did you mean 'kind'"),
+        (["rows.csv", "--show", "kin"], "did you mean 'kind'"),
+        (["rows.csv", "--columns", "kind"], "columns that are not numbers"),
+        (["rows.csv", "--exclude", "a,b"], "no columns of numbers"),
+        (["rows.csv", "--pairs", "none.csv"], "no such file"),
+        (["rows.csv", "--port", "99999"], "--port"),
+        (["rows.csv", "--listen", "203.0.113.9"], "not an address of this machine"),
+        (["rows.csv", "--journal", "no/such/folder/a.jsonl"], "--journal"),
+        (["rows.csv", "--journal", "."], "--journal"),
+        (["rows.csv", "--journal", "rows.csv"], "not a journal"),
+    ],
+)
+def test_mistakes(run, files, arguments, said):
+    before = (files / "rows.csv").read_bytes()
+    assert said in run("studio", *arguments, "--no-browser", status=2).err
+    assert (files / "rows.csv").read_bytes() == before
+
+
+def test_a_journal_of_other_data(run, files, served):
+    opened(run, "rows.csv", "--id", "name", "--journal", "a.jsonl")
+    write_csv("other.csv", ["a"], [[1], [2], [3]])
+    err = run("studio", "other.csv", "--journal", "a.jsonl", "--no-browser", status=2).err
+    assert "other data" in err
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_not_ours(run, files):
+    os.chmod(files, 0o500)
+    try:
+        assert "--journal" in run("studio", "rows.csv", "--no-browser", status=2).err
+    finally:
+        os.chmod(files, 0o700)
+
+
+def test_other_machines_are_warned_of(run, files, served):
+    shown = opened(run, "rows.csv", "--id", "name", "--listen", "0.0.0.0")
+    assert "warning: other machines can reach 0.0.0.0" in shown.err
+    assert "warning" not in opened(run, "rows.csv", "--id", "name", "--listen", "127.0.0.1").err
+
+
+def test_a_browser_is_opened_unless_it_is_not_wanted(run, files, served, monkeypatch):
+    found = []
+    monkeypatch.setattr(studio_session.webbrowser, "open", found.append)
+    opened(run, "rows.csv", "--id", "name")
+    assert found == []
+    shown = run("studio", "rows.csv", "--id", "name", "--port", 0)
+    for _ in range(100):
+        if found:
+            break
+        time.sleep(0.01)
+    assert found == [shown.out.strip()]
+
+
+@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "websockets", "PIL"])
+def test_without_its_packages_it_says_so(run, files, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    err = run("studio", "rows.csv", status=2).err
+    assert "pip install 'nearkin[studio]'" in err

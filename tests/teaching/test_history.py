@@ -1,0 +1,174 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearkin.teaching.history import MOST_BETWEEN, Past, after, pairs_of_groups
+
+N_ROWS = 6
+rows = st.integers(0, N_ROWS - 1)
+answers = st.sampled_from([True, False, None])
+answered = st.builds(
+    lambda i, j, same: {"do": "answer", "left": i, "right": j, "same": same}, rows, rows, answers
+)
+withdrawn = st.builds(lambda i, j: {"do": "withdraw", "left": i, "right": j}, rows, rows)
+grouped = st.builds(
+    lambda first, second, same: {"do": "groups", "first": first, "second": second, "same": same},
+    st.lists(rows, max_size=3),
+    st.lists(rows, max_size=3),
+    st.booleans(),
+)
+undone = st.sampled_from([{"do": "undo"}, {"do": "redo"}])
+entries = st.lists(st.one_of(answered, withdrawn, grouped, undone, undone), max_size=25)
+
+
+def replayed(series):
+    """What is known, from the start again for every step: None where an entry is not possible."""
+    steps, position = [], 0  # steps done, and how many of them count
+    accepted = []
+    for entry in series:
+        if entry["do"] == "undo":
+            possible = position > 0
+            position -= possible
+        elif entry["do"] == "redo":
+            possible = position < len(steps)
+            position += possible
+        else:
+            possible = applied(applied_all(steps[:position]), entry) is not None
+            if possible:
+                steps = [*steps[:position], entry]
+                position += 1
+        accepted.append(possible)
+    return applied_all(steps[:position]), accepted, position > 0, position < len(steps)
+
+
+def applied_all(steps):
+    known = {}
+    for entry in steps:
+        known = applied(known, entry)
+    return known
+
+
+def applied(known, entry):
+    if entry["do"] == "groups":
+        first, second = set(entry["first"]), set(entry["second"])
+        if first & second:
+            return None
+        if entry["same"]:
+            everyone = sorted(first | second)
+            if len(everyone) < 2:
+                return None
+            return known | dict.fromkeys(pairwise(everyone), True)
+        if not first or not second:
+            return None
+        return known | {(min(i, j), max(i, j)): False for i in first for j in second}
+    i, j = sorted((entry["left"], entry["right"]))
+    if i == j:
+        return None
+    if entry["do"] == "answer":
+        return known | {(i, j): entry["same"]}
+    if (i, j) not in known:
+        return None
+    return {pair: same for pair, same in known.items() if pair != (i, j)}
+
+
+@given(entries)
+def test_history_is_what_a_replay_from_the_start_gives(series):
+    past, accepted = Past(), []
+    for entry in series:
+        before = past, dict(past.answers)
+        try:
+            past = after(past, entry, N_ROWS)
+        except ValueError:
+            accepted.append(False)
+        else:
+            accepted.append(True)
+        assert before[0].answers == before[1]  # nothing that was known before is changed
+    known, possible, can_undo, can_redo = replayed(series)
+    assert accepted == possible
+    assert past.answers == known
+    assert (bool(past.undo), bool(past.redo)) == (can_undo, can_redo)
+
+
+@given(entries)
+def test_undoing_all_and_doing_all_again(series):
+    past = Past({(0, 1): True})
+    states = [past.answers]
+    for entry in series:
+        if entry["do"] in ("undo", "redo"):
+            continue
+        try:
+            past = after(past, entry, N_ROWS)
+        except ValueError:
+            continue
+        states.append(past.answers)
+    for state in reversed(states):
+        assert past.answers == state
+        if past.undo:
+            past = after(past, {"do": "undo"}, N_ROWS)
+    for state in states:
+        assert past.answers == state
+        if past.redo:
+            past = after(past, {"do": "redo"}, N_ROWS)
+
+
+def test_an_answer_replaces_one_and_undo_brings_it_back():
+    past = after(Past(), {"do": "answer", "left": 1, "right": 0, "same": True}, 3)
+    past = after(past, {"do": "answer", "left": 0, "right": 1, "same": None}, 3)
+    assert past.answers == {(0, 1): None}
+    assert after(past, {"do": "undo"}, 3).answers == {(0, 1): True}
+
+
+@pytest.mark.parametrize("do", ["undo", "redo"])
+def test_nothing_to_take_back(do):
+    with pytest.raises(ValueError, match="there is nothing"):
+        after(Past(), {"do": do}, 3)
+
+
+@pytest.mark.parametrize(
+    ("entry", "error", "words"),
+    [
+        ({"do": "answer", "left": 1, "right": 1, "same": True}, ValueError, "row 1 twice"),
+        ({"do": "answer", "left": 0, "right": 3, "same": True}, ValueError, "no row 3.*0 to 2"),
+        ({"do": "answer", "left": -1, "right": 1, "same": True}, ValueError, "no row -1"),
+        ({"do": "answer", "left": "0", "right": 1, "same": True}, TypeError, "'0' is not a row"),
+        ({"do": "answer", "left": True, "right": 0, "same": True}, TypeError, "not a row number"),
+        ({"do": "answer", "left": 0, "right": 1, "same": "yes"}, TypeError, "same must be"),
+        ({"do": "withdraw", "left": 0, "right": 1}, ValueError, "nothing was said of rows 0 and 1"),
+        ({"do": "dance"}, ValueError, "do='dance' is unknown"),
+        ({"do": "groups", "first": [0], "second": [0, 1], "same": True}, ValueError, "both groups"),
+        ({"do": "groups", "first": [0], "second": [1], "same": None}, ValueError, "true or false"),
+        ({"do": "groups", "first": [0], "second": [], "same": False}, ValueError, "one group is e"),
+        ({"do": "groups", "first": [0], "second": [], "same": True}, ValueError, "two rows"),
+        ({"do": "groups", "first": [0.5], "second": [], "same": True}, TypeError, "list of row"),
+        ({"do": "groups", "first": [0], "second": [9], "same": True}, ValueError, "no row 9"),
+    ],
+)
+def test_what_is_not_possible(entry, error, words):
+    with pytest.raises(error, match=words):
+        after(Past(), entry, 3)
+
+
+def test_same_groups_are_tied_together():
+    links, n_possible = pairs_of_groups([5, 3, 3], [9, 1], True, 10)
+    assert links.tolist() == [[1, 3], [3, 5], [5, 9]]
+    assert n_possible == 6
+
+
+def test_different_groups_are_all_pairs_if_these_are_few():
+    links, n_possible = pairs_of_groups([5, 3], [9, 1, 0], False, 10)
+    assert n_possible == len(links) == 6
+    wanted = {(3, 9), (1, 3), (0, 3), (5, 9), (1, 5), (0, 5)}
+    assert set(map(tuple, links.tolist())) == wanted
+
+
+@given(st.integers(1, 400), st.integers(1, 400))
+def test_many_pairs_are_drawn_evenly(n_first, n_second):
+    first, second = np.arange(n_first), np.arange(n_first, n_first + n_second)
+    links, n_possible = pairs_of_groups(first, second, False, n_first + n_second)
+    assert n_possible == n_first * n_second
+    assert len(links) == len(np.unique(links, axis=0)) == min(n_possible, MOST_BETWEEN)
+    for count in (np.bincount(links[:, 0]), np.bincount(links[:, 1])[n_first:]):
+        assert count.max() - count.min() <= 1

@@ -1,0 +1,291 @@
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearkin.teaching import journal as journal_module
+from nearkin.teaching.journal import Journal, JournalError, JournalInUse, line_of, read_lines
+
+ENTRIES = [
+    {"do": "answer", "left": 3, "right": 5, "same": True, "origin": "question"},
+    {"do": "answer", "left": 1, "right": 4, "same": None, "origin": "suspect"},
+    {"do": "groups", "first": [1, 2], "second": [7, 8], "same": False},
+    {"do": "undo", "note": "ä → ✓"},
+]
+# Writes entries until it is ended, and says after each that it is safe.
+WRITER = """
+import sys
+from nearkin.teaching.journal import Journal
+journal = Journal(sys.argv[1], "data")
+start = len(journal.entries)
+print("open", flush=True)
+for number in range(start, start + 100_000):
+    journal.append({"number": number, "text": "x" * (number % 3000)})
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "answers.journal"
+
+
+def filled(path: Path, entries=ENTRIES) -> bytes:
+    with Journal(path, "data", {"source": "rows.csv"}) as journal:
+        for entry in entries:
+            journal.append(entry)
+    return path.read_bytes()
+
+
+def test_entries_are_there_again(path):
+    filled(path)
+    with Journal(path, "data") as journal:
+        assert journal.entries == ENTRIES
+        assert journal.about == {"source": "rows.csv"}
+        journal.append({"one": "more"})
+    with Journal(path, "data") as journal:
+        assert journal.entries == [*ENTRIES, {"one": "more"}]
+
+
+def test_an_entry_is_in_the_file_before_append_returns(path):
+    with Journal(path, "data") as journal:
+        for k, entry in enumerate(ENTRIES, 1):
+            journal.append(entry)
+            said, _, _ = read_lines(path.read_bytes(), path)
+            assert [line["entry"] for line in said if "entry" in line] == ENTRIES[:k]
+
+
+def test_fsync_comes_after_every_write_and_the_folder_is_flushed(path, monkeypatch):
+    flushed = []
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (flushed.append(os.fstat(file)), fsync(file)))
+    with Journal(path, "data") as journal:
+        n = len(flushed)
+        journal.append({"a": 1})
+        assert len(flushed) == n + 1
+    assert any(one.st_ino == path.parent.stat().st_ino for one in flushed)
+    assert sum(one.st_ino == path.stat().st_ino for one in flushed) == n
+
+
+def test_a_torn_last_line_is_cut_off_at_every_byte(path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # a thousand of them take seconds
+    whole = filled(path, ENTRIES[:2])
+    ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole[:length])
+        n_lines = sum(end <= length for end in ends)
+        with Journal(path, "data") as journal:
+            # The header, the line of who opened it, and two entries.
+            assert journal.entries == ENTRIES[: max(n_lines - 2, 0)]
+            journal.append({"later": length})
+        with Journal(path, "data") as journal:
+            assert journal.entries[-1] == {"later": length}
+
+
+def test_every_flipped_bit_is_noticed(path):
+    whole = filled(path, ENTRIES[:2])
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(JournalError, match=r"line|journal of nearkin"):
+            Journal(path, "data")
+        assert path.read_bytes() == damaged
+
+
+def test_damage_names_its_line(path):
+    whole = filled(path)
+    lines = whole.split(b"\n")
+    lines[3] = lines[3].replace(b'"left":1', b'"left":2')
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(JournalError, match=r"line 4 of .* is damaged"):
+        Journal(path, "data")
+
+
+@pytest.mark.parametrize("change", ["lost", "moved", "twice"])
+def test_lines_that_are_lost_or_moved_show(path, change):
+    lines = filled(path).splitlines(keepends=True)
+    if change == "lost":
+        del lines[3]
+    elif change == "moved":
+        lines[3], lines[4] = lines[4], lines[3]
+    else:
+        lines.insert(3, lines[3])
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(JournalError, match=r"line [45] of"):
+        Journal(path, "data")
+
+
+def test_a_last_line_of_zeros_was_never_written(path):
+    whole = filled(path)
+    path.write_bytes(whole + b"\0" * 40 + b'"same":true}}\n')
+    with Journal(path, "data") as journal:
+        assert journal.entries == ENTRIES
+
+
+def test_other_data_are_refused(path):
+    whole = filled(path)
+    with pytest.raises(JournalError, match=r"other data \(rows.csv\).*another name"):
+        Journal(path, "other")
+    assert path.read_bytes() == whole
+
+
+def test_a_later_format_is_refused(path):
+    header = {"format": journal_module.FORMAT, "version": 99, "nearkin": "9.0"}
+    path.write_bytes(line_of(header, 0)[0])
+    with pytest.raises(JournalError, match=r"nearkin 9.0.*update nearkin"):
+        Journal(path, "data")
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"PAR1", b"{", b'{"check":"', b"\n", b"{}\n"])
+def test_a_file_that_is_no_journal_is_left_as_it_is(path, content):
+    path.write_bytes(content)
+    if content in (b"{", b'{"check":"'):  # the beginning of one that was never finished
+        Journal(path, "data").close()
+        return
+    with pytest.raises(JournalError, match=r"not a journal|damaged"):
+        Journal(path, "data")
+    assert path.read_bytes() == content
+
+
+def test_folders(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        Journal(tmp_path, "data")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        Journal(tmp_path / "not there" / "a.journal", "data")
+
+
+def test_a_full_disk_loses_nothing_and_later_answers_go_on(path, monkeypatch):
+    journal = Journal(path, "data")
+    journal.append(ENTRIES[0])
+    before = path.read_bytes()
+    write, fsync = os.write, os.fsync
+
+    def half(file, content):
+        if len(content) > 20:
+            return write(file, bytes(content)[:20])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(OSError, match=r"not kept.*No space left.*before is safe") as caught:
+        journal.append(ENTRIES[1])
+    assert caught.value.errno == errno.ENOSPC
+    assert path.read_bytes() == before
+    monkeypatch.setattr(os, "write", write)
+
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="not kept"):
+        journal.append(ENTRIES[1])
+    assert path.read_bytes() == before
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert journal.entries == ENTRIES[:1]
+    journal.append(ENTRIES[2])
+    journal.close()
+    with Journal(path, "data") as journal:
+        assert journal.entries == [ENTRIES[0], ENTRIES[2]]
+
+
+def test_a_journal_opens_on_a_full_disk(path, monkeypatch):
+    filled(path)
+
+    def full(file, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with Journal(path, "data") as journal:
+        assert journal.entries == ENTRIES
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX")
+def test_a_file_that_may_not_grow(path):
+    code = """
+import resource, sys
+from nearkin.teaching.journal import Journal
+journal = Journal(sys.argv[1], "data")
+journal.append({"first": 1})
+size = journal.path.stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 30, resource.RLIM_INFINITY))
+try:
+    journal.append({"second": "x" * 100})
+except OSError as error:
+    print(error)
+assert journal.path.stat().st_size == size
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+journal.append({"third": 3})
+"""
+    done = run(code, path)
+    assert "not kept" in done.stdout, done.stderr
+    with Journal(path, "data") as journal:
+        assert journal.entries == [{"first": 1}, {"third": 3}]
+
+
+def test_a_second_opener_is_refused_here_and_elsewhere(path):
+    with Journal(path, "data") as journal:
+        journal.append(ENTRIES[0])
+        with pytest.raises(JournalInUse, match=f"process {os.getpid()}, which is this one"):
+            Journal(path, "data")
+        code = """
+import sys
+from nearkin.teaching.journal import Journal, JournalInUse
+try:
+    Journal(sys.argv[1], "data")
+except JournalInUse as error:
+    print(error)
+"""
+        done = run(code, path)
+        assert f"open already by process {os.getpid()}: close the studio" in done.stdout
+    with Journal(path, "data") as journal:
+        assert journal.entries == ENTRIES[:1]
+
+
+def test_closing_twice_and_writing_after(path):
+    journal = Journal(path, "data")
+    journal.close()
+    journal.close()
+    with pytest.raises(ValueError, match="closed"):
+        journal.append({})
+
+
+def test_what_is_not_json_is_refused_before_anything_is_written(path):
+    with Journal(path, "data") as journal:
+        before = path.read_bytes()
+        for entry in ({"x": object()}, {"x": float("nan")}):
+            with pytest.raises((TypeError, ValueError)):
+                journal.append(entry)
+        assert path.read_bytes() == before
+        assert journal.entries == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_kill_9_loses_nothing_that_was_acknowledged(path):
+    acknowledged = 0
+    rng = random.Random(0)
+    for _ in range(5):
+        command = [sys.executable, "-c", WRITER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "open\n"
+            for _ in range(rng.randrange(1, 40)):
+                acknowledged = int(process.stdout.readline()) + 1
+            process.send_signal(signal.SIGKILL)
+            for line in process.stdout:
+                if line.endswith("\n"):
+                    acknowledged = int(line) + 1
+        with Journal(path, "data") as journal:
+            numbers = [entry["number"] for entry in journal.entries]
+            assert numbers == list(range(len(numbers)))
+            assert acknowledged <= len(numbers) <= acknowledged + 1
+        acknowledged = len(numbers)
+
+
+def run(code: str, path: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", code, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -1,0 +1,231 @@
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from nearkin.teaching.pictures import FilePictures, PixelPictures
+from nearkin.teaching.records import records_of, records_of_digits, sample_numbers
+
+CELLS = {
+    "height": [1.5, 2.0, 9.0],
+    "name": ["anna", None, "<b>carl</b>"],
+    "count": [1, 2, 3],
+    "glad": [True, False, None],
+}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames(frame):
+    records = records_of(frame(CELLS), source="people.csv")
+    assert records.features == ["height", "count"]
+    assert records.named
+    assert records.X.tolist() == [[1.5, 1], [2, 2], [9, 3]]
+    assert list(records.columns) == ["name", "glad"]
+    assert list(records.ids) == [0, 1, 2]
+    shown = records.record(1)
+    assert shown["id"] == "1"
+    assert shown["fields"][0] == {"name": "name", "value": "", "cut": False}
+    assert {one["name"] for one in shown["fields"]} == {"name", "glad", "height", "count"}
+
+
+def test_ids_by_column_or_beside():
+    assert records_of(pd.DataFrame(CELLS), ids="name").id_name == "name"
+    by_number = records_of(pd.DataFrame(CELLS), ids="count")
+    assert list(by_number.ids) == [1, 2, 3]
+    assert by_number.features == ["height"]
+    assert records_of(np.eye(3), ids=["a", "b", "c"]).record(2)["id"] == "c"
+    with pytest.raises(ValueError, match="ids='age': the data has no such column"):
+        records_of(pd.DataFrame(CELLS), ids="age")
+
+
+def test_arrays_keep_their_type():
+    assert records_of(np.eye(3, dtype=np.float32)).X.dtype == np.float32
+    assert records_of([[1, 2], [3, 4]]).X.dtype == np.float64
+    frame = pl.DataFrame({"a": [1.0, 2], "b": [1.0, 3]}, schema={"a": pl.Float32, "b": pl.Float32})
+    assert records_of(frame).X.dtype == np.float32
+    assert not records_of(np.eye(3)).named
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "words"),
+    [
+        ([[1.0, 2.0]], ValueError, "a pair takes two rows, but the data has 1"),
+        (np.empty((0, 3)), ValueError, "has 0"),
+        (np.empty((3, 0)), ValueError, "no numeric columns"),
+        (pd.DataFrame({"a": ["x", "y"]}), ValueError, "no numeric columns.*'a'"),
+        ([1.0, 2.0], ValueError, r"shape \(2,\)"),
+        ([["a"], ["b"]], TypeError, "not of numbers"),
+        ([[1.0, 2], [3, np.nan]], ValueError, "row 1, column 'x1' of the data is nan"),
+        ([[np.inf, 2], [3, 4]], ValueError, "row 0, column 'x0' of the data is inf"),
+        (
+            [[1e200, 2], [3, 4]],
+            ValueError,
+            "column .x0. of the data has numbers as large",
+        ),
+        (pd.DataFrame({"a": [1.0, 2], "b": [1, None]}), ValueError, "row 1, column 'b'.*nan"),
+        (pl.DataFrame({"a": [1.0, 2], "b": [1, None]}), ValueError, "row 1, column 'b'.*nan"),
+    ],
+)
+def test_bad_data(X, error, words):
+    with pytest.raises(error, match=words):
+        records_of(X)
+
+
+def test_columns_must_be_as_long_as_the_rows():
+    with pytest.raises(ValueError, match="X has 3 rows, but name has 2"):
+        records_of(np.eye(3), columns={"name": ["a", "b"]})
+    with pytest.raises(ValueError, match="X has 3 rows, but ids has 2"):
+        records_of(np.eye(3), ids=[1, 2])
+
+
+def test_rows_are_checked():
+    records = records_of(np.eye(3))
+    for row in (-1, 3):
+        with pytest.raises(ValueError, match=f"no row {row}: rows are numbered from 0 to 2"):
+            records.record(row)
+        with pytest.raises(ValueError, match="no row"):
+            records.image(row)
+
+
+def test_long_texts_are_cut():
+    records = records_of(np.eye(3), columns={"text": ["x" * 1_000_000, "short", None]})
+    first = records.record(0)["fields"][0]
+    assert first["cut"]
+    assert first["value"] == "x" * 2000
+    assert not records.record(1)["fields"][0]["cut"]
+
+
+def test_features_that_stand_out_are_shown():
+    X = np.random.RandomState(0).standard_normal((100, 30))
+    X[4, 17] = 50
+    X[:, 3] = 1  # never stands out
+    fields = records_of(X).record(4)["fields"]
+    assert len(fields) == 8
+    assert "x17" in [one["name"] for one in fields]
+    assert "x3" not in [one["name"] for one in fields]
+
+
+def test_fingerprints_tell_data_apart():
+    X = np.arange(6.0).reshape(3, 2)
+    one = records_of(X).fingerprint
+    assert records_of(X.copy(), columns={"a": [1, 2, 3]}).fingerprint == one
+    others = [
+        records_of(X + 1e-9),
+        records_of(X.astype(np.float32)),
+        records_of(X, ids=["a", "b", "c"]),
+        records_of(pd.DataFrame(X, columns=["a", "b"])),
+        records_of(X.reshape(2, 3)),
+    ]
+    assert len({one, *(records.fingerprint for records in others)}) == 6
+
+
+@given(st.integers(2, 3000), st.integers(2, 500), st.integers(0, 3))
+def test_samples_are_even_and_increasing(n_rows, most, seed):
+    numbers = sample_numbers(n_rows, most, seed)
+    assert len(numbers) == min(n_rows, most)
+    assert numbers[0] >= 0
+    assert numbers[-1] < n_rows
+    assert (np.diff(numbers) > 0).all()
+    assert np.diff(numbers).max(initial=1) < 2 * max(n_rows / most + 1, 1)
+    assert (numbers == sample_numbers(n_rows, most, seed)).all()
+
+
+def test_of_many_rows_a_sample_is_shown():
+    X = np.arange(2000.0).reshape(1000, 2)
+    records = records_of(X, columns={"double": list(range(0, 2000, 2))}, most=100)
+    assert len(records) == 100
+    assert records.n_total == 1000
+    assert (records.X[:, 0] == 2 * records.numbers).all()
+    assert list(records.ids) == records.numbers.tolist()
+    assert list(records.columns["double"]) == (2 * records.numbers).tolist()
+    named = records_of(X, ids=[f"r{k}" for k in range(1000)], most=100)
+    assert named.ids[7] == f"r{named.numbers[7]}"
+
+
+def test_digits_have_pictures_and_hide_what_they_are():
+    records = records_of_digits()
+    assert len(records) == 1797
+    content, kind = records.image(0)
+    assert kind == "image/png"
+    picture = Image.open(io.BytesIO(content))
+    assert picture.size == (160, 160)
+    shown = records.record(0)
+    assert shown["image"]
+    assert "digit" not in str(shown)
+    assert records.columns["digit"][:3] == [0, 1, 2]
+
+
+def test_pixels():
+    X = np.array([[0.0, 1, 2, 3, 4, 5], [5, 5, 5, 5, 5, 5]])
+    picture = Image.open(io.BytesIO(PixelPictures(X, (2, 3)).image(0)[0]))
+    assert picture.size == (159, 106)
+    assert picture.getpixel((0, 0)) == 255
+    assert picture.getpixel((158, 105)) == 0
+    Image.open(io.BytesIO(PixelPictures(np.zeros((2, 6)), (2, 3)).image(1)[0]))
+    with pytest.raises(ValueError, match="2 × 2 pixels take 4 columns, but there are 6"):
+        PixelPictures(X, (2, 2))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "data"
+    (folder / "deep").mkdir(parents=True)
+    Image.new("RGB", (400, 200), "red").save(folder / "red.jpg")
+    Image.new("RGBA", (20, 10), (0, 0, 255, 0)).save(folder / "deep" / "clear.png")
+    Image.new("RGB", (20, 10)).save(tmp_path / "secret.png")
+    (folder / "text.png").write_text("not a picture")
+    (folder / "cut.jpg").write_bytes((folder / "red.jpg").read_bytes()[:300])
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "inside.png").symlink_to(folder / "red.jpg")
+    return folder
+
+
+def test_picture_files(folder):
+    records = records_of(
+        np.eye(3), columns={"file": ["red.jpg", "deep/clear.png", None]}, images="file",
+        folder=folder,
+    )  # fmt: skip
+    content, kind = records.image(0)
+    assert kind == "image/png"
+    assert Image.open(io.BytesIO(content)).size == (160, 80)
+    assert Image.open(io.BytesIO(records.image(1)[0])).mode == "RGBA"
+    assert records.image(2) is None
+    with pytest.raises(ValueError, match="images='pic': the data has no such column"):
+        records_of(np.eye(3), images="pic")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "missing.png", "text.png", "cut.jpg", "../secret.png", "link.png", "", "a\0b", "deep",
+        "x" * 5000, "deep/../../secret.png", 7, float("nan"),
+    ],
+)  # fmt: skip
+def test_files_that_are_missing_broken_or_outside(folder, name):
+    assert FilePictures([name], folder).image(0) is None
+
+
+def test_paths_from_the_root_are_taken_only_inside(folder, tmp_path):
+    inside, outside = str(folder / "red.jpg"), str(tmp_path / "secret.png")
+    pictures = FilePictures([inside, outside, "inside.png"], folder)
+    assert pictures.image(0) is not None
+    assert pictures.image(1) is None
+    assert pictures.image(2) is not None
+
+
+def test_a_picture_of_too_many_pixels_is_not_opened(folder, monkeypatch):
+    monkeypatch.setattr("nearkin.teaching.pictures._MOST_PIXELS", 100)
+    assert FilePictures(["red.jpg"], folder).image(0) is None
+
+
+def test_rows_that_are_named_are_in_the_sample():
+    assert {0, 1, 2, 999} <= set(sample_numbers(1000, most=10, keep=[2, 1, 0, 999]).tolist())
+    assert len(sample_numbers(1000, most=1000, keep=[5])) == 1000
+    with pytest.raises(ValueError, match="row 1000 is to be shown"):
+        sample_numbers(1000, most=10, keep=[1000])

@@ -1,0 +1,127 @@
+"""Tabs that note what goes wrong in them, and what tests ask of them."""
+
+import io
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from benchmarks.studio.browser import PATIENCE_MS, Tab
+
+# Kept after the tests, to be looked at.
+SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
+WINDOW = {"width": 1400, "height": 900}
+
+
+class WatchedTab(Tab):
+    """A tab that keeps what the page complained of and which servers it asked."""
+
+    def __init__(self, page, url):
+        super().__init__(page)
+        self.url = url
+        self.complaints = []
+        self.asked = []
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("dialog", self._refuse)
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("websocket", lambda socket: self.asked.append(socket.url))
+
+    @classmethod
+    @contextmanager
+    def opened(cls, browser, url, version=0, settings=None):
+        """A tab in a new profile; version None does not wait for points."""
+        settings = {"viewport": WINDOW, "reduced_motion": "no-preference", **(settings or {})}
+        script = settings.pop("init_script", None)
+        context = browser.new_context(**settings)
+        if script:
+            context.add_init_script(script)
+        try:
+            tab = cls(context.new_page(), url)
+            if version is None:
+                tab.page.goto(url)
+            else:
+                tab.open(url, version)
+            yield tab
+        finally:
+            context.close()
+
+    def _hear(self, message):
+        if message.type == "error":
+            self.complaints.append(f"console: {message.text}")
+
+    def _refuse(self, dialog):
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def check(self):
+        """No complaint, and no word to another server."""
+        assert self.complaints == []
+        home = urlsplit(self.url).netloc
+        foreign = [one for one in self.asked if _host(one) not in (home, None)]
+        assert foreign == []
+
+    def shows(self, name, text):
+        """Wait until a part of the page has this text in it."""
+        expect(self.part(name)).to_contain_text(text)
+
+    def answers(self):
+        """How many answers the page says there are."""
+        return int(self.part("answers").inner_text().split()[0].replace("\N{NO-BREAK SPACE}", ""))
+
+    def answer(self, key):
+        """Press a key and wait until the answer is counted."""
+        n = self.answers()
+        self.press(key)
+        self.shows_answers(n + 1)
+
+    def shows_answers(self, n):
+        expect(self.part("answers")).to_have_text(f"{n} answer{'s' * (n != 1)}")
+
+    def shoot(self, name):
+        """Keep a picture of the page."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+    def pixels(self, name="points"):
+        """The colours of a part of the page as it is on the screen."""
+        picture = Image.open(io.BytesIO(self.part(name).screenshot()))
+        return np.asarray(picture.convert("RGB"))
+
+
+def _host(address):
+    """The server of an address; None if it is a part of the page itself."""
+    parts = urlsplit(address)
+    return None if parts.scheme in ("data", "blob") else parts.netloc
+
+
+def expect(locator):
+    """Playwright's assertions, as patient as all else here."""
+    from playwright.sync_api import expect as patient
+
+    patient.set_options(timeout=PATIENCE_MS)
+    return patient(locator)
+
+
+class Oracle:
+    """Knows the digits."""
+
+    def __init__(self):
+        self.labels = load_digits().target
+
+    def are_same(self, left, right):
+        return bool(self.labels[left] == self.labels[right])
+
+    def key(self, question):
+        return "s" if self.are_same(*question) else "d"
+
+    def teach(self, studio, n, wrong=()):
+        """Answer questions without the page, those with these numbers wrongly."""
+        for k in range(n):
+            question = studio.state()["question"]
+            same = self.are_same(question["left"], question["right"]) != (k in wrong)
+            studio.post("/api/answers", {**question, "same": same})
+        return studio.state()["version"]
