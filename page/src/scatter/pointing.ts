@@ -32,7 +32,7 @@ export function listenToMouse(model: Model, stage: Stage): void {
   const under = (x: number, y: number): number | null => {
     const map = stage.plot.map();
     const [px, py] = fromScreen(map, x, y);
-    const row = nearestPoint(stage.positions(), px, py, REACH_PX / map.scaleX);
+    const row = nearestPoint(stage.positions, px, py, REACH_PX / map.scaleX);
     return row < 0 ? null : row;
   };
 
@@ -90,7 +90,7 @@ export function listenToArrows(model: Model, stage: Stage): void {
   const centre = (): number => {
     const map = stage.plot.map();
     const [x, y] = fromScreen(map, map.width / 2, map.height / 2);
-    return nearestPoint(stage.positions(), x, y);
+    return nearestPoint(stage.positions, x, y);
   };
 
   const showPoint = (row: number): void => {
@@ -109,7 +109,7 @@ export function listenToArrows(model: Model, stage: Stage): void {
     const direction = ARROWS[event.key];
     if (direction !== undefined) {
       const start = model.hovered.value ?? model.selected.value;
-      const row = start === null ? centre() : nextPoint(stage.positions(), start, direction);
+      const row = start === null ? centre() : nextPoint(stage.positions, start, direction);
       if (row >= 0) showPoint(row);
       else announce("There is no point further on.");
     } else if (event.key === "Enter" || event.key === " ") {
