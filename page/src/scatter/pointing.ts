@@ -45,6 +45,12 @@ export function listenToMouse(model: Model, stage: Stage): void {
   const isClick = (start: Place, { x, y }: Place): boolean =>
     Math.hypot(x - start.x, y - start.y) <= CLICK_PX;
 
+  const select = (row: number | null): void => {
+    model.selected.set(row);
+    // Also if it was selected before and another panel is open.
+    if (row !== null) model.panel.set("point");
+  };
+
   canvas.addEventListener("pointermove", (event) => {
     const place = placeOf(event);
     mouse = event.buttons === 0 ? place : null;
@@ -62,7 +68,7 @@ export function listenToMouse(model: Model, stage: Stage): void {
   canvas.addEventListener("pointerup", (event) => {
     if (pressed === null) return;
     const place = placeOf(event);
-    if (isClick(pressed, place)) model.selected.set(under(place.x, place.y));
+    if (isClick(pressed, place)) select(under(place.x, place.y));
     pressed = null;
   });
   // The library would add a style sheet of its own on a double click, which the page's policy forbids.
