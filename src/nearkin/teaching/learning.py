@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nearkin.blocks import blocks
 from nearkin.learners._taught import TeachableMixin
 from nearkin.learners.itml import ITML
 from nearkin.linalg import principal_coordinates
@@ -25,6 +26,9 @@ Floats = NDArray[np.floating]
 # Up to this many rows all are landmarks, which makes the metric exact; of more, so many are.
 _EXACT_ROWS = 1000
 _LANDMARKS = 500
+# Shares of the spectrum that are shown.
+_MOST_SHARES = 30
+_BLOCK = 16_384
 # Random pairs whose median distance stands for the threshold of distances that are not learned.
 _RANDOM_PAIRS = 1000
 
@@ -179,6 +183,33 @@ def retaught(step: Step, X: Floats, told: Pairs) -> Any:
     """The metric that other pairs give; that of the step is left as it is."""
     metric = copy(step.metric)  # partial_fit sets attributes anew, and changes none
     return metric.partial_fit(X, pairs=told, withdrawn=step.told)
+
+
+def untaught(first: Learned, X: Floats) -> View:
+    """Rows as the metric sees them without any pair, or as they are."""
+    try:
+        with noted():
+            return first.step.view.seen_by(retaught(first.step, X, Pairs(n_rows=len(X))))
+    except (ValueError, np.linalg.LinAlgError):
+        return PlainView(X)
+
+
+def shares_of(view: View) -> list[float]:
+    """Shares of the variance along principal axes, decreasing."""
+    variances = view.variances()
+    total = float(variances.sum())
+    shares = variances / total if total > 0 else np.zeros(len(variances))
+    return [float(share) for share in shares[:_MOST_SHARES]]
+
+
+def distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
+    """Learned distance of every row from one."""
+    here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
+    found = np.empty(n_rows)
+    for block in blocks(n_rows, _BLOCK):
+        Z = view.embedding(np.arange(n_rows)[block])
+        found[block] = np.sqrt(((Z - here) ** 2).sum(axis=1))
+    return found
 
 
 def _usual_distance(view: View) -> float:

@@ -15,29 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-from nearkin.blocks import blocks
 from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs, check_roles
 from nearkin.tasks.question_strategies import strategy_named
 from nearkin.teaching import colours, exports
-from nearkin.teaching.history import Pair, Past, after, pairs_of_groups
+from nearkin.teaching.history import after, pairs_of_groups
 from nearkin.teaching.journal import Journal, JournalError
-from nearkin.teaching.knowledge import Knowledge, knowledge_of
+from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
 from nearkin.teaching.layout import aligned
 from nearkin.teaching.learning import (
     Learned,
     PlainView,
-    View,
     checked_learner,
+    distances_from,
     first_learned,
     learned_after,
-    retaught,
+    shares_of,
+    untaught,
 )
-from nearkin.teaching.notes import noted
 from nearkin.teaching.pictures import Image
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.questions import next_questions
-from nearkin.teaching.records import Records
+from nearkin.teaching.records import Records, unequal_columns
 from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
@@ -45,13 +44,9 @@ Ints = NDArray[np.int64]
 
 ORIGINS = ("question", "suspect", "neighbors", "group")
 EXPORTS = ("pairs", "embedding", "clusters", "model")
-# Shares of the spectrum that are shown, and names of features.
-_MOST_SHARES = 30
+# Names of features that are told.
 _MOST_NAMES = 200
 _CLUSTERS = 10
-# Columns whose standard deviations differ by more than this are worth a word.
-_UNEQUAL = 100
-_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -132,7 +127,7 @@ class Lesson:
         self._rows: Floats = (
             records.X if self._scaler is None else self._scaler.transform(records.X)
         )
-        start, self._weights, self._start_notes = _start_of(pairs)
+        start, self._weights, self._start_notes = start_of(pairs)
         self._past, self._known = start, knowledge_of(start, 0, len(records), self._weights)
         self._questions: Ints = np.empty((0, 2), dtype=np.int64)
         self._found_clusters: tuple[tuple[int, int], Ints] | None = None
@@ -144,7 +139,7 @@ class Lesson:
             self._euclidean = aligned(PlainView(self._rows).coordinates(), None)
             first = first_learned(self._learner, self._rows, self._known.told)
             self._seen = _Seen(first, aligned(first.view.coordinates(), self._euclidean))
-            self._before = _shares(_untaught(first, self._rows))
+            self._before = shares_of(untaught(first, self._rows))
             self._resume()
         except BaseException:
             self.close()
@@ -197,6 +192,7 @@ class Lesson:
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
+        entry["origin"] = "group"
         return self._change(entry) | {"n_pairs": len(links), "n_possible": n_possible}
 
     def withdraw(self, left: int, right: int) -> dict[str, Any]:
@@ -266,7 +262,7 @@ class Lesson:
             "can_undo": known.can_undo,
             "can_redo": known.can_redo,
             "conflicts": known.n_conflicts,
-            "question": _first_open(known, self._questions),
+            "question": known.first_open(self._questions),
         }
 
     def known(self) -> dict[str, Any]:
@@ -331,7 +327,7 @@ class Lesson:
             "version": known.version,
             "learner": self._learner_text,
             "quality": quality_of(trial),
-            "spectrum": {"before": self._before, "after": _shares(learned.view)},
+            "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "suspects": suspects_of(trial, known.pairs, self.records.ids),
             "questions": questions,
             "notes": [*self._notes, *learned.notes],
@@ -405,7 +401,7 @@ class Lesson:
                 f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
                 "random; the metric is learned from these."
             )
-        if self._scaler is None and (unequal := _unequal(records)):
+        if self._scaler is None and (unequal := unequal_columns(records)):
             notes.append(unequal)
         return [*notes, *self._start_notes]
 
@@ -496,7 +492,7 @@ class Lesson:
         row = self.records.checked_row(row)
         n = max(0, min(int(n), len(self.records) - 1))
         learned, known = self._seen.learned, self._known
-        distances = _distances_from(learned.view, row, len(self.records))
+        distances = distances_from(learned.view, row, len(self.records))
         distances[row] = np.inf
         nearest = np.argpartition(distances, max(n - 1, 0))[:n]
         nearest = nearest[np.argsort(distances[nearest], kind="stable")]
@@ -548,81 +544,6 @@ class Lesson:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _start_of(
-    pairs: Pairs | None,
-) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
-    """What is known from the start, how much each pair counts, and what is to be said of it."""
-    if pairs is None:
-        return Past(), {}, []
-    weights: dict[Pair, tuple[bool, float]] = {}
-    twice = set()
-    kinds = ((True, pairs.must_link, pairs.must_weight),)
-    for same, links, weight in (*kinds, (False, pairs.cannot_link, pairs.cannot_weight)):
-        for (i, j), w in zip(links.tolist(), weight.tolist(), strict=True):
-            if (i, j) in weights:
-                twice.add((i, j))
-            weights[i, j] = (same, w)
-    for pair in twice:
-        del weights[pair]
-    notes = []
-    if twice:
-        notes.append(
-            f"{len(twice)} of the given pairs are said to be both the same and different, and are "
-            "left out."
-        )
-    past = Past({pair: same for pair, (same, _) in weights.items()})
-    if all(weight == 1 for _, weight in weights.values()):
-        weights = {}
-    return past, weights, notes
-
-
-def _untaught(first: Learned, X: Floats) -> View:
-    """Rows as the metric sees them without any pair, or as they are."""
-    try:
-        with noted():
-            return first.step.view.seen_by(retaught(first.step, X, Pairs(n_rows=len(X))))
-    except (ValueError, np.linalg.LinAlgError):
-        return PlainView(X)
-
-
-def _shares(view: View) -> list[float]:
-    """Shares of the variance along principal axes, decreasing."""
-    variances = view.variances()
-    total = float(variances.sum())
-    shares = variances / total if total > 0 else np.zeros(len(variances))
-    return [float(share) for share in shares[:_MOST_SHARES]]
-
-
-def _first_open(known: Knowledge, questions: Ints) -> dict[str, int] | None:
-    if not len(questions):
-        return None
-    left = questions[known.are_open(questions)]
-    return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
-
-
-def _distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
-    here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
-    found = np.empty(n_rows)
-    for block in blocks(n_rows, _BLOCK):
-        Z = view.embedding(np.arange(n_rows)[block])
-        found[block] = np.sqrt(((Z - here) ** 2).sum(axis=1))
-    return found
-
-
-def _unequal(records: Records) -> str | None:
-    spread = records.X.std(axis=0, dtype=np.float64)
-    varying = np.flatnonzero(spread > 0)
-    if len(varying) < 2:
-        return None
-    most, least = varying[spread[varying].argmax()], varying[spread[varying].argmin()]
-    if spread[most] <= _UNEQUAL * spread[least] or records.pictures is not None:
-        return None
-    return (
-        f"Column {records.features[most]!r} varies {spread[most] / spread[least]:.0f} times as "
-        f"much as column {records.features[least]!r}: standardise to give all columns the same say."
-    )
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:

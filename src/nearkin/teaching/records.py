@@ -22,6 +22,8 @@ MOST_SHOWN = 200_000
 # Characters of a value that are shown at most, and fields of a record.
 MOST_CHARACTERS = 2000
 MOST_FIELDS = 8
+# Columns whose standard deviations differ by more than this are worth a word.
+_UNEQUAL = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +292,21 @@ def records_of_digits() -> Records:
         images=(8, 8),
         source="digits",
         hidden=["digit"],
+    )
+
+
+def unequal_columns(records: Records) -> str | None:
+    """A word on columns of which one varies far more than another, unless they are pixels."""
+    spread = records.X.std(axis=0, dtype=np.float64)
+    varying = np.flatnonzero(spread > 0)
+    if len(varying) < 2:
+        return None
+    most, least = varying[spread[varying].argmax()], varying[spread[varying].argmin()]
+    if spread[most] <= _UNEQUAL * spread[least] or records.pictures is not None:
+        return None
+    return (
+        f"Column {records.features[most]!r} varies {spread[most] / spread[least]:.0f} times as "
+        f"much as column {records.features[least]!r}: standardise to give all columns the same say."
     )
 
 
