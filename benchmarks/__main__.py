@@ -26,6 +26,7 @@ BENCHMARKS = {
     "geometry_aware": "benchmarks.speed.geometry_aware",
     "dask": "benchmarks.speed.cluster",
     "streaming": "benchmarks.speed.streaming",
+    "studio": "benchmarks.studio.run",
     # The last: its page shows results of the others too.
     "speed": "benchmarks.speed.run",
 }
