@@ -139,11 +139,13 @@ export async function say(model: Model, same: Same, pressedAt: number): Promise<
 }
 
 export async function undo(model: Model): Promise<void> {
+  await model.changes.idle();
   if (!model.state.value.can_undo) return announce("There is nothing to undo.");
   await change(model, api.undo, (state) => `Undone. ${counted(state.n_answers, "answer")}.`);
 }
 
 export async function redo(model: Model): Promise<void> {
+  await model.changes.idle();
   if (!model.state.value.can_redo) return announce("There is nothing to redo.");
   await change(model, api.redo, (state) => `Done again. ${counted(state.n_answers, "answer")}.`);
 }

@@ -31,7 +31,10 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       clearGroups(model);
       announce("Groups cleared.");
     } else if (model.askedAgain.value !== null) model.askedAgain.set(null);
-    else model.selected.set(null);
+    else {
+      model.selected.set(null);
+      model.hovered.set(null);
+    }
   };
 
   const neighbours = (): void => {

@@ -202,7 +202,7 @@ function offerToTests(model: Model, stage: Stage | null): void {
         return stage?.shownVersion() ?? null;
       },
       trace: model.trace.entries,
-      positions: () => stage?.positions() ?? new Float32Array(0),
+      positions: () => stage?.positions ?? new Float32Array(0),
       pointAt: (row: number) => stage?.pointAt(row) ?? null,
       question: () => asked(model),
     },

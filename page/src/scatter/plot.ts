@@ -34,7 +34,7 @@ export interface Plot {
   onLasso: (finished: (outline: number[]) => void) => void;
   writePositions: (positions: Float32Array) => void;
   writeColours: (indices: Uint8Array, emphasis: Uint8Array) => void;
-  setColours: (palette: string[], background: string, lasso: string) => void;
+  setColours: (palette: string[], lasso: string) => void;
   setLassoMode: (on: boolean) => void;
   map: () => ScreenMap;
   /** Bring the square from −1 to 1 into view. */
@@ -180,8 +180,8 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
       }
       upload();
     },
-    setColours: (palette, background, lasso) => {
-      void scatter.set({ pointColor: palette, backgroundColor: background, lassoColor: lasso });
+    setColours: (palette, lasso) => {
+      void scatter.set({ pointColor: palette, lassoColor: lasso });
     },
     setLassoMode: (on) => {
       void scatter.set({ mouseMode: on ? "lasso" : "panZoom" });

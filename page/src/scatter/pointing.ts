@@ -32,7 +32,7 @@ export function listenToMouse(model: Model, stage: Stage): void {
   const under = (x: number, y: number): number | null => {
     const map = stage.plot.map();
     const [px, py] = fromScreen(map, x, y);
-    const row = nearestPoint(stage.positions(), px, py, REACH_PX / map.scaleX);
+    const row = nearestPoint(stage.positions, px, py, REACH_PX / map.scaleX);
     return row < 0 ? null : row;
   };
 
@@ -44,6 +44,12 @@ export function listenToMouse(model: Model, stage: Stage): void {
 
   const isClick = (start: Place, { x, y }: Place): boolean =>
     Math.hypot(x - start.x, y - start.y) <= CLICK_PX;
+
+  const select = (row: number | null): void => {
+    model.selected.set(row);
+    // Also if it was selected before and another panel is open.
+    if (row !== null) model.panel.set("point");
+  };
 
   canvas.addEventListener("pointermove", (event) => {
     const place = placeOf(event);
@@ -62,7 +68,7 @@ export function listenToMouse(model: Model, stage: Stage): void {
   canvas.addEventListener("pointerup", (event) => {
     if (pressed === null) return;
     const place = placeOf(event);
-    if (isClick(pressed, place)) model.selected.set(under(place.x, place.y));
+    if (isClick(pressed, place)) select(under(place.x, place.y));
     pressed = null;
   });
   // The library would add a style sheet of its own on a double click, which the page's policy forbids.
@@ -90,7 +96,7 @@ export function listenToArrows(model: Model, stage: Stage): void {
   const centre = (): number => {
     const map = stage.plot.map();
     const [x, y] = fromScreen(map, map.width / 2, map.height / 2);
-    return nearestPoint(stage.positions(), x, y);
+    return nearestPoint(stage.positions, x, y);
   };
 
   const showPoint = (row: number): void => {
@@ -109,7 +115,7 @@ export function listenToArrows(model: Model, stage: Stage): void {
     const direction = ARROWS[event.key];
     if (direction !== undefined) {
       const start = model.hovered.value ?? model.selected.value;
-      const row = start === null ? centre() : nextPoint(stage.positions(), start, direction);
+      const row = start === null ? centre() : nextPoint(stage.positions, start, direction);
       if (row >= 0) showPoint(row);
       else announce("There is no point further on.");
     } else if (event.key === "Enter" || event.key === " ") {

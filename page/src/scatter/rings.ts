@@ -22,7 +22,7 @@ function ring(kind: string, row: Ring["row"], label = ""): Ring {
   return { element, row };
 }
 
-export function keepRings(model: Model, plot: Plot, positions: () => Float32Array): void {
+export function keepRings(model: Model, plot: Plot, positions: Float32Array): void {
   const suspect = () => (model.panel.value === "suspects" ? chosenSuspect(model) : undefined);
   const rings = [
     ring("suspect", () => suspect()?.left),
@@ -36,12 +36,11 @@ export function keepRings(model: Model, plot: Plot, positions: () => Float32Arra
 
   const place = (): void => {
     const map = plot.map();
-    const now = positions();
     for (const { element, row } of rings) {
       const at = row() ?? null;
       element.hidden = at === null;
       if (at === null) continue;
-      const [x, y] = toScreen(map, now[2 * at], now[2 * at + 1]);
+      const [x, y] = toScreen(map, positions[2 * at], positions[2 * at + 1]);
       element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
     }
   };

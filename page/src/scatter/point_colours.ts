@@ -1,0 +1,44 @@
+/** Colours of the points: by what they are coloured by, or by groups while there are any. */
+
+import { colourIndices, GROUP_A, GROUP_B, paletteOf } from "../logic/colours";
+import type { Model } from "../model";
+import { cssColour } from "../theme";
+import { DIMMED, NORMAL, type Plot, STRONG } from "./plot";
+
+export function keepColours(model: Model, plot: Plot): void {
+  const n = model.lesson.n_rows;
+  const theme = (): void => {
+    const kind = model.colouring.value?.kind ?? null;
+    plot.setColours(paletteOf(model.theme.value, kind), cssColour("accent"));
+  };
+
+  const points = (): void => {
+    const colouring = model.colouring.value;
+    const indices = colourIndices(colouring, n);
+    const emphasis = new Uint8Array(n);
+    const { a, b } = model.groups.value;
+    const category = model.category.value;
+    if (a.length + b.length > 0) {
+      emphasis.fill(DIMMED);
+      for (const row of a) indices[row] = GROUP_A;
+      for (const row of b) indices[row] = GROUP_B;
+      for (const row of a) emphasis[row] = STRONG;
+      for (const row of b) emphasis[row] = STRONG;
+    } else if (category !== null && colouring !== null) {
+      for (let i = 0; i < n; i++) {
+        emphasis[i] = colouring.values[i] === category ? STRONG : DIMMED;
+      }
+    } else emphasis.fill(NORMAL);
+    plot.writeColours(indices, emphasis);
+  };
+
+  model.theme.listen(theme);
+  model.colouring.listen((colouring, before) => {
+    if (colouring?.kind !== before?.kind) theme();
+    points();
+  });
+  model.groups.listen(points);
+  model.category.listen(points);
+  theme();
+  points();
+}

@@ -1,0 +1,79 @@
+/** Where the points are: on the way to the newest layout, from wherever they were. */
+
+import { type Frame, followedFrame, normalised, robustFrame } from "../logic/frame";
+import { advance, DURATION_MS, headFor, mix, resting } from "../logic/motion";
+import type { Layout } from "../logic/types";
+import type { Model } from "../model";
+import type { Plot } from "./plot";
+
+const REDUCED_MOTION = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+export interface Positions {
+  /** x0 y0 x1 y1 … as they are drawn, always the same array. */
+  now: Float32Array;
+  shownVersion: () => number | null;
+}
+
+export function keepPositions(model: Model, plot: Plot): Positions {
+  const n = model.lesson.n_rows;
+  const motion = resting(new Float32Array(2 * n));
+  let euclidean: Float32Array | null = null;
+  let learned: Float32Array | null = null;
+  let frame: Frame | null = null;
+  let started = false;
+  let version: number | null = null;
+  let waitsForFrame = false;
+
+  /** Where the points belong, by the layouts there are and the slider. */
+  const goal = (): Float32Array | null => {
+    if (euclidean === null || learned === null) return learned ?? euclidean;
+    const places = new Float32Array(2 * n);
+    mix(places, euclidean, learned, model.blend.value);
+    return places;
+  };
+
+  const setOut = (duration: number): void => {
+    const places = goal();
+    if (places === null) return;
+    const smooth = started && !REDUCED_MOTION.matches;
+    headFor(motion, places, performance.now(), smooth ? duration : 0);
+    started = true;
+  };
+
+  const takeEuclidean = (layout: Layout | null): void => {
+    if (layout === null || layout.coordinates.length !== 2 * n) return;
+    euclidean = normalised(layout.coordinates, robustFrame(layout.coordinates));
+    setOut(DURATION_MS);
+  };
+
+  const takeLearned = (layout: Layout | null): void => {
+    if (layout === null || layout.coordinates.length !== 2 * n) return;
+    model.trace.layoutArrived(layout.version, performance.now());
+    frame = followedFrame(frame, robustFrame(layout.coordinates));
+    learned = normalised(layout.coordinates, frame);
+    version = layout.version;
+    waitsForFrame = true;
+    setOut(DURATION_MS);
+  };
+
+  model.euclidean.show(takeEuclidean);
+  model.learned.show(takeLearned);
+  model.blend.listen(() => setOut(0));
+
+  plot.onFrame((time) => {
+    const moved = advance(motion, time);
+    if (moved) plot.writePositions(motion.now);
+    return moved;
+  });
+
+  // The next task comes after this frame was handed over for display.
+  const channel = new MessageChannel();
+  channel.port1.onmessage = ({ data }) => model.trace.frameDrawn(data, performance.now());
+  plot.onDrawn(() => {
+    if (!waitsForFrame || version === null) return;
+    waitsForFrame = false;
+    channel.port2.postMessage(version);
+  });
+
+  return { now: motion.now, shownVersion: () => version };
+}
