@@ -9,15 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pair_numbers import draw_numbers, pairs_between, pairs_within
+from nearkin.pair_numbers import pairs_between, pairs_within
 from nearkin.pairs import Pairs
-from nearkin.tasks.scene import scene_of
+from nearkin.tasks.scene import keys_of, scene_of
 from nearkin.teaching.history import Pair, Past
 
 Ints = NDArray[np.int64]
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000
+# Rows among which these are looked for: 45 000 pairs.
+_MOST_ROWS = 300
 
 
 @dataclass(frozen=True)
@@ -159,34 +161,44 @@ def knowledge_of(
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:
-    """What follows from pairs without contradictions, or 1000 of each kind at random.
+    """What follows from pairs without contradictions, or 1000 of each kind.
 
-    The same pairs give the same draw.
+    Which ones is a matter of chance, but of the pair alone: one more answer leaves most of them as
+    they were, so that the picture does not shake.
     """
     points, group = pairs.points, pairs.components()
     sizes = np.bincount(group)
-    between = np.unique(np.sort(group[np.searchsorted(points, pairs.cannot_link)], axis=1), axis=0)
-    one, two = between.T
-    n_must = int((sizes * (sizes - 1) // 2).sum())
-    n_cannot = int((sizes[one] * sizes[two]).sum())
-    if max(n_must, n_cannot) <= MOST_TOLD:
+    one, two = np.unique(
+        np.sort(group[np.searchsorted(points, pairs.cannot_link)], axis=1), axis=0
+    ).T
+    if max((sizes * (sizes - 1) // 2).sum(), (sizes[one] * sizes[two]).sum()) <= MOST_TOLD:
         return pairs.closure()
-    members = points[np.argsort(group, kind="stable")]
+    some = _first_by_chance(points, _MOST_ROWS)
+    order = some[np.argsort(group[some], kind="stable")]
+    members, sizes = points[order], np.bincount(group[order], minlength=len(sizes))
     starts = np.cumsum(sizes) - sizes
-    rng = np.random.RandomState(0)
-    must, _ = pairs_within(_drawn(n_must, rng), starts, sizes)
+    must, _ = pairs_within(np.arange((sizes * (sizes - 1) // 2).sum()), starts, sizes)
     cannot, _ = pairs_between(
-        _drawn(n_cannot, rng), starts[one], sizes[one], starts[two], sizes[two]
+        np.arange((sizes[one] * sizes[two]).sum()), starts[one], sizes[one], starts[two], sizes[two]
     )
     least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))
+    links = [members[links] for links in (must, cannot)]
+    links = [some[_first_by_chance(keys_of(some), MOST_TOLD)] for some in links]
     return Pairs(
-        members[must],
-        members[cannot],
-        must_weight=np.full(len(must), least),
-        cannot_weight=np.full(len(cannot), least),
+        *links,
+        must_weight=np.full(len(links[0]), least),
+        cannot_weight=np.full(len(links[1]), least),
         n_rows=pairs.n_rows,
     )
 
 
-def _drawn(population: int, rng: np.random.RandomState) -> Ints:
-    return draw_numbers(population, min(population, MOST_TOLD), rng)
+def _first_by_chance(numbers: Ints, most: int) -> Ints:
+    """Positions of so many numbers: as if drawn, but each for what it is, whatever the others."""
+    if len(numbers) <= most:
+        return np.arange(len(numbers))
+    # The mixing steps of SplitMix64.
+    mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(np.argpartition(mixed, most)[:most])
