@@ -27,6 +27,7 @@ BENCHMARKS = {
     "dask": "benchmarks.speed.cluster",
     "streaming": "benchmarks.speed.streaming",
     "command_line": "benchmarks.speed.command_line",
+    "studio": "benchmarks.studio.run",
     # The last: its page shows results of the others too.
     "speed": "benchmarks.speed.run",
 }

@@ -38,8 +38,8 @@ _UNTIL = """
 
 # A layout at least this new is shown, and no point has moved for five frames.
 _SETTLED = (
-    """(version) => {
-    %s
+    f"(version) => {{{_UNTIL}"
+    + """
     let before = null;
     let still = 0;
     return until(() => {
@@ -52,16 +52,14 @@ _SETTLED = (
         return still >= 5;
     }, `version ${version} to settle, version ${window.nearkin?.version} is shown`);
 }"""
-    % _UNTIL
 )
 
 _TRACED = (
-    """(n) => {
-    %s
+    f"(n) => {{{_UNTIL}"
+    + """
     const seen = () => window.nearkin.trace.filter((entry) => entry.firstFrameAt !== null);
     return until(() => seen().length >= n && seen(), `${n} answers to be seen`);
 }"""
-    % _UNTIL
 )
 
 _POINTS = """() => Array.from(

@@ -1,4 +1,4 @@
-"""Hostile records, wrong addresses, no WebGL, a server that goes away: said in words, and harmless."""
+"""Hostile records, wrong addresses, no WebGL, a server that goes away: harmless, and explained."""
 
 import csv
 
