@@ -58,6 +58,28 @@ def test_it_goes_on_where_it_ended(run, files, served, sample):
     assert "The same command goes on" in shown.err
 
 
+def test_another_learner_can_be_taught(run, files, served):
+    options = ["--learner", "kernel-beta", "--set", "n_landmarks=20"]
+    opened(run, "rows.csv", "--id", "name", "--pairs", "pairs.csv", *options)
+    metric = served[0].metric
+    assert type(metric).__name__ == "KernelBeta"
+    assert metric.n_landmarks == 20
+    assert metric.random_state == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--learner", "rca"], "the studio teaches itml, kernel-beta or gmml"),
+        (["--learner", "itm"], "no such learner"),
+        (["--set", "n_landmarks=20"], "name the learner"),
+        (["--learner", "gmml", "--set", "depth=3"], "GMML has no such parameter"),
+    ],
+)
+def test_learners_that_cannot_be_taught(run, files, options, said):
+    assert said in run("studio", "rows.csv", "--id", "name", *options, status=2).err
+
+
 def test_labels_are_known_from_the_start(run, files, served):
     shown = opened(run, "rows.csv", "--id", "name", "--labels", "kind")
     assert "500 pairs are known from the start" in shown.err

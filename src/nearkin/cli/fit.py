@@ -35,15 +35,7 @@ def fit(
             "Others: kernel-a, llma, geometry-aware, lmnn.",
         ),
     ] = "auto",
-    settings: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            show_default=False,
-            help="A parameter of the learner, such as n_landmarks=500. Any number of times.",
-        ),
-    ] = [],
+    settings: o.Settings = [],
     standardise: Annotated[
         bool,
         typer.Option(

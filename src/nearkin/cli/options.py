@@ -105,6 +105,15 @@ Labels: TypeAlias = Annotated[
         help="Column of classes; empty or below 0 is unknown.",
     ),
 ]
+Settings: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        show_default=False,
+        help="A parameter of the learner, such as n_landmarks=500. Any number of times.",
+    ),
+]
 OutputPath: TypeAlias = Annotated[
     Path | None,
     typer.Option(

@@ -63,6 +63,16 @@ def studio(
             "numbers are shown anyway, eight at most.",
         ),
     ] = [],
+    learner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=o.one_of("itml", "kernel-beta", "gmml"),
+            help="What is taught: itml, kernel-beta or gmml. Without: itml with an rbf kernel.",
+        ),
+    ] = None,
+    settings: o.Settings = [],
     standardise: Annotated[
         bool, typer.Option("--standardise", help="Bring all columns to one scale first.")
     ] = False,
@@ -122,6 +132,8 @@ def studio(
             seed=seed,
         ),
         journal=journal,
+        learner=learner,
+        settings=settings,
         standardise=standardise,
         port=port,
         listen=listen,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nearkin.cli.choice import Choice
 from nearkin.cli.failures import UserError
+from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.pairs import Pairs
@@ -27,6 +30,8 @@ def hold(
     wishes: Wishes,
     *,
     journal: Path | None = None,
+    learner: str | None = None,
+    settings: Sequence[str] = (),
     standardise: bool = False,
     port: int | None = None,
     listen: str | None = None,
@@ -42,6 +47,10 @@ def hold(
     wishes : Wishes
     journal : Path, optional
         Without: beside the data.
+    learner : str, optional
+        Its name on the command line; without, the lesson's own.
+    settings : list of str
+        Parameters of the learner, as ``name=value``.
     standardise : bool
     port : int, optional
     listen : str, optional
@@ -57,7 +66,10 @@ def hold(
     else:
         records, pairs = records_of_file(data, wishes, most)
     path = journal or journal_beside(data)
-    with _lesson(records, pairs, path, standardise=standardise, seed=wishes.seed) as lesson:
+    taught = _learner(learner, settings, len(records), wishes.seed)
+    with _lesson(
+        records, pairs, path, learner=taught, standardise=standardise, seed=wishes.seed
+    ) as lesson:
         serving = _serving(lesson, listen, port)
         n_given = 0 if pairs is None else len(pairs)
         _say_how_it_begins(path, lesson.state(), n_given, listen)
@@ -78,12 +90,23 @@ def journal_beside(data: Path | None) -> Path:
     return data.with_name(f"{data.name}.answers.jsonl")
 
 
-def _lesson(
-    records: Records, pairs: Pairs | None, journal: Path, *, standardise: bool, seed: int
-) -> Lesson:
+def _learner(name: str | None, settings: Sequence[str], n_rows: int, seed: int) -> Any:
+    if name is None:
+        if settings:
+            raise UserError("--set: name the learner that it is for with --learner.")
+        return None
+    cls = learner_class(name)
+    if not hasattr(cls, "partial_fit"):
+        raise UserError(f"--learner {name}: the studio teaches itml, kernel-beta or gmml.")
+    given = parameters(cls, settings, seed)
+    landmarks = landmarks_for(cls, given, n_rows)
+    return cls(**(given if landmarks is None else {**given, "n_landmarks": landmarks}))
+
+
+def _lesson(records: Records, pairs: Pairs | None, journal: Path, **options: Any) -> Lesson:
     """A lesson that goes on where its journal ends."""
     try:
-        return Lesson(records, journal=journal, pairs=pairs, standardise=standardise, seed=seed)
+        return Lesson(records, journal=journal, pairs=pairs, **options)
     except (JournalInUse, JournalError) as error:
         raise UserError(f"{error} (--journal)") from error
     except OSError as error:
