@@ -17,7 +17,15 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   server: {
-    proxy: { "/api": { target: server, ws: true, changeOrigin: true } },
+    proxy: {
+      "/api": {
+        target: server,
+        ws: true,
+        changeOrigin: true,
+        // The server takes requests from its own page only, so we pass for it.
+        headers: { origin: server },
+      },
+    },
   },
   test: { include: ["test/**/*.test.ts"] },
 });

@@ -68,7 +68,9 @@ function showSide(model: Model): void {
 function showNotes(model: Model): void {
   model.report.show((report) => {
     const notes = new Set([...model.lesson.notes, ...(report?.notes ?? [])]);
-    const items = [...notes].map((text) => h("li", { text, dir: "auto", testid: "note" }));
+    const items = [...notes].map((text) =>
+      h("li", { text, title: text, dir: "auto", testid: "note" }),
+    );
     replace(byId("notes"), ...items);
   });
 }

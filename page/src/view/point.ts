@@ -24,7 +24,7 @@ export function pointPanel(model: Model): HTMLElement {
 
   const showNeighbours = coalesced(async () => {
     const row = model.selected.value;
-    if (row === null) return;
+    if (row === null || model.panel.value !== "point") return;
     try {
       const { neighbors } = await api.neighbours(row);
       const records = await Promise.all(neighbors.map((near) => model.records.get(near.row)));
@@ -50,6 +50,7 @@ export function pointPanel(model: Model): HTMLElement {
     showNeighbours();
   });
   model.learned.listen(showNeighbours);
+  model.panel.listen(showNeighbours);
   return body;
 }
 

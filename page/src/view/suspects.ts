@@ -7,9 +7,17 @@ import { showAll } from "../signal";
 import { h, key, replace } from "./dom";
 import { thumbnail } from "./record";
 
-/** Pictures of both records, put in when they are here. */
-function pictures(model: Model, { left, right }: Suspect): HTMLElement {
+/** Pictures of both records, put in when they are here; the same element as long as the pair is listed. */
+function pictures(
+  model: Model,
+  { left, right }: Suspect,
+  shown: Map<string, HTMLElement>,
+): HTMLElement {
+  const pair = `${left} ${right}`;
+  const before = shown.get(pair);
+  if (before !== undefined) return before;
   const box = h("span", { class: "suspect-pictures" });
+  shown.set(pair, box);
   void Promise.all([model.records.get(left), model.records.get(right)]).then(
     (records) => replace(box, ...records.map(thumbnail)),
     () => undefined,
@@ -21,6 +29,7 @@ export function suspectsPanel(model: Model): HTMLElement {
   const hint = h("p", { class: "hint" });
   const list = h("ul", { class: "rows", testid: "suspects" });
   const body = h("div", { class: "panel-body" }, hint, list);
+  const shown = new Map<string, HTMLElement>();
 
   const suspects = (): Suspect[] => model.report.value?.suspects ?? [];
 
@@ -30,6 +39,7 @@ export function suspectsPanel(model: Model): HTMLElement {
   };
 
   const draw = (): void => {
+    if (model.panel.value !== "suspects") return;
     const had = list.contains(document.activeElement);
     const all = suspects();
     if (model.suspect.value >= all.length) choose(all.length - 1);
@@ -38,6 +48,8 @@ export function suspectsPanel(model: Model): HTMLElement {
         ? "No answer looks wrong so far. Answers that the others contradict appear here."
         : "Answers that the others contradict. Arrow keys choose, w withdraws the chosen one.";
     replace(list, ...all.map((suspect, index) => row(suspect, index)));
+    const listed = new Set(all.map(({ left, right }) => `${left} ${right}`));
+    for (const pair of shown.keys()) if (!listed.has(pair)) shown.delete(pair);
     if (had) focusChosen();
   };
 
@@ -62,7 +74,7 @@ export function suspectsPanel(model: Model): HTMLElement {
           tabindex: chosen ? "0" : "-1",
           on: { click: () => choose(index) },
         },
-        model.lesson.has_images && pictures(model, suspect),
+        model.lesson.has_images && pictures(model, suspect, shown),
         h("span", { text: suspect.said, dir: "auto" }),
       ),
       h(
@@ -99,6 +111,6 @@ export function suspectsPanel(model: Model): HTMLElement {
     event.preventDefault();
   });
 
-  showAll([model.report, model.suspect], draw);
+  showAll([model.report, model.suspect, model.panel], draw);
   return body;
 }
