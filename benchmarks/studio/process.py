@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import struct
 import subprocess
@@ -81,9 +80,7 @@ class Studio:
 
 
 @contextmanager
-def running_studio(
-    *arguments: object, folder: Path, environment: dict[str, str] | None = None
-) -> Iterator[Studio]:
+def running_studio(*arguments: object, folder: Path) -> Iterator[Studio]:
     """Run ``nearkin studio`` with these arguments in a folder; it is killed at the end."""
     command = [sys.executable, "-m", "nearkin", "studio", *map(str, arguments), "--no-browser"]
     if "--port" not in command:
@@ -97,7 +94,6 @@ def running_studio(
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env=os.environ | (environment or {}),
         ) as process,
     ):
         try:

@@ -4,8 +4,8 @@ For each answer, from the page's own trace and clock:
 
 - accepted: from sending the answer to its reply, which comes when it is in the journal;
 - first frame: from the key press to the first frame that shows the new layout;
-- longest gap: the longest time between two animation frames from the key press until the points are
-  at rest. For so long the page reacts to nothing.
+- longest gap: the longest time between two animation frames from the key press until the next
+  answer is due. For so long the page reacts to nothing.
 
 Answers come at the pace of a person, each after the points have come to rest, and then as fast as
 new layouts are seen. WebGL is drawn by software, so a graphics card would make frames shorter.
@@ -13,7 +13,6 @@ new layouts are seen. WebGL is drawn by software, so a graphics card would make 
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -156,6 +155,19 @@ def opening(part: str, printed: float, shown: float, studio: Studio) -> dict[str
     }
 
 
+def busy_share(seconds: float = 3) -> float:
+    """The share of all cores that others use just now (Linux)."""
+
+    def times() -> np.ndarray:
+        return np.array(Path("/proc/stat").read_text().splitlines()[0].split()[1:9], dtype=float)
+
+    before = times()
+    time.sleep(seconds)
+    spent = times() - before
+    idle, waiting = 3, 4
+    return float(1 - (spent[idle] + spent[waiting]) / spent.sum())
+
+
 def write_parquet(path: Path, X: np.ndarray) -> None:
     import pyarrow as pa
     import pyarrow.parquet
@@ -173,8 +185,7 @@ def run(draws: int) -> None:
     rows: Rows = []
     for part, measure in PARTS.items():
         with tempfile.TemporaryDirectory() as folder:
-            load = os.getloadavg()[0]
-            rows += [{"part": part, "load": load}, *measure(Path(folder))]
+            rows += [{"part": part, "busy": busy_share()}, *measure(Path(folder))]
     store(RAW, rows)
 
 
@@ -188,14 +199,14 @@ def score() -> None:
 
 def tables(rows: Rows) -> list[Table | Text]:
     """How soon answers are seen, how long files take to open, and how busy the machine was."""
-    loads = {row["part"]: row["load"] for row in rows if "load" in row}
-    busy = ", ".join(f"{load:.1f} ({NAMES[part]})" for part, load in loads.items())
+    shares = {row["part"]: row["busy"] for row in rows if "busy" in row}
+    busy = ", ".join(f"{share:.0%} ({NAMES[part]})" for part, share in shares.items())
     said = [sentence for row in rows for sentence in row.get("said", [])]
     return [
         answer_table(rows),
         opening_table(rows),
         Text(f"Of {NAMES['huge']} the page says: " + "; ".join(f"“{one}”" for one in said) + "."),
-        Text(f"Load average of the {os.cpu_count()} cores just before: {busy}."),
+        Text(f"What other programs used of all cores just before: {busy}."),
     ]
 
 

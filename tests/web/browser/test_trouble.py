@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from benchmarks.studio.browser import launched
 from benchmarks.studio.process import running_studio
@@ -86,6 +87,53 @@ def test_a_wrong_token_is_explained(open_tab, demo):
         tab.shoot("wrong-token")
         # The browser says by itself that it was refused, and nothing else is wrong.
         assert all("403" in complaint for complaint in tab.complaints)
+        tab.complaints.clear()
+
+
+def test_a_token_that_is_no_longer_right_is_explained(open_tab, demo):
+    # As if the studio had been started anew between page and data.
+    wrong = "fetch = ((ask) => (url, more) => ask(url, { ...more, headers: {} }))(fetch);"
+    tab = open_tab(demo.url, version=None, init_script=wrong)
+    tab.shows("refused", "Open the address that nearkin studio printed")
+    assert all("403" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()
+
+
+def test_nothing_is_asked_of_other_servers(tab, demo):
+    tab.answer("u")
+    tab.settle(demo.state()["version"])
+    schemes = {address.partition(":")[0] for address in tab.asked}
+    assert {"http", "ws"} <= schemes <= {"http", "ws", "data", "blob"}
+    tab.check()
+    # The browser would not let it happen either.
+    escape = "() => fetch('http://example.invalid/').then(() => 'out', (problem) => problem.name)"
+    assert tab.page.evaluate(escape) == "TypeError"
+    assert any("Content Security Policy" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()
+    tab.asked.clear()
+
+
+def test_missing_pictures_are_named_so(open_tab, tmp_path):
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "there.png")
+    rng = np.random.default_rng(0)
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["picture", "x", "y"])
+        for k in range(12):
+            picture = "there.png" if k % 2 else "missing.png"
+            lines.writerow([picture, *rng.normal(size=2).round(3)])
+    with running_studio("rows.csv", "--image", "picture", folder=tmp_path) as studio:
+        tab = open_tab(studio.url)
+        points = tab.points()
+        tab.page.mouse.click(*points[0])
+        tab.shows("point", "no picture")
+        tab.shoot("missing-picture")
+        tab.page.mouse.click(*points[1])
+        expect(tab.part("selected-id")).to_have_text("1")
+        picture = tab.part("point").locator(".point-head img")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("async (image) => (await image.decode(), image.naturalWidth)") == 40
+        assert all("404" in complaint for complaint in tab.complaints)
         tab.complaints.clear()
 
 
