@@ -16,7 +16,7 @@ export function acceptState(model: Model, state: State): void {
 }
 
 function nameOf(model: Model, row: number): string {
-  const id = model.records.peek(row)?.id;
+  const id = model.records.name(row);
   return id === undefined || String(id) === String(row) ? `row ${row}` : `${id}`;
 }
 

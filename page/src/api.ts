@@ -93,7 +93,8 @@ export const api = {
     return { ...info, values: decodeFloats(values) };
   },
 
-  record: (row: number) => get<DataRecord>(`records/${row}`),
+  record: (row: number, beside?: number) =>
+    get<DataRecord>(`records/${row}`, beside === undefined ? {} : { beside }),
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
   imageAddress: (row: number) => addressWithToken(`records/${row}/image`),
 

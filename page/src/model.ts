@@ -6,7 +6,6 @@ import type { Theme } from "./logic/colours";
 import { Trace } from "./logic/trace";
 import type {
   Colouring,
-  DataRecord,
   Known,
   Layout,
   Lesson,
@@ -95,7 +94,7 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     blend: new Signal(1),
     theme,
     shortcuts: new Signal(true),
-    records: new RecordCache((row): Promise<DataRecord> => api.record(row)),
+    records: new RecordCache(api.record),
     trace: new Trace(),
   };
 }

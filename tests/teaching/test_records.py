@@ -105,6 +105,11 @@ def test_features_that_stand_out_are_shown():
     X = np.random.RandomState(0).standard_normal((100, 30))
     X[4, 17] = 50
     X[:, 3] = 1  # never stands out
+    both = records_of(X)
+    left, right = both.record(4, beside=2)["fields"], both.record(2, beside=4)["fields"]
+    assert [field["name"] for field in left] == [field["name"] for field in right]
+    with pytest.raises(ValueError, match="there is no row"):
+        both.record(4, beside=len(X))
     fields = records_of(X).record(4)["fields"]
     assert len(fields) == 8
     assert "x17" in [one["name"] for one in fields]

@@ -96,15 +96,15 @@ export function showQuestion(model: Model): void {
       return;
     }
     const { left, right } = question;
-    const here = [model.records.peek(left), model.records.peek(right)];
+    const here = model.records.peekPair(left, right);
     const draw = ([a, b]: DataRecord[]): void => {
       if (shown?.left === left && shown.right === right) replace(body, comparison(a, b));
     };
-    if (here[0] !== undefined && here[1] !== undefined) {
-      draw(here as DataRecord[]);
+    if (here !== undefined) {
+      draw(here);
       return;
     }
-    void Promise.all([model.records.get(left), model.records.get(right)]).then(draw, () => {
+    void model.records.pair(left, right).then(draw, () => {
       replace(body, h("p", { class: "hint", text: "These records could not be read." }));
     });
   };
@@ -139,14 +139,12 @@ export function showQuestion(model: Model): void {
 
 function fetchAhead(model: Model): void {
   for (const { left, right } of model.report.value?.questions.slice(0, AHEAD) ?? []) {
-    for (const row of [left, right]) {
-      void model.records.get(row).then(
-        (record) => {
-          if (record.image) preload(row);
-        },
-        () => undefined,
-      );
-    }
+    void model.records.pair(left, right).then(
+      (both) => {
+        for (const record of both) if (record.image) preload(record.row);
+      },
+      () => undefined,
+    );
   }
 }
 

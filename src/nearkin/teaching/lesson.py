@@ -467,9 +467,9 @@ class Lesson:
             found = self._found_clusters = ((learned.version, count), clusters)
         return found[1]
 
-    def record(self, row: int) -> dict[str, Any]:
+    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
         """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
-        return self.records.record(row)
+        return self.records.record(row, beside)
 
     def image(self, row: int) -> Image | None:
         """Bytes and media type of a row's thumbnail, or None."""

@@ -90,12 +90,14 @@ class Records:
     def __len__(self) -> int:
         return len(self.X)
 
-    def record(self, row: int) -> dict[str, Any]:
+    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
         """What to show of a row: columns first, then the features that stand out most.
 
         Parameters
         ----------
         row : int
+        beside : int, optional
+            Another row that it is shown with: of both, the same features are shown.
 
         Returns
         -------
@@ -109,7 +111,8 @@ class Records:
         left = MOST_FIELDS - len(fields)
         if left and not isinstance(self.pictures, PixelPictures):
             scale = np.where(self._deviation > 0, self._deviation, np.inf)
-            unusual = np.abs((self.X[row] - self._mean) / scale)
+            rows = [row] if beside is None else [row, self.checked_row(beside)]
+            unusual = np.abs((self.X[rows] - self._mean) / scale).max(axis=0)
             first = np.sort(np.argsort(-unusual, kind="stable")[:left])
             fields += [_field(self.features[j], float(self.X[row, j])) for j in first]
         name, _ = _cut(_text(self.ids[row]))

@@ -41,6 +41,7 @@ def _whole(value: Any) -> Any:
 
 
 Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
+RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
 RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
@@ -191,8 +192,9 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         return _binary(numbers_bytes(coloured(key, clusters)["values"]))
 
     @app.get("/api/records/{row}")
-    def record(row: RowInPath) -> Response:
-        return PlainJSON(lesson.record(checked(row)))
+    def record(row: RowInPath, beside: RowBeside = None) -> Response:
+        other = None if beside is None else checked(beside)
+        return PlainJSON(lesson.record(checked(row), other))
 
     @app.get("/api/records/{row}/image")
     def image(row: RowInPath) -> Response:
