@@ -44,11 +44,15 @@ test: $(READY) page ## run all tests
 bench: $(READY) ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
 
-lint: $(READY) ## check style, types and the direction of imports
+lint: $(READY) ## check style, types and the direction of imports; the page's tests too
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+ifneq ($(NPM),)
+	@$(MAKE) --no-print-directory page/node_modules/.ready
+	cd page && npm run --silent check
+endif
 
 clean: ## remove .venv, caches and build results
 	rm -rf .venv .venv-* build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -4,16 +4,7 @@ import { api } from "./api";
 import type { Connection } from "./live";
 import type { Theme } from "./logic/colours";
 import { Trace } from "./logic/trace";
-import type {
-  Colouring,
-  Known,
-  Layout,
-  Lesson,
-  Pair,
-  Report,
-  State,
-  Suspect,
-} from "./logic/types";
+import type { Colouring, Known, Layout, Lesson, Pair, Report, State, Suspect } from "./logic/types";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal } from "./signal";
