@@ -116,6 +116,7 @@ def test_a_key_pressed_before_the_reply_is_not_lost(tab, demo):
     tab.shows_answers(1)
     question = tab.question()
     tab.press("u", "u")
+    tab.wait_for(lambda: held)
     route, response = held.pop()
     route.fulfill(response=response)
     tab.shows_answers(2)

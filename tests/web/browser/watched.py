@@ -1,6 +1,7 @@
 """Tabs that note what goes wrong in them, and what tests ask of them."""
 
 import io
+import time
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
@@ -65,6 +66,13 @@ class WatchedTab(Tab):
         home = urlsplit(self.url).netloc
         foreign = [one for one in self.asked if _host(one) not in (home, None)]
         assert foreign == []
+
+    def wait_for(self, condition):
+        """Let the browser go on until something is true here."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not condition():
+            assert time.monotonic() < end
+            self.page.wait_for_timeout(20)
 
     def shows(self, name, text):
         """Wait until a part of the page has this text in it."""
