@@ -33,8 +33,7 @@ def downloaded(tab, what, folder):
 
 def test_downloads_are_what_was_taught(tab, demo, tmp_path, some_rows):
     Oracle().teach(demo, 12)
-    question = tab.question()
-    demo.post("/api/answers", {"left": question[0], "right": question[1], "same": None})
+    demo.post("/api/answers", {**demo.state()["question"], "same": None})
     tab.settle(demo.state()["version"])
     left, right = some_rows
 

@@ -40,7 +40,8 @@ def test_the_demo_is_drawn(tab, demo):
     tab.shoot("demo")
 
 
-def test_ten_answers_by_keyboard_move_the_points(tab, demo):
+def test_ten_answers_by_keyboard_move_the_points(open_tab, demo):
+    tab = open_tab(demo.url, reduced_motion="no-preference")
     start = tab.positions()
     version = demo.state()["version"]
     said = []
@@ -115,6 +116,7 @@ def test_a_key_pressed_before_the_reply_is_not_lost(tab, demo):
     tab.shows_answers(1)
     question = tab.question()
     tab.press("u", "u")
+    tab.wait_for(lambda: held)
     route, response = held.pop()
     route.fulfill(response=response)
     tab.shows_answers(2)
@@ -163,12 +165,11 @@ def draw(tab, corners):
 
 @pytest.mark.parametrize(("key", "kind"), [("s", "must_link"), ("d", "cannot_link")])
 def test_two_groups_drawn_with_the_lasso(tab, demo, key, kind):
-    points = tab.points()
     tab.press("g")
     expect(tab.part("lasso-mode")).to_have_attribute("aria-pressed", "true")
     groups = []
     for name, side in (("a", "left"), ("b", "right")):
-        outline = Outline(points, side)
+        outline = Outline(tab.points(), side)
         draw(tab, outline.corners)
         expect(tab.part(f"group-{name}")).to_be_visible()
         n = int(tab.part(f"group-{name}").inner_text().split()[1])
@@ -227,15 +228,15 @@ def test_a_second_tab_stays_in_step(tab, open_tab, demo):
 
 
 def test_a_suspect_is_withdrawn_with_one_key(tab, demo):
-    oracle.teach(demo, 60, wrong={20, 35, 50})
-    tab.shows_answers(60)
+    oracle.teach_with_errors(demo, 80)
+    tab.shows_answers(80)
     tab.part("tab-suspects").click()
     report = demo.wait_for_report()
     first = report["suspects"][0]
     expect(tab.part("suspect").first).to_contain_text(first["said"])
     tab.shoot("suspects")
     tab.press("w")
-    tab.shows_answers(59)
+    tab.shows_answers(79)
     expect(tab.part("suspects")).not_to_contain_text(first["said"])
     known = links(demo)
     ends = [first["left"], first["right"]]
@@ -243,7 +244,7 @@ def test_a_suspect_is_withdrawn_with_one_key(tab, demo):
     pairs = zip(kind[::2], kind[1::2], strict=True)
     assert sorted(ends) not in [sorted(pair) for pair in pairs]
     tab.press("z")
-    tab.shows_answers(60)
+    tab.shows_answers(80)
     tab.part("tab-quality").click()
     expect(tab.part("auc")).to_be_visible()
     expect(tab.part("euclidean-auc")).to_be_visible()

@@ -1,7 +1,9 @@
 """Tabs that note what goes wrong in them, and what tests ask of them."""
 
 import io
+import time
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,7 +15,7 @@ from benchmarks.studio.browser import PATIENCE_MS, Tab
 
 # Kept after the tests, to be looked at.
 SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
-WINDOW = {"width": 1400, "height": 900}
+WINDOW = {"width": 1200, "height": 780}
 
 
 class WatchedTab(Tab):
@@ -34,7 +36,8 @@ class WatchedTab(Tab):
     @contextmanager
     def opened(cls, browser, url, version=0, settings=None):
         """A tab in a new profile; version None does not wait for points."""
-        settings = {"viewport": WINDOW, "reduced_motion": "no-preference", **(settings or {})}
+        # Points go to their places at once, unless a test asks for the way.
+        settings = {"viewport": WINDOW, "reduced_motion": "reduce", **(settings or {})}
         script = settings.pop("init_script", None)
         context = browser.new_context(**settings)
         if script:
@@ -63,6 +66,13 @@ class WatchedTab(Tab):
         home = urlsplit(self.url).netloc
         foreign = [one for one in self.asked if _host(one) not in (home, None)]
         assert foreign == []
+
+    def wait_for(self, condition):
+        """Let the browser go on until something is true here."""
+        end = time.monotonic() + PATIENCE_MS / 1000
+        while not condition():
+            assert time.monotonic() < end
+            self.page.wait_for_timeout(20)
 
     def shows(self, name, text):
         """Wait until a part of the page has this text in it."""
@@ -118,10 +128,22 @@ class Oracle:
     def key(self, question):
         return "s" if self.are_same(*question) else "d"
 
-    def teach(self, studio, n, wrong=()):
-        """Answer questions without the page, those with these numbers wrongly."""
-        for k in range(n):
-            question = studio.state()["question"]
-            same = self.are_same(question["left"], question["right"]) != (k in wrong)
-            studio.post("/api/answers", {**question, "same": same})
-        return studio.state()["version"]
+    def teach(self, studio, n):
+        """Answer questions without the page."""
+        state = studio.state()
+        for _ in range(n):
+            question = state["question"]
+            same = self.are_same(question["left"], question["right"])
+            state = studio.post("/api/answers", {**question, "same": same})
+        return state["version"]
+
+    def teach_with_errors(self, studio, n):
+        """Say whether so many pairs of 40 rows are the same, of the first three wrongly."""
+        rng = np.random.default_rng(1)
+        rows = rng.choice(len(self.labels), size=40, replace=False).tolist()
+        pairs = rng.permutation(list(combinations(rows, 2)))[:n].tolist()
+        pairs.sort(key=lambda pair: not self.are_same(*pair))
+        for k, (left, right) in enumerate(pairs):
+            same = self.are_same(left, right) != (k < 3)
+            state = studio.post("/api/answers", {"left": left, "right": right, "same": same})
+        return state["version"]
