@@ -37,6 +37,12 @@ def everything(tmp_path):
         for n in (1000, 10_000)
     ]
     store(tmp_path / "streaming.jsonl", stream)
+    commands = [
+        {"method": method, "n_components": n, "seconds": seconds, "peak_gb": 0.5}
+        for method, seconds in (("library", 4.0), ("one command", 5.0), ("two commands", 7.0))
+        for n in (None, 10)
+    ]
+    store(tmp_path / "command_line.jsonl", [{**row, "process_seconds": 4.5} for row in commands])
     on_workers = {"method": "KernelBeta", "n": 5000, "sum": 7.0}
     times = ((1, 1.8), (2, 1.0))
     store(tmp_path / "dask.jsonl", [{**on_workers, "workers": w, "seconds": s} for w, s in times])
@@ -71,6 +77,8 @@ def test_the_page_shows_what_is_stored(everything):
     assert any(x.startswith("| landmarks: KernelBeta |") and "| 0.50 |" in x for x in lines)
     assert "a GPU | 20.0 million rows a second, 50.0 % of the matrix product alone |" in text
     assert "Parquet file to another | 5 s, 0.50 GB of memory |" in text
+    assert "from Parquet to Parquet | 5.0 s, with the start of the program |" in text
+    assert "| all | one command | 5.00 | 1.25 | 0.50 |" in text
     assert "5,000 rows | KernelBeta 1.80 |" in text
     assert "the new plane of 10,000 rows | 7 ms, in 95 % of cases up to 7 ms |" in text
     assert "exact 1.5 ms, recall 0.990" in text

@@ -1,5 +1,6 @@
 """A real browser and a real studio, one of each for all tests; a tab of its own for each test."""
 
+import asyncio
 import os
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -33,13 +34,27 @@ def playwright():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as found:
+        found.loop = asyncio.get_running_loop()
         yield found
+        asyncio._set_running_loop(found.loop)
+
+
+@pytest.fixture(autouse=True)
+def _hidden_loop(playwright):
+    """Between tests of a browser, let others of this process have event loops of their own.
+
+    Playwright's loop counts as running from its start to its end.
+    """
+    asyncio._set_running_loop(playwright.loop)
+    yield
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture(scope="session")
 def browser(playwright):
     found = launched(playwright)
     yield found
+    asyncio._set_running_loop(playwright.loop)
     found.close()
 
 
