@@ -36,19 +36,21 @@ _UNTIL = """
     });
 """.replace("PATIENCE_MS", str(PATIENCE_MS))
 
-# A layout at least this new is shown, and no point has moved for five frames.
+# A layout at least this new is shown, and neither a point nor the view has moved for five frames.
 _SETTLED = (
     f"(version) => {{{_UNTIL}"
     + """
-    let before = null;
+    let before = [];
+    let view = {};
     let still = 0;
     return until(() => {
         const studio = window.nearkin;
         if (!studio || studio.version === null || studio.version < version) return false;
         const now = studio.positions();
-        const moved = before === null || now.some((x, i) => x !== before[i]);
+        const { x, y } = studio.pointAt(0);
+        const moved = x !== view.x || y !== view.y || now.some((place, i) => place !== before[i]);
         still = moved ? 0 : still + 1;
-        if (moved) before = now.slice();
+        if (moved) { before = now.slice(); view = { x, y }; }
         return still >= 5;
     }, `version ${version} to settle, version ${window.nearkin?.version} is shown`);
 }"""
