@@ -39,6 +39,9 @@ function addressWithToken(path: string, query: Record<string, string | number> =
   return address(path, { ...query, token: TOKEN }).href;
 }
 
+/** Said of a server that is gone. */
+export const NO_ANSWER = "The server does not answer.";
+
 async function request(url: URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("X-Nearkin-Token", TOKEN);
@@ -46,7 +49,7 @@ async function request(url: URL, init: RequestInit = {}): Promise<Response> {
   try {
     response = await fetch(url, { ...init, headers });
   } catch {
-    throw new ServerError(0, "The server does not answer.");
+    throw new ServerError(0, NO_ANSWER);
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { message?: unknown };

@@ -16,9 +16,7 @@ export type NoticeKind = "problem" | "note";
 /** A message that goes away by itself (notes) or when it is closed (problems). */
 export function notify(sentence: string, kind: NoticeKind = "note"): void {
   const list = byId("notices");
-  for (const old of list.querySelectorAll(".notice")) {
-    if (old.getAttribute("data-sentence") === sentence) old.remove();
-  }
+  dismiss(sentence);
   const notice = h(
     "div",
     {
@@ -39,6 +37,13 @@ export function notify(sentence: string, kind: NoticeKind = "note"): void {
   list.append(notice);
   while (list.children.length > 3) list.firstElementChild?.remove();
   if (kind === "note") window.setTimeout(() => notice.remove(), SHOWN_MS);
+}
+
+/** Take back a message that does not hold any more. */
+export function dismiss(sentence: string): void {
+  for (const notice of byId("notices").querySelectorAll(".notice")) {
+    if (notice.getAttribute("data-sentence") === sentence) notice.remove();
+  }
 }
 
 export function notifyProblem(problem: unknown): void {

@@ -1,10 +1,10 @@
 /** The head of the page: what is shown, the connection, export, theme, help. */
 
-import { api, type ExportName } from "../api";
+import { api, type ExportName, NO_ANSWER } from "../api";
 import type { Connection } from "../live";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
-import { notify } from "../notices";
+import { dismiss, notify } from "../notices";
 import { toggleTheme } from "../theme";
 import { byId, h, replace } from "./dom";
 
@@ -41,6 +41,7 @@ export function showHeader(model: Model): void {
     const line = byId("connection");
     line.className = `connection ${connection}`;
     line.textContent = CONNECTIONS[connection];
+    if (connection === "open" || connection === "refused") dismiss(NO_ANSWER);
     if (connection === "refused") notify(STARTED_ANEW, "problem");
   });
   showThemeButton(model);
