@@ -34,6 +34,11 @@ nearkin plot embedding wines.nearkin wines.csv --id name --labels kind --pairs p
     -o picture.svg
 nearkin plot spectrum wines.nearkin -o spectrum.html
 nearkin info wines.nearkin --json > info.json
+nearkin demo -o demo > demo.txt
+nearkin studio wines.csv --id name --no-browser --port 0 > address.txt &
+until grep --quiet token address.txt; do kill -0 $!; sleep 0.1; done
+kill $!
+wait $! || test $? = 143
 nearkin fit wines.csv --id name --exclude kind --pairs nothing.csv -o no.nearkin && exit 9 ||
     test $? = 2
 """
@@ -55,11 +60,15 @@ def folder(tmp_path_factory):
     links = [(names[i], names[j], "yes") for i, j in pairs.must_link]
     links += [(names[i], names[j], "no") for i, j in pairs.cannot_link]
     write_csv(folder / "pairs.csv", ["left", "right", "same"], links)
-    shell = f'nearkin() {{ "{sys.executable}" -W error -m nearkin "$@"; }}\n{SCRIPT}'
+    program = folder / "bin" / "nearkin"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W error -m nearkin "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", shell],
+        ["bash", "-c", SCRIPT],
         cwd=folder,
-        env={**os.environ, "MPLBACKEND": "Agg"},
+        env={**os.environ, "MPLBACKEND": "Agg", "PATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -123,6 +132,13 @@ def test_questions_and_answers(folder):
     known = {frozenset((row["left"], row["right"])) for row in records(folder / "pairs.csv")}
     assert not known & {frozenset((row["left"], row["right"])) for row in questions}
     assert [row["same"] for row in records(folder / "answers.csv")] == ["true", "false", ""]
+
+
+def test_the_demonstration_and_the_studio(folder):
+    assert "MetricLearner" in (folder / "demo.txt").read_text()
+    assert (folder / "demo" / "xor.png").stat().st_size > 10_000
+    assert (folder / "address.txt").read_text().startswith("http://127.0.0.1:")
+    assert (folder / "wines.csv.answers.jsonl").exists()
 
 
 def test_pictures_and_messages(folder):
