@@ -349,7 +349,10 @@ def test_standardised_metrics_take_rows_as_they_are(tmp_path):
     assert_allclose(metric.distance(Z), wanted, atol=1e-9)
     name, content = lesson.export("model")
     (tmp_path / name).write_bytes(content)
-    assert_allclose(nk.load(tmp_path / name).distance(scaled), metric.distance(scaled), atol=1e-12)
+    loaded = nk.load(tmp_path / name)
+    assert_allclose(loaded.distance(scaled), metric.distance(scaled), atol=1e-12)
+    assert_allclose(loaded.chance_same(scaled, scaled[::-1]), metric.chance_same(Z, Z[::-1]))
+    assert loaded.learned_from_["rows"] == len(scaled)
     assert "standardised" in lesson.report()["learner"]
     assert lesson.about()["notes"] == []
     assert "'x1' varies" in Lesson(records_of(scaled)).about()["notes"][0]

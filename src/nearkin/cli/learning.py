@@ -77,11 +77,7 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
     fitted = learner.fit(table.rows.mapped(scaler.transform, names), y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
     chain = Chain([StandardScaler(), learner])
-    chain.steps_ = [scaler, fitted]
-    chain.n_features_in_ = table.rows.n_columns
-    chain.n_components_ = fitted.n_components_
-    chain._calibrate_as(fitted)
-    return chain
+    return chain._made_of([scaler, fitted], table.rows.n_columns)
 
 
 def _note_unequal(X: Any, names: list[str] | None) -> None:

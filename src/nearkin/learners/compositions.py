@@ -96,12 +96,18 @@ class Chain(MetricMixin, BaseEstimator):
             )
         X = _validated(self, X, self.steps[:1], reset=True)
         gather_evidence(X.shape[0], y, pairs)
+        n_features = X.shape[1]
         fitted: list[Any] = []
         for step in self.steps:
             if fitted:
                 X = np.asarray(fitted[-1].transform(X))
             fitted.append(_fit(step, X, y, pairs))
+        return self._made_of(fitted, n_features)
+
+    def _made_of(self, fitted: list[Any], n_features: int) -> Self:
+        """As if fitted, from steps that were fitted one after another."""
         self.steps_ = fitted
+        self.n_features_in_ = n_features
         self.n_components_ = fitted[-1].n_components_
         self._calibrate_as(fitted[-1])
         return self

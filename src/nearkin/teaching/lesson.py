@@ -358,11 +358,7 @@ class Lesson:
         metric = deepcopy(metric)
         if self._scaler is not None:
             chain = Chain([StandardScaler(), self._learner])
-            chain.steps_ = [self._scaler, metric]
-            chain.n_features_in_ = self.records.X.shape[1]
-            chain.n_components_ = metric.n_components_
-            chain.threshold_ = metric.threshold_
-            metric = chain
+            metric = chain._made_of([self._scaler, metric], self.records.X.shape[1])
         if self.records.named:
             metric.feature_names_in_ = np.array(self.records.features, dtype=object)
         return metric
