@@ -26,12 +26,45 @@ _IMAGINED_VARIANCE = 0.03
 _IMAGINED_ANSWERS = (2.0, 10.0)
 
 
-def ranks(distances: Floats, among: Floats) -> Floats:
-    """Share of the distances in ``among`` that are smaller, ties by half."""
+def share_below(values: Floats, among: Floats) -> Floats:
+    """Share of the numbers in ``among`` that are smaller, ties by half."""
     ordered = np.sort(among)
-    below = np.searchsorted(ordered, distances)
-    not_above = np.searchsorted(ordered, distances, side="right")
+    below = np.searchsorted(ordered, values)
+    not_above = np.searchsorted(ordered, values, side="right")
     return np.asarray((below + not_above) / (2 * len(ordered)))
+
+
+def ranks(distances: Floats, among: Floats) -> Floats:
+    """Share of the distances in ``among`` that are smaller, interpolated between them.
+
+    Below and above all of them it goes on towards 0 and 1, so that different distances have
+    different ranks everywhere: labelled pairs of duplicates are nearer than nearly all random ones,
+    and must not tie.
+    """
+    levels, counts = np.unique(among, return_counts=True)
+    share = (np.cumsum(counts) - counts / 2) / len(among)
+    nearest, farthest = float(levels[0]), float(levels[-1])
+    out = np.interp(distances, levels, share)
+    below, above = distances < nearest, distances > farthest
+    out[below] = share[0] * (distances[below] / (nearest or 1.0))
+    unit = farthest or 1.0
+    out[above] = 1 - (1 - share[-1]) * unit / (unit + (distances[above] - farthest))
+    return np.asarray(out)
+
+
+def standing(rank: Floats, same: Mask) -> Floats:
+    """Place of each pair among the pairs themselves, from 0 to 1, as if both kinds were as many.
+
+    Where all pairs are near, as duplicates and look-alikes are, ranks among random pairs are all
+    close to 0; places among the pairs themselves are spread evenly whatever they are. NaN stays.
+    """
+    judged = ~np.isnan(rank)
+    out = np.full(len(rank), np.nan)
+    kinds = [rank[judged & kind] for kind in (same, ~same)]
+    shares = [share_below(rank[judged], kind) for kind in kinds if len(kind)]
+    if shares:
+        out[judged] = np.mean(shares, axis=0)
+    return out
 
 
 def placements(rank: Floats, same: Mask) -> tuple[Floats, Floats]:
@@ -40,7 +73,7 @@ def placements(rank: Floats, same: Mask) -> tuple[Floats, Floats]:
     The mean of either is the area under the ROC curve.
     """
     must, cannot = rank[same], rank[~same]
-    return 1 - ranks(must, cannot), ranks(cannot, must)
+    return 1 - share_below(must, cannot), share_below(cannot, must)
 
 
 @dataclass(frozen=True)
