@@ -1,0 +1,224 @@
+"""How wide the columns of a table are, and whether they have one unit.
+
+Distances add up what columns say, so that a column in grams outweighs one in kilograms a million
+times. Two numbers of a column are told apart here:
+
+- its *spread*, the standard deviation without its outliers: what it adds to distances, and what
+  columns are divided by to have equal weight;
+- its *unit*, how far an entry that is not the column's middle lies from it: what its numbers are
+  about, however seldom they are. Pixels at the corner of an image and rare words hardly spread, but
+  have the unit of all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import spearmanr
+
+Floats = NDArray[np.float64]
+
+# So many rows tell how wide columns are, and as many numbers are looked at at a time.
+MOST_ROWS = 10_000
+_BLOCK_NUMBERS = 2**22
+# The share of rows at either end that is no part of a column's spread.
+_TAIL = 0.05
+# Units that differ by more are not those of one table.
+MOST_RATIO = 100.0
+# A column says nothing of its unit where fewer entries than this differ from its middle.
+_FEWEST_ENTRIES = 5
+# Principal components grow narrower by their nature: so many columns, in so strict an order, are
+# no accident.
+_FEWEST_COMPONENTS = 8
+_ORDER = -0.9
+
+
+def column_spreads(X: Any) -> Floats:
+    """Standard deviations of columns whose 5 % largest and smallest entries are cut back.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        At most 10 000 rows of it are looked at, evenly spaced.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        In float64. The plain standard deviation where all but outliers are equal, as in columns
+        that are nearly always zero; 0 for columns whose entries differ by rounding at most.
+
+    Notes
+    -----
+    Time O(min(n, 10 000) d), less for sparse rows; beside the rows looked at, memory for four
+    million numbers.
+    """
+    X = _some_rows(X)
+    if not sparse.issparse(X):
+        return _by_blocks(X, _spreads)
+    # Where fewer entries differ from zero than are cut back, zero is all that is left.
+    n = X.shape[0]
+    X = sparse.csc_array(X)
+    filled = np.diff(X.indptr) > _tail(n)
+    spreads = np.empty(X.shape[1])
+    spreads[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _spreads)
+    spreads[~filled] = _sparse_deviations(X[:, np.flatnonzero(~filled)])
+    return spreads
+
+
+def scales_of(X: Any) -> Floats:
+    """What columns are divided by to be equally wide: their spreads, and 1 for constant ones."""
+    spreads = column_spreads(X)
+    return np.where(spreads > 0, spreads, 1.0)
+
+
+def ratio_of_spreads(spreads: Floats) -> float:
+    """How many times the widest column is as wide as the narrowest that is not constant."""
+    wide = spreads[spreads > 0]
+    with np.errstate(over="ignore"):
+        return float(wide.max() / wide.min()) if len(wide) else 1.0
+
+
+@dataclass(frozen=True)
+class UnitsDiffer:
+    """The columns of the largest and of the smallest unit, and how many times it is as large."""
+
+    widest: int
+    narrowest: int
+    ratio: float
+
+
+def differing_units(X: Any) -> UnitsDiffer | None:
+    """Whether columns are in units that differ by more than 100, and which.
+
+    None for pixels, counts, embeddings and all else that has one unit, and for eight or more
+    columns that grow narrower from first to last as principal components do.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        At most 10 000 rows of it are looked at, evenly spaced.
+    """
+    X = _some_rows(X)
+    units = column_units(X)
+    known = np.flatnonzero(units)
+    if len(known) < 2:
+        return None
+    widest, narrowest = known[units[known].argmax()], known[units[known].argmin()]
+    ratio = ratio_of_spreads(units)
+    if ratio <= MOST_RATIO or _ordered(units[known]):
+        return None
+    return UnitsDiffer(int(widest), int(narrowest), ratio)
+
+
+def column_units(X: Any) -> Floats:
+    """How far entries that are not their column's median typically lie from it.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The median of such distances in each column: 1 for columns of zeros and ones, whichever is
+        the rarer. 0 where fewer than five entries differ.
+    """
+    X = _some_rows(X)
+    if not sparse.issparse(X):
+        return _by_blocks(X, _units)
+    # Where at most half of the entries differ from zero, it is the median.
+    X = sparse.csc_array(X)
+    X.eliminate_zeros()
+    filled = 2 * np.diff(X.indptr) >= X.shape[0]
+    units = np.zeros(X.shape[1])
+    units[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _units)
+    for column in np.flatnonzero(~filled & (np.diff(X.indptr) >= _FEWEST_ENTRIES)):
+        entries = X.data[X.indptr[column] : X.indptr[column + 1]]
+        units[column] = np.median(np.abs(entries.astype(np.float64)))
+    return units
+
+
+def _some_rows(X: Any) -> Any:
+    n = X.shape[0]
+    if n <= MOST_ROWS:
+        return X
+    rows = np.linspace(0, n - 1, MOST_ROWS).astype(np.int64)
+    return sparse.csr_array(X)[rows] if sparse.issparse(X) else X[rows]
+
+
+def _by_blocks(X: Any, function: Any) -> Floats:
+    """What a function of dense columns gives, for some columns at a time."""
+    n, d = X.shape
+    width = max(1, _BLOCK_NUMBERS // max(1, n))
+    found = np.zeros(d)
+    for start in range(0, d, width):
+        part = X[:, start : start + width]
+        dense = part.toarray() if sparse.issparse(part) else np.asarray(part)
+        found[start : start + width] = function(dense)
+    return found
+
+
+def _centred(columns: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+    """Columns less their medians, the power of two they were divided by, and what is rounding.
+
+    Powers of two change no digit, and bring the largest number to about 1: nothing overflows.
+    """
+    eps = np.finfo(columns.dtype).eps if columns.dtype.kind == "f" else 0.0
+    columns = columns.astype(np.float64)
+    exponents = np.frexp(np.abs(columns).max(axis=0, initial=0.0))[1]
+    columns = np.ldexp(columns, -exponents)
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    middle = np.partition(columns, len(columns) // 2, axis=0)[len(columns) // 2]
+    return columns - middle, exponents, 2 * eps * largest
+
+
+def _tail(n: int) -> int:
+    """How many of n sorted entries are cut back at either end."""
+    return int(_TAIL * (n - 1))
+
+
+def _spreads(columns: NDArray[Any]) -> Floats:
+    centred, exponents, rounding = _centred(columns)
+    n = len(centred)
+    low, high = _tail(n), n - 1 - _tail(n)
+    cut = np.partition(centred, (low, high), axis=0)
+    spreads = np.clip(centred, cut[low], cut[high]).std(axis=0)
+    narrow = spreads <= rounding
+    if narrow.any():
+        spreads[narrow] = centred[:, narrow].std(axis=0)
+    spreads[spreads <= rounding] = 0.0
+    return np.ldexp(spreads, exponents)
+
+
+def _sparse_deviations(X: Any) -> Floats:
+    """Standard deviations of sparse columns: those of the entries, and of the zeros beside them."""
+    n, d = X.shape
+    exponents = np.frexp(abs(X).max(axis=0).toarray().ravel() if X.nnz else np.zeros(d))[1]
+    column = np.repeat(np.arange(d), np.diff(X.indptr))
+    entries = np.ldexp(X.data.astype(np.float64), -exponents[column])
+    counts = np.bincount(column, minlength=d)
+    means = np.bincount(column, entries, minlength=d) / n
+    squares = np.bincount(column, (entries - means[column]) ** 2, minlength=d)
+    return np.ldexp(np.sqrt((squares + (n - counts) * means**2) / n), exponents)
+
+
+def _units(columns: NDArray[Any]) -> Floats:
+    centred, exponents, rounding = _centred(columns)
+    distances = np.abs(centred)
+    distances[distances <= rounding] = 0.0
+    n = len(distances)
+    differing = np.count_nonzero(distances, axis=0)
+    # Zeros come first in sorted order: the median of the others is half of their number further.
+    distances.sort(axis=0)
+    middle = distances[n - 1 - differing // 2, np.arange(distances.shape[1])]
+    return np.ldexp(np.where(differing < _FEWEST_ENTRIES, 0.0, middle), exponents)
+
+
+def _ordered(units: Floats) -> bool:
+    if len(units) < _FEWEST_COMPONENTS:
+        return False
+    return bool(spearmanr(np.arange(len(units)), units).statistic <= _ORDER)
