@@ -2,7 +2,8 @@ r"""How well distances agree with pairs that were held out, and whether one metr
 
 Distances of different metrics, or of one metric learned from different parts of the pairs, have
 different scales. Their *ranks* do not: the share of random pairs of rows that are nearer. A good
-metric ranks must-links low and cannot-links high.
+metric ranks must-links low and cannot-links high. What counts is the order among the pairs
+themselves, which ranks keep; random pairs only bring metrics to one scale.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ Mask = NDArray[np.bool_]
 USUAL_GAIN = (0.1, 0.06)
 # Differences of a pair's placements are imagined to have this variance, with the weight of one.
 _IMAGINED_VARIANCE = 0.03
+# Ranks of random pairs, which stand for a kind of pair that is missing.
+_ANY_PAIRS = (np.arange(100) + 0.5) / 100
 # The share of wrong answers is thought to be Beta(a, b) before any is seen.
 _IMAGINED_ANSWERS = (2.0, 10.0)
 
@@ -114,6 +117,14 @@ class Comparison:
         return float(usual / (usual + none))
 
 
+def with_both_kinds(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ...]]:
+    """Ranks of pairs, with random pairs as the kind that is missing, if one is."""
+    if same.any() and not same.all():
+        return same, judged
+    added = np.full(len(_ANY_PAIRS), not same.all())
+    return np.append(same, added), tuple(np.append(rank, _ANY_PAIRS) for rank in judged)
+
+
 def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
     """Pair AUC of two metrics, and the standard error of the difference by DeLong's method.
 
@@ -122,15 +133,15 @@ def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
     rank, other : ndarray of shape (k,)
         Ranks of the same held-out pairs under the two metrics; NaN where a pair was not held out.
     same : bool ndarray of shape (k,)
-        Which are must-links. Both kinds must have been held out.
+        Which are must-links. Random pairs stand for a kind of which none was held out.
 
     Notes
     -----
     With few pairs the variance itself is uncertain; it is shrunk towards a common one.
     """
     judged = ~np.isnan(rank)
-    one = placements(rank[judged], same[judged])
-    two = placements(other[judged], same[judged])
+    kinds, (first, second) = with_both_kinds(same[judged], rank[judged], other[judged])
+    one, two = placements(first, kinds), placements(second, kinds)
     variance = 0.0
     for a, b in zip(one, two, strict=True):
         k = len(a)

@@ -204,7 +204,9 @@ def _(metric: Blend, X: Tensor) -> Tensor:
 
 @_image.register
 def _(metric: MetricLearner, X: Tensor) -> Tensor:
-    return _image(metric.metric_, X)
+    scale, reduction = (getattr(metric, f"{name}_", None) for name in ("column_scale", "reduction"))
+    X = X if scale is None else X / scale
+    return _image(metric.metric_, X if reduction is None else _image(reduction, X))
 
 
 # scikit-learn's transformers, those that nearkin.transformers stores

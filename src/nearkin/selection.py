@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -29,21 +30,26 @@ LEAST_PAIRS = 10
 N_FOLDS = 5
 # Random pairs of rows that distances are ranked among.
 _RANDOM_PAIRS = 1000
-# Ranks of random pairs, which stand for a kind of pair that is missing.
-_ANY_PAIRS = (np.arange(100) + 0.5) / 100
 # A candidate takes the place of the usual one if it is better by so many standard errors, depending
 # on the number of held-out pairs: the best of many candidates on few pairs is the luckiest.
 _CLEARLY_BETTER = ((100, 1.5), (50, 2.5), (0, np.inf))
-# Probability of a gain before any pair is seen; and that where distances are seen to tell nothing:
-# not to separate at least so many held-out pairs by so many standard errors.
-_LEARNING_HELPS, _NOTHING_TO_LEARN = 0.95, 0.5
+# Probability of a gain before any pair is seen, as on data whose classes were to be told apart.
+_LEARNING_HELPS = 0.95
+# It is this one where nothing is known of what learning gains: where distances are seen to tell
+# nothing, that is not to separate at least so many held-out pairs by so many standard errors; and
+# where must-links are one thing rather than one class, nearer than all but this share of random
+# pairs: the distance at hand is very good then, and what is lost in a few directions, identity.
+_NOTHING_KNOWN = 0.5
 _ENOUGH_TO_TELL, _NOTHING_TOLD = 100, 1.5
+_ONE_THING = 0.005
 # Probability of a gain over the Euclidean distance above which that is not blended in, and below
 # which it is kept as it is; and its share in between.
 _SURE, _DOUBTFUL = 0.95, 0.5
 _SHARE_IN_DOUBT = 0.25
 # Its share when there is nothing to choose by.
 _SHARE_UNSEEN = 0.5
+# A gain of so many standard errors is shown by the held-out pairs themselves.
+_SHOWN = 2.0
 
 
 class SelectionWarning(UserWarning):
@@ -78,6 +84,7 @@ class Candidate:
     n_judged=whole,
     chance_of_gain=maybe(real),
     recipe=dict_of(real),
+    columns=maybe(text),
 )
 @dataclass(frozen=True)
 class SelectionReport:
@@ -95,6 +102,8 @@ class SelectionReport:
         Probability that the choice is better than the Euclidean distance.
     recipe : dict
         Shares of the learners that the metric is a blend of.
+    columns : str
+        What was done to the columns first, and why; empty if nothing was.
     """
 
     reason: str
@@ -102,27 +111,32 @@ class SelectionReport:
     n_judged: int = 0
     chance_of_gain: float | None = None
     recipe: Recipe = field(default_factory=dict)
+    columns: str = ""
+
+    @property
+    def _said(self) -> str:
+        return " ".join(part for part in (self.reason, self.columns) if part)
 
     def __str__(self) -> str:
         if not self.candidates:
-            return self.reason
+            return self._said
         width = max(len(line.name) for line in self.candidates)
         lines = [f"  {'candidate':{width}}  pair AUC  gain over Euclidean"]
         for line in self.candidates:
             mark = "→" if line.chosen else " "
             gain = "" if line.name == EUCLIDEAN else f"{line.gain:+.3f} ± {line.error:.3f}"
             lines.append(f"{mark} {line.name:{width}}  {line.auc:8.3f}  {gain}".rstrip())
-        return "\n".join([*lines, self.reason])
+        return "\n".join([*lines, self._said])
 
     def _repr_html_(self) -> str:
         head = "<tr><th></th><th>candidate</th><th>pair AUC</th><th>gain over Euclidean</th></tr>"
         body = "".join(
-            f"<tr><td>{'→' if line.chosen else ''}</td><td>{line.name}</td>"
+            f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.name)}</td>"
             f"<td>{line.auc:.3f}</td><td>{line.gain:+.3f} ± {line.error:.3f}</td></tr>"
             for line in self.candidates
         )
         table = f"<table>{head}{body}</table>" if body else ""
-        return f"{table}<p>{self.reason}</p>"
+        return f"{table}<p>{escape(self._said)}</p>"
 
 
 @dataclass(frozen=True)
@@ -156,20 +170,10 @@ class HeldOut:
             out[judged] = ranks(blended, among)
         return out
 
-    def compare(self, rank: Floats, other: Floats) -> Comparison:
-        """Two metrics by the ranks they give; random pairs stand for a kind that is missing."""
-        judged = ~np.isnan(rank)
-        rank, other, same = rank[judged], other[judged], self.same[judged]
-        if same.all() or not same.any():
-            rank, other = np.append(rank, _ANY_PAIRS), np.append(other, _ANY_PAIRS)
-            same = np.append(same, np.full(len(_ANY_PAIRS), not same.all()))
-        return compare(rank, other, same)
-
 
 def hold_out(
-    learners: Iterable[tuple[str, Any]],
-    X: Floats,
-    columns: Floats,
+    learners: Iterable[tuple[str, Any, Floats]],
+    n_rows: int,
     pairs: Pairs,
     rng: np.random.RandomState,
     *,
@@ -179,9 +183,9 @@ def hold_out(
 
     Parameters
     ----------
-    learners : iterable of (str, estimator)
-    X, columns : ndarray of shape (n, d), (n, c)
-        Rows, of which the Euclidean distances are taken, and what all others learn from.
+    learners : iterable of (str, estimator, ndarray of shape (n, d))
+        Name, learner, and the rows as it is to see them.
+    n_rows : int
     pairs : Pairs
     rng : RandomState
         Draws folds and random pairs of rows.
@@ -199,12 +203,10 @@ def hold_out(
         )
         folds = [*folds, (np.ones(len(pairs), dtype=bool), rest)]
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
-    random_links = rng.randint(len(X), size=(_RANDOM_PAIRS, 2))
-    random_links = random_links[random_links[:, 0] != random_links[:, 1]]
+    random_links = random_pairs(n_rows, rng)
     distances: dict[str, list[Floats]] = {}
     random: dict[str, list[Floats]] = {}
-    for name, learner in learners:
-        rows = X if name == EUCLIDEAN else columns
+    for name, learner, rows in learners:
         try:
             with threadpool_limits(1, user_api="blas"):  # many small matrices
                 embeddings = [_embedded(learner, rows, pairs.subset(learn)) for learn, _ in folds]
@@ -219,6 +221,12 @@ def hold_out(
         ]
     same = np.arange(len(pairs)) < len(pairs.must_link)
     return HeldOut([judge for _, judge in folds], distances, random, same)
+
+
+def random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
+    """Pairs of different rows, about 1000 of them, as an array of shape (k, 2)."""
+    links = rng.randint(n_rows, size=(_RANDOM_PAIRS, 2))
+    return np.asarray(links[links[:, 0] != links[:, 1]])
 
 
 def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
@@ -244,14 +252,12 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     usual : str
         Name of the recipe to take unless another is better.
     """
+    same = held_out.same
     rank = {name: held_out.ranks(recipe) for name, recipe in recipes.items()}
-    beside = {name: held_out.compare(rank[name], rank[EUCLIDEAN]) for name in recipes}
-    better = {name: held_out.compare(rank[name], rank[usual]).t for name in recipes}
+    beside = {name: compare(rank[name], rank[EUCLIDEAN], same) for name in recipes}
+    better = {name: compare(rank[name], rank[usual], same).t for name in recipes}
     n_judged = int((~np.isnan(rank[usual])).sum())
-    before = _LEARNING_HELPS
-    if n_judged >= _ENOUGH_TO_TELL:
-        tells = [held_out.compare(rank[one], 0 * rank[one]).t for one in (usual, EUCLIDEAN)]
-        before = _LEARNING_HELPS if max(tells) > _NOTHING_TOLD else _NOTHING_TO_LEARN
+    before, remark = _prior_belief(rank[usual], rank[EUCLIDEAN], same)
     best, clearly = usual, next(t for least, t in _CLEARLY_BETTER if n_judged >= least)
     # Where the usual recipe gains nothing, another must show that it does.
     doubted = beside[usual].chance_of_gain(before) < _DOUBTFUL
@@ -265,23 +271,44 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     recipe = recipes[best]
     if chance < _DOUBTFUL:
         reason = f"Nothing is gained over the Euclidean distance ({best}: {seen}), which is kept."
-        if before == _NOTHING_TO_LEARN:
-            reason += " Held-out pairs show no relation to the columns of X at all."
+        reason += remark
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
-    elif chance < _SURE:
-        recipe = with_euclidean(recipe, _SHARE_IN_DOUBT)
-        reason = (
-            f"{best}, likely but not certainly better than the Euclidean distance ({seen}): a "
-            f"share of {_SHARE_IN_DOUBT:.0%} of that is blended in."
-        )
     else:
-        reason = f"{best}, better than the Euclidean distance ({seen})."
+        reason = f"{best}, {_why(comparison, seen)}"
+        if chance < _SURE:
+            recipe = with_euclidean(recipe, _SHARE_IN_DOUBT)
+            reason += (
+                f" That is not certain: a share of {_SHARE_IN_DOUBT:.0%} of the Euclidean distance "
+                "is blended in."
+            )
     lines = [
         Candidate(name, found.auc, found.gain, found.error, chosen=name == best)
         for name, found in beside.items()
     ]
     lines.sort(key=lambda line: -line.auc)
     return SelectionReport(reason, lines, n_judged, chance, recipe)
+
+
+def _prior_belief(usual: Floats, euclidean: Floats, same: Mask) -> tuple[float, str]:
+    """Probability of a gain before pairs are looked at, and a remark if it is not the usual one."""
+    judged = ~np.isnan(usual)
+    if judged.sum() >= _ENOUGH_TO_TELL:
+        tells = [compare(rank, 0 * rank, same).t for rank in (usual, euclidean)]
+        if max(tells) <= _NOTHING_TOLD:
+            return _NOTHING_KNOWN, " Held-out pairs show no relation to the columns of X at all."
+    must = euclidean[judged & same]
+    if len(must) and np.median(must) < _ONE_THING:
+        return _NOTHING_KNOWN, " It has must-links nearer than nearly all random pairs already."
+    return _LEARNING_HELPS, ""
+
+
+def _why(comparison: Comparison, seen: str) -> str:
+    """What a metric is preferred to the Euclidean distance for: what was seen, or belief."""
+    if comparison.t >= _SHOWN:
+        return f"better than the Euclidean distance ({seen})."
+    if comparison.gain > 0:
+        return f"which gains on most data; held-out pairs say so too, but do not prove it ({seen})."
+    return f"which gains on most data; held-out pairs do not show it here ({seen})."
 
 
 def unseen_choice(recipe: Recipe, why: str) -> SelectionReport:

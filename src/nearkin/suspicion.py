@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.held_out import Answers, model_answers
+from nearkin.held_out import model_answers, standing
 from nearkin.pairs import Pairs
 from nearkin.stored import real, stored, truth, tuple_of, whole
 
@@ -53,8 +53,8 @@ class Suspect(NamedTuple):
 def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     """Pairs that count the less the more likely they are wrong.
 
-    Weights are multiplied with the probability that what was said is right, by the rank of the
-    pair among random ones (:class:`nearkin.held_out.Answers`).
+    Weights are multiplied with the probability that what was said is right, by the place of the
+    pair among all of them (:func:`nearkin.held_out.standing`, :class:`nearkin.held_out.Answers`).
 
     Parameters
     ----------
@@ -63,10 +63,12 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
         Under a metric that was learned from other pairs; NaN where there is none, which are
         trusted.
     """
-    model = _model(pairs, rank)
+    same = _same(pairs)
+    place = standing(rank, same)
+    model = model_answers(place, same)
     if model is None:
         return pairs
-    wrong = np.nan_to_num(model.chance_wrong(rank, _same(pairs)), nan=0.0)
+    wrong = np.nan_to_num(model.chance_wrong(place, same), nan=0.0)
     must, cannot = np.split(np.maximum(1 - wrong, _LEAST_TRUST), [len(pairs.must_link)])
     return Pairs(
         pairs.must_link,
@@ -87,10 +89,12 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
         As for :func:`trusted`.
     least : float
     """
-    model = _model(pairs, rank)
+    same = _same(pairs)
+    place = standing(rank, same)
+    model = model_answers(place, same)
     if model is None:
         return []
-    same, p = _same(pairs), model.chance_same(rank)
+    p = model.chance_same(place)
     opposite = np.nan_to_num(np.where(same, 1 - p, p), nan=0.0)
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
     found = np.flatnonzero(opposite >= least)
@@ -102,7 +106,3 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
 
 def _same(pairs: Pairs) -> NDArray[np.bool_]:
     return np.arange(len(pairs)) < len(pairs.must_link)
-
-
-def _model(pairs: Pairs, rank: Floats) -> Answers | None:
-    return model_answers(rank, _same(pairs))

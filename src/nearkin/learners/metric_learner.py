@@ -5,22 +5,26 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.decomposition import PCA
+from sklearn.decomposition import TruncatedSVD
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.learners._preparation import View, chosen_scales, view_by_few_axes
 from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.portfolio import USUAL, ingredients, recipes
+from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs import Pairs
 from nearkin.progress import progress
 from nearkin.propagation import spread_pairs
@@ -36,7 +40,7 @@ from nearkin.selection import (
     hold_out,
     unseen_choice,
 )
-from nearkin.stored import a, estimator, list_of
+from nearkin.stored import a, estimator, floats, list_of, maybe
 from nearkin.suspicion import suspects, trusted
 
 Floats = NDArray[np.floating]
@@ -44,13 +48,20 @@ Floats = NDArray[np.floating]
 # Rows and pairs that candidates are compared on, at most.
 _MOST_ROWS = 1000
 _MOST_PAIRS = 1000
-# Principal axes that rows are reduced to before anything is learned from them, at most.
-_MOST_AXES = 100
+# Principal axes that rows are reduced to before anything is learned from them, at most: as a rule,
+# and where pairs tell that those are too few.
+_MOST_AXES, _MOST_COLUMNS = 100, 300
 # Landmarks of kernels while candidates are compared.
 _FEW_LANDMARKS = 300
 
 
-@stored_learner(metric_=estimator, report_=a("SelectionReport"), suspects_=list_of(a("Suspect")))
+@stored_learner(
+    column_scale_=maybe(floats("d")),
+    reduction_=maybe(estimator),
+    metric_=estimator,
+    report_=a("SelectionReport"),
+    suspects_=list_of(a("Suspect")),
+)
 class MetricLearner(MetricMixin, BaseEstimator):
     """The learner for those who do not want to choose one.
 
@@ -66,6 +77,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         fast the machine is. 0 compares nothing.
     robust : bool, default=True
         Whether pairs count less that a metric learned from other pairs disagrees with.
+    scale : bool or "auto", default="auto"
+        Whether columns are divided by their spreads (standard deviations without outliers) first.
+        By default where their units differ by more than a hundred times, or where plain distances
+        tell the pairs apart clearly better so; ``report_.columns`` says it.
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
@@ -79,6 +94,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ----------
     metric_ : learner
         The chosen one, fitted.
+    column_scale_ : ndarray of shape (d,) or None
+        What columns are divided by first.
+    reduction_ : TruncatedSVD or None
+        What makes sparse rows dense, after that.
     report_ : SelectionReport
         Candidates with their pair AUC on held-out pairs, and the reason for the choice: print it.
         :func:`nearkin.plot.selection` draws it.
@@ -109,11 +128,17 @@ class MetricLearner(MetricMixin, BaseEstimator):
     act through pairs drawn from them in the comparison; the metric itself is learned from the
     labels.
 
-    Few pairs say little about many columns. All learners but the Euclidean distance see
-    10 + 2 √k principal axes for k pairs, 100 at most, where there are more columns. This decides
-    more than the choice of learner for text embeddings, of which few axes matter.
+    Few pairs say little about many columns. Where there are more, all learners but the Euclidean
+    distance see 10 + 2 √k principal axes for k pairs, 100 at most: this decides more than the
+    choice of learner for text embeddings, of which few axes matter. Where plain distances along these
+    tell the pairs apart clearly worse than those in all columns, as with records that differ in
+    many small ways, learners see all columns (300 axes, if there are more); and candidates that do
+    are compared in any case.
 
-    Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows.
+    Sparse rows are brought to 300 axes by a truncated singular value decomposition first.
+
+    Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows; 300
+    numbers for each sparse row, and a copy of the rows if columns are scaled.
 
     Examples
     --------
@@ -132,6 +157,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         *,
         time_budget: float = 10.0,
         robust: bool = True,
+        scale: bool | Literal["auto"] = "auto",
         spread: bool = False,
         n_landmarks: int = 500,
         verbose: bool = False,
@@ -139,6 +165,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     ) -> None:
         self.time_budget = time_budget
         self.robust = robust
+        self.scale = scale
         self.spread = spread
         self.n_landmarks = n_landmarks
         self.verbose = verbose
@@ -147,6 +174,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_budget": [Interval(Real, 0, None, closed="left")],
         "robust": ["boolean"],
+        "scale": ["boolean", StrOptions({"auto"})],
         "spread": ["boolean"],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "verbose": ["boolean"],
@@ -159,7 +187,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -169,11 +197,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
+        X = backend.validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
-        trial = _Trial(X, example_pairs(evidence, rng), rng)
-        report = self._report(trial)
+        evidence = gather_evidence(X.shape[0], y, pairs)
+        examples = example_pairs(evidence, rng)
+        self.column_scale_, remark = self._scales(X, examples)
+        self.reduction_ = self._reduction(self._scaled(X), rng)
+        X = self._prepared(X)
+        trial = _Trial(X, examples, rng)
+        report = replace(self._report(trial), columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
             warnings.warn(report.reason, SelectionWarning, stacklevel=3)  # past fit's decorator
         given = evidence.pairs
@@ -200,15 +232,45 @@ class MetricLearner(MetricMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
 
         Returns
         -------
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        X = backend.validated(self, X, reset=False)
-        return np.asarray(self.metric_.transform(X))
+        X = backend.validated(self, X, accept_sparse="csr", reset=False)
+        return np.asarray(self.metric_.transform(self._prepared(X)))
+
+    def _scales(self, X: Any, pairs: Pairs) -> tuple[NDArray[np.float64] | None, str]:
+        """What columns are divided by, or None, and why."""
+        if self.scale == "auto":
+            return chosen_scales(X, pairs, getattr(self, "feature_names_in_", None))
+        if self.scale:
+            return scales_of(X), "Columns are divided by their spreads, as asked for."
+        return None, ""
+
+    def _reduction(self, X: Any, rng: np.random.RandomState) -> TruncatedSVD | None:
+        """What makes sparse rows dense, fitted."""
+        if not sparse.issparse(X):
+            return None
+        n_rows, n_columns = np.shape(X)
+        n_axes = min(_MOST_COLUMNS, n_rows, n_columns)
+        return TruncatedSVD(n_axes, random_state=rng.randint(2**31 - 1)).fit(X)
+
+    def _prepared(self, X: Any) -> Floats:
+        """Checked rows as the chosen metric takes them."""
+        X = self._scaled(X)
+        reduction = getattr(self, "reduction_", None)
+        return np.asarray(X if reduction is None else reduction.transform(X))
+
+    def _scaled(self, X: Any) -> Any:
+        scale = getattr(self, "column_scale_", None)
+        if scale is None:
+            return X
+        if sparse.issparse(X):
+            return scaled_sparse(X, scale)
+        return np.asarray(X / scale, dtype=X.dtype)
 
     def _report(self, trial: _Trial) -> SelectionReport:
         names = trial.affordable(float(self.time_budget))
@@ -226,19 +288,19 @@ class MetricLearner(MetricMixin, BaseEstimator):
 
     def _metric(self, recipe: Recipe, trial: _Trial) -> Any:
         """The learner for all rows."""
-        learners = ingredients(self.n_landmarks, trial.n_rows, trial.seed)
-        parts = [
-            learners[name].learner
-            if name == EUCLIDEAN or trial.axes is None
-            else Chain([trial.axes, learners[name].learner])
-            for name in recipe
-        ]
+        learners = trial.ingredients(self.n_landmarks, trial.n_rows)
+        parts = []
+        for name in recipe:
+            learner = learners[name].learner
+            reduction = trial.view(name, learners[name]).reduction
+            parts.append(learner if reduction is None else Chain([reduction, learner]))
         if len(parts) == 1:
             return parts[0]
         return Blend(parts, weights=list(recipe.values()), random_state=trial.seed)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -261,23 +323,35 @@ class _Trial:
         self.n_rows = len(X)
         self.held_out: HeldOut | None = None
         self.sampled = pairs
-        self.rows = rows
         self.X = X[rows]
         self.pairs = pairs.restrict(rows)
-        self.axes = _axes(self.X, strength, self.seed)
-        self.columns = self.X if self.axes is None else self.axes.fit_transform(self.X)
+        self.all_columns = View(self.X, _MOST_COLUMNS, self.seed)
+        # So many as pairs of this weight can tell apart, unless these pairs need more.
+        n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES))
+        self.axes = view_by_few_axes(self.X, n_axes, self.pairs, self.all_columns, self.seed)
         self.learners = {
             name: ingredient
-            for name, ingredient in ingredients(_FEW_LANDMARKS, len(rows), self.seed).items()
+            for name, ingredient in self.ingredients(_FEW_LANDMARKS, len(rows)).items()
             if len(pairs.must_link) or not ingredient.needs_must_links
         }
+
+    def ingredients(self, n_landmarks: int, n_rows: int) -> dict[str, Ingredient]:
+        """Learners to choose among, for so many rows."""
+        reduced = self.axes is not self.all_columns and self.axes.reduction is not None
+        return ingredients(n_landmarks, n_rows, self.seed, some_columns=reduced)
+
+    def view(self, name: str, ingredient: Ingredient) -> View:
+        """The rows as a learner sees them."""
+        if name == EUCLIDEAN:
+            return View(self.X, self.X.shape[1], self.seed)
+        return self.all_columns if ingredient.sees_all_columns else self.axes
 
     def affordable(self, budget: float) -> list[str]:
         """Learners that can be compared within some seconds, by a prediction."""
         names, spent = [], 0.0
         for name, ingredient in self.learners.items():
-            size = len(self.rows) / 1000 * (1 + len(self.pairs) / 1000)
-            width = (self.columns.shape[1] / 50) ** 2 if name == "LMNN" else 1.0
+            size = len(self.X) / 1000 * (1 + len(self.pairs) / 1000)
+            width = (self.axes.rows.shape[1] / 50) ** 2 if name == "LMNN" else 1.0
             spent += N_FOLDS * ingredient.seconds * size * width
             if spent <= budget:
                 names.append(name)
@@ -306,17 +380,12 @@ class _Trial:
         return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])
 
     def _hold_out(self, names: Iterator[str], pairs: Pairs, *, every_pair: bool = False) -> HeldOut:
-        chosen = ((name, self.learners[name].learner) for name in names)
+        chosen = (
+            (name, self.learners[name].learner, self.view(name, self.learners[name]).rows)
+            for name in names
+        )
         rng = np.random.RandomState(self.seed)  # the same folds each time
-        return hold_out(chosen, self.X, self.columns, pairs, rng, every_pair=every_pair)
-
-
-def _axes(X: Floats, strength: float, seed: int) -> PCA | None:
-    """So many principal axes as pairs of this weight can tell apart; None if all columns can be."""
-    n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES))
-    if n_axes >= min(X.shape) or (X[:1] == X).all():
-        return None
-    return PCA(n_axes, random_state=seed)
+        return hold_out(chosen, len(self.X), pairs, rng, every_pair=every_pair)
 
 
 def _statements(pairs: Pairs) -> list[tuple[int, int, bool]]:

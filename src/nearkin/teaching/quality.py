@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.held_out import placements, ranks
+from nearkin.held_out import placements, ranks, with_both_kinds
 from nearkin.pair_folds import pair_folds
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
@@ -24,8 +24,6 @@ Mask = NDArray[np.bool_]
 
 # Random pairs of rows that distances are ranked among.
 _RANDOM_PAIRS = 1000
-# Ranks of random pairs, which stand for a kind of pair that is missing.
-_ANY_PAIRS = (np.arange(100) + 0.5) / 100
 # Groups of points that are left out in turn to see how much chance there is in the gain.
 _GROUPS = 40
 # Suspects that are listed at most, and the least chance of the opposite. Questions are asked where
@@ -185,10 +183,8 @@ def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
 
 def auc_of(rank: Floats, same: Mask) -> float:
     """Pair AUC by ranks; random pairs stand for a kind that is missing."""
-    if same.all() or not same.any():
-        rank = np.append(rank, _ANY_PAIRS)
-        same = np.append(same, np.full(len(_ANY_PAIRS), not same.all()))
-    return float(placements(rank, same)[0].mean())
+    kinds, (ranked,) = with_both_kinds(same, rank)
+    return float(placements(ranked, kinds)[0].mean())
 
 
 def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> float:
