@@ -51,7 +51,12 @@ def peak_memory_gb() -> float:
 
 def store(path: Path, rows: list[dict[str, Any]]) -> None:
     """Write raw results as JSON: one line for the provenance, one for each row."""
-    lines = [json.dumps({"provenance": provenance()}), *map(json.dumps, rows)]
+    write(path, provenance(), rows)
+
+
+def write(path: Path, source: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Write raw results that come from elsewhere."""
+    lines = [json.dumps({"provenance": source}), *map(json.dumps, rows)]
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -14,19 +14,54 @@ from nearkin.held_out import (
     model_answers,
     placements,
     ranks,
+    share_below,
+    standing,
 )
 
 
-def test_ranks_are_shares_of_smaller_values_with_ties_by_half():
+def test_shares_below_count_ties_by_half():
     among = np.array([3.0, 1.0, 2.0, 2.0])
-    assert_array_equal(ranks(np.array([0.0, 1.0, 2.0, 2.5, 9.0]), among), [0, 0.125, 0.5, 0.75, 1])
+    values = np.array([0.0, 1.0, 2.0, 2.5, 9.0])
+    assert_array_equal(share_below(values, among), [0, 0.125, 0.5, 0.75, 1])
 
 
-def test_random_pairs_rank_evenly_under_any_scale():
+def test_ranks_are_shares_below_interpolated():
+    among = np.array([3.0, 1.0, 2.0, 2.0])
+    found = ranks(np.array([1.0, 2.0, 2.5, 3.0]), among)
+    assert_allclose(found, [0.125, 0.5, (0.5 + 0.875) / 2, 0.875])
     rng = np.random.RandomState(0)
-    among, values = rng.exponential(size=4000), rng.exponential(size=4000)
-    assert_allclose(np.sort(ranks(values, among)), (np.arange(4000) + 0.5) / 4000, atol=0.04)
-    assert_array_equal(ranks(1e6 * values**3, 1e6 * among**3), ranks(values, among))
+    among, values = rng.exponential(size=(2, 4000))
+    assert_allclose(ranks(values, among), share_below(values, among), atol=1e-3)
+    assert_allclose(ranks(1e6 * values, 1e6 * among), ranks(values, among))
+
+
+@pytest.mark.parametrize("among", [[5.0, 6.0, 7.0], [0.0, 0.0], [1e-6, 1e6]])
+def test_different_distances_have_different_ranks_between_0_and_1(among):
+    distances = np.array([0.0, 1e-9, 0.1, 0.2, 5.5, 8.0, 1e5])
+    found = ranks(distances, np.array(among))
+    assert (np.diff(found) > 0).all()
+    assert found.min() >= 0
+    assert found.max() < 1
+
+
+def test_standing_spreads_pairs_evenly_wherever_they_are():
+    rng = np.random.RandomState(0)
+    same = np.arange(300) < 100
+    rank = 1e-6 * rng.rand(300)  # all nearer than nearly all random pairs
+    rank[7] = np.nan
+    found = standing(rank, same)
+    assert np.isnan(found[7])
+    assert_array_equal(np.argsort(np.delete(found, 7)), np.argsort(np.delete(rank, 7)))
+    assert_allclose(
+        found[8],
+        np.mean(
+            [
+                share_below(rank[8:9], rank[same & ~np.isnan(rank)]),
+                share_below(rank[8:9], rank[~same]),
+            ]
+        ),
+    )
+    assert_array_equal(standing(np.full(3, np.nan), same[:3]), np.full(3, np.nan))
 
 
 def test_mean_placements_are_the_area_under_the_curve():
@@ -67,6 +102,13 @@ def test_pairs_that_were_not_held_out_do_not_count():
     with_gaps = one.copy()
     with_gaps[20:] = np.nan
     assert compare(with_gaps, two, same) == compare(one[:20], two[:20], same[:20])
+
+
+def test_random_pairs_stand_for_a_kind_that_is_missing():
+    near, far = np.full(8, 0.01), np.full(8, 0.5)
+    found = compare(near, far, np.ones(8, dtype=bool))
+    assert_allclose([found.auc, found.other_auc], [0.99, 0.5])
+    assert_allclose(compare(far, near, np.zeros(8, dtype=bool)).gain, 0.49)
 
 
 def test_chance_of_gain_weighs_two_hypotheses():

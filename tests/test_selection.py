@@ -1,5 +1,7 @@
 """Choosing among metrics by held-out pairs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -28,8 +30,8 @@ def data():
 
 def test_held_out_ranks_are_those_of_metrics_that_did_not_see_the_pairs(data):
     X, pairs = data
-    learners = [(EUCLIDEAN, Euclidean()), ("beta", KernelBeta(random_state=0))]
-    found = hold_out(learners, X, X, pairs, np.random.RandomState(3))
+    learners = [(EUCLIDEAN, Euclidean(), X), ("beta", KernelBeta(random_state=0), X)]
+    found = hold_out(learners, len(X), pairs, np.random.RandomState(3))
     rng = np.random.RandomState(3)
     folds = pair_folds(pairs, 5, rng)
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
@@ -39,17 +41,18 @@ def test_held_out_ranks_are_those_of_metrics_that_did_not_see_the_pairs(data):
     for learn, judge in folds:
         Z = KernelBeta(random_state=0).fit(X, pairs=pairs.subset(learn)).transform(X)
         expected[judge] = ranks(
-            linked_distances(Z, links[judge]), linked_distances(Z, random_links)
+            linked_distances(Z, links[judge]) ** 2, linked_distances(Z, random_links) ** 2
         )
-    assert_array_equal(found.ranks({"beta": 1.0}), expected)
+    assert_allclose(found.ranks({"beta": 1.0}), expected)
 
 
 def test_a_recipe_ranks_as_the_blend_does(data):
     X, pairs = data
     learners = {"rca": RCA(random_state=0), "beta": KernelBeta(random_state=0)}
-    found = hold_out(learners.items(), X, X, pairs, np.random.RandomState(0))
-    blend = [("both", Blend(list(learners.values()), weights=[0.3, 0.7], random_state=0))]
-    whole = hold_out(blend, X, X, pairs, np.random.RandomState(0))
+    parts = [(name, learner, X) for name, learner in learners.items()]
+    found = hold_out(parts, len(X), pairs, np.random.RandomState(0))
+    blend = [("both", Blend(list(learners.values()), weights=[0.3, 0.7], random_state=0), X)]
+    whole = hold_out(blend, len(X), pairs, np.random.RandomState(0))
     # Scales come from random pairs here and from variances there.
     expected = whole.ranks({"both": 1.0})
     assert_allclose(found.ranks({"rca": 0.3, "beta": 0.7}), expected, atol=0.03)
@@ -58,9 +61,9 @@ def test_a_recipe_ranks_as_the_blend_does(data):
 def test_pairs_that_no_fold_judges_are_measured_if_asked_for():
     X = np.random.RandomState(0).normal(size=(20, 3))
     pairs = Pairs([(i, i + 1) for i in range(15)], [(i, i + 4) for i in range(15)])
-    learners = [("rca", RCA(random_state=0))]
-    some = hold_out(learners, X, X, pairs, np.random.RandomState(0)).ranks({"rca": 1.0})
-    every = hold_out(learners, X, X, pairs, np.random.RandomState(0), every_pair=True)
+    learners = [("rca", RCA(random_state=0), X)]
+    some = hold_out(learners, len(X), pairs, np.random.RandomState(0)).ranks({"rca": 1.0})
+    every = hold_out(learners, len(X), pairs, np.random.RandomState(0), every_pair=True)
     all_ranks = every.ranks({"rca": 1.0})
     judged = ~np.isnan(some)
     assert 0 < judged.sum() < 30
@@ -71,19 +74,33 @@ def test_pairs_that_no_fold_judges_are_measured_if_asked_for():
 def test_a_learner_that_refuses_is_left_out(data):
     X, pairs = data
     only_cannot = Pairs(cannot_link=pairs.cannot_link)
-    learners = [(EUCLIDEAN, Euclidean()), ("rca", RCA())]
-    found = hold_out(learners, X, X, only_cannot, np.random.RandomState(0))
+    learners = [(EUCLIDEAN, Euclidean(), X), ("rca", RCA(), X)]
+    found = hold_out(learners, len(X), only_cannot, np.random.RandomState(0))
     assert set(found.distances) == {EUCLIDEAN}
 
 
-def test_only_the_euclidean_distance_sees_all_columns(data):
+def test_every_learner_sees_the_rows_that_are_meant_for_it(data):
     X, pairs = data
     axis = PCA(1, random_state=0).fit_transform(X)
-    learners = [(EUCLIDEAN, Euclidean()), ("other", Euclidean())]
-    wide = hold_out(learners, X, axis, pairs, np.random.RandomState(0))
-    narrow = hold_out([("other", Euclidean())], axis, axis, pairs, np.random.RandomState(0))
-    assert_array_equal(wide.ranks({"other": 1.0}), narrow.ranks({"other": 1.0}))
-    assert (wide.ranks({"other": 1.0}) != wide.ranks({EUCLIDEAN: 1.0})).any()
+    learners = [("wide", Euclidean(), X), ("narrow", Euclidean(), axis)]
+    found = hold_out(learners, len(X), pairs, np.random.RandomState(0))
+    alone = hold_out(learners[1:], len(X), pairs, np.random.RandomState(0))
+    assert_array_equal(found.ranks({"narrow": 1.0}), alone.ranks({"narrow": 1.0}))
+    assert (found.ranks({"narrow": 1.0}) != found.ranks({"wide": 1.0})).any()
+
+
+def test_duplicates_are_judged_by_the_pairs_themselves():
+    rng = np.random.RandomState(0)
+    things = rng.normal(size=(300, 20))
+    X = np.repeat(things, 2, axis=0) + 0.1 * rng.normal(size=(600, 20))
+    # As near to one another as no two random rows are, and yet clearly not duplicates.
+    X[1::4] += 0.5
+    pairs = Pairs([(i, i + 1) for i in range(2, 100, 4)], [(i, i + 1) for i in range(0, 100, 4)])
+    found = hold_out([(EUCLIDEAN, Euclidean(), X)], len(X), pairs, np.random.RandomState(0))
+    truth = Euclidean().fit(X, pairs=pairs).score(X, pairs=pairs)
+    rank = found.ranks({EUCLIDEAN: 1.0})
+    assert np.nanmax(rank) < 0.01
+    assert compare(rank, rank, found.same).auc == truth == 1
 
 
 def held_out_with(gains, n=200, seed=0, noise=0.3):
@@ -141,7 +158,33 @@ def test_in_doubt_euclidean_is_blended_in():
     report = choose(few, RECIPES, "usual")
     assert report.recipe == {EUCLIDEAN: 0.25, "usual": 0.75}
     assert 0.5 < report.chance_of_gain < 0.95
-    assert "not certainly better" in report.reason
+    assert "is not certain: a share of 25% of the Euclidean distance" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("gains", "n", "said"),
+    [
+        ({EUCLIDEAN: 0.2, "usual": 0.9}, 200, "better than the Euclidean distance"),
+        ({EUCLIDEAN: 0.2, "usual": 0.4}, 12, "say so too, but do not prove it"),
+        ({EUCLIDEAN: 0.9, "usual": 0.7}, 12, "do not show it here"),
+    ],
+)
+def test_a_reason_tells_what_was_seen_from_what_is_believed(gains, n, said):
+    report = choose(held_out_with({**gains, "other": 0.1}, n=n), RECIPES, "usual")
+    line = next(line for line in report.candidates if line.chosen)
+    assert line.name == "usual"
+    assert said in report.reason
+    assert ("better than" in report.reason) == (line.gain >= 2 * line.error)
+    assert ("on most data" in report.reason) == (line.gain < 2 * line.error)
+
+
+def test_where_must_links_are_duplicates_nothing_is_believed_to_be_gained():
+    held_out = held_out_with({EUCLIDEAN: 2.0, "usual": 2.0, "other": 2.0}, n=20, noise=0.01)
+    assert choose(held_out, RECIPES, "usual").recipe.keys() > {"usual"}
+    near = {name: [1e-6 * values[0]] for name, values in held_out.distances.items()}
+    report = choose(replace(held_out, distances=near), RECIPES, "usual")
+    assert report.recipe == {EUCLIDEAN: 1.0}
+    assert "nearer than nearly all random pairs already" in report.reason
 
 
 def test_where_the_usual_one_fails_another_must_show_that_it_gains():

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
-from nearkin.held_out import model_answers
+from nearkin.held_out import model_answers, standing
 from nearkin.suspicion import Suspect, suspects, trusted
 
 LINKS = np.arange(400).reshape(200, 2)
@@ -35,7 +35,8 @@ def test_trust_is_the_probability_of_being_right():
     rank = ranks_with_mistakes()
     rank[[5, 150]] = np.nan  # not judged: trusted
     told = trusted(PAIRS, rank)
-    wrong = model_answers(rank, SAME).chance_wrong(rank, SAME)
+    place = standing(rank, SAME)
+    wrong = model_answers(place, SAME).chance_wrong(place, SAME)
     expected = 1 - np.where(np.isnan(wrong), 0, wrong)
     assert_allclose(told.must_weight, PAIRS.must_weight * expected[:100])
     assert_allclose(told.cannot_weight, expected[100:])
@@ -60,3 +61,12 @@ def test_suspects_say_what_is_odd():
         "with a probability of 90%"
     )
     assert "said to be different but lie close together" in str(near)
+
+
+def test_where_all_pairs_are_near_right_ones_are_no_suspects():
+    rng = np.random.RandomState(0)
+    duplicates, look_alikes = 1e-5 * rng.rand(100), 1e-4 * (1 + rng.rand(100))
+    rank = np.r_[duplicates, look_alikes]
+    assert suspects(PAIRS, rank) == []
+    rank[[0, 150]] = rank[[150, 0]]
+    assert {suspect.pair for suspect in suspects(PAIRS, rank)} == {(0, 1), (300, 301)}

@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.few_pairs.data import DATA, Draw, draw
 from benchmarks.few_pairs.pictures import critical_difference, gains_by_pairs
-from benchmarks.record import Table, publish, store, stored
+from benchmarks.record import Block, Table, Text, publish, store, stored, write
 from nearkin import (
     GMML,
     ITML,
@@ -42,6 +42,7 @@ from nearkin.scores import balanced_rand, pair_auc
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
+RENEWED = FOLDER / "renewed.jsonl"
 N_PAIRS = (10, 20, 50, 200, 1000)
 SHARES_WRONG = (0.0, 0.2)
 OURS = "MetricLearner"
@@ -99,6 +100,35 @@ def add(seeds: range) -> None:
         store(RAW, stored(RAW)[1] + new)
 
 
+def renew(seeds: range) -> None:
+    """Measure MetricLearner alone again, draw by draw, beside what is stored of all others.
+
+    ``python -c "from benchmarks.few_pairs import run; run.renew(range(10))"``, and then
+    ``python -m benchmarks few_pairs --tables``. Draws that were not measured again are left out.
+    """
+    source, rows = stored(RAW)
+    renewed: list[dict[str, Any]] = []
+    for seed in seeds:
+        of_draw = [row for row in rows if row["seed"] == seed]
+        jobs = (delayed(one_renewed)(row) for row in of_draw)
+        done = Parallel(n_jobs=-1, return_as="generator")(jobs)
+        renewed += track(done, total=len(of_draw), description=f"draw {seed}")
+        store(RENEWED, renewed)
+    now, renewed = stored(RENEWED)
+    write(RAW, {**source, OURS: now["commit"]}, renewed)
+    RENEWED.unlink()
+
+
+def one_renewed(row: dict[str, Any]) -> dict[str, Any]:
+    """A stored row with MetricLearner measured again."""
+    part = draw(row["data"], row["n_pairs"], row["wrong"], row["seed"])
+    ours = list(methods(0)).index(OURS)
+    new = {**row, **measured(OURS, methods(row["seed"])[OURS], part, row["seed"])}
+    for name in (*MEASURES, "seconds"):
+        new[name] = [*row[name][:ours], new[name], *row[name][ours + 1 :]]
+    return new
+
+
 def measure(seed: int) -> list[dict[str, Any]]:
     """One draw of every data set, number of pairs and share of wrong ones."""
     settings = [(d, n, wrong) for d in DATA for n in N_PAIRS for wrong in SHARES_WRONG]
@@ -115,22 +145,31 @@ def one_cell(data: str, n_pairs: int, share_wrong: float, seed: int) -> dict[str
     part = draw(data, n_pairs, share_wrong, seed)
     row: dict[str, Any] = {"data": data, "n_pairs": n_pairs, "wrong": share_wrong, "seed": seed}
     for name, metric in methods(seed).items():
-        start = perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                metric.fit(part.X, pairs=part.pairs)
-            except ValueError:
-                row.setdefault("refused", []).append(name)
-                metric = Euclidean().fit(part.X, pairs=part.pairs)
-        seconds = perf_counter() - start
-        found = {**judged(metric, part, seed), "seconds": round(seconds, 3)}
-        if name == OURS:
-            row["euclidean_share"] = metric.report_.recipe.get("Euclidean", 0.0)
-            row["suspects"] = found_mistakes(metric, part)
-        for measure_name, value in found.items():
-            row.setdefault(measure_name, []).append(value)
+        for what, value in measured(name, metric, part, seed).items():
+            if what in (*MEASURES, "seconds", "refused"):
+                row.setdefault(what, []).append(value)
+            else:
+                row[what] = value
     return row
+
+
+def measured(name: str, metric: Any, part: Draw, seed: int) -> dict[str, Any]:
+    """One method on one draw."""
+    start = perf_counter()
+    refused: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            metric.fit(part.X, pairs=part.pairs)
+        except ValueError:
+            refused = {"refused": name}
+            metric = Euclidean().fit(part.X, pairs=part.pairs)
+    seconds = round(perf_counter() - start, 3)
+    found = {**judged(metric, part, seed), "seconds": seconds, **refused}
+    if name == OURS:
+        found["euclidean_share"] = metric.report_.recipe.get("Euclidean", 0.0)
+        found["suspects"] = found_mistakes(metric, part)
+    return found
 
 
 def judged(metric: Any, part: Draw, seed: int) -> dict[str, float]:
@@ -186,12 +225,15 @@ def score() -> None:
     names = means.names
     euclidean, itml, ours = (names.index(name) for name in ("Euclidean", "ITML", OURS))
     clean, noisy = (means.table("auc", wrong) for wrong in SHARES_WRONG)
-    tables = [_shown(clean, noisy, euclidean, itml, ours, means.draws)]
+    tables: list[Block] = [_shown(clean, noisy, euclidean, itml, ours, means.draws)]
     for name, title in MEASURES.items():
         for wrong in SHARES_WRONG:
             tables.append(_by_pairs(means.table(name, wrong), names, f"{title}, {wrong:.0%} wrong"))
     tables += [_by_data(clean, names), _suspects(rows), _chosen(rows), _seconds(means)]
     heading = f"Few pairs: {len(DATA)} data sets, {means.draws} draws"
+    if OURS in source:
+        others = "All other methods were measured at the commit below"
+        tables.append(Text(f"{others}, {OURS} again at {source[OURS][:12]}."))
     publish(FOLDER / "RESULTS.md", heading, tables, source)
     critical_difference(_ranks(clean).mean(axis=1), names, FOLDER / "ranks.png")
     gains_by_pairs(clean, noisy, names, N_PAIRS, FOLDER / "gains.png")

@@ -3,10 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import scale
 
 from nearkin import (
@@ -16,6 +19,7 @@ from nearkin import (
     Euclidean,
     KernelBeta,
     MetricLearner,
+    NeighborIndex,
     Pairs,
     SelectionWarning,
     spread_pairs,
@@ -214,6 +218,82 @@ def test_rows_with_many_columns_are_reduced_for_all_but_euclidean():
     assert chains
     assert all(chain.steps_[0].n_components_ == 24 for chain in chains)
     assert metric.score(X, y) > pair_auc(X, y) + 0.1
+
+
+def test_duplicates_are_not_given_up_for_a_blend():
+    rng = np.random.default_rng(0)
+    things, who = rng.normal(size=(1000, 40)), np.repeat(np.arange(1000), 2)
+    X = np.repeat(things, 2, axis=0) + 0.15 * rng.normal(size=(2000, 40))
+    nearest = NeighborIndex().add(X).query(X, 3)[1]
+    look_alikes = [
+        (i, next(j for j in nearest[i][1:] if who[j] != who[i])) for i in range(0, 60, 2)
+    ]
+    pairs = Pairs([(i, i + 1) for i in range(100, 160, 2)], look_alikes)
+    with pytest.warns(SelectionWarning, match="nearer than nearly all random pairs"):
+        metric = MetricLearner(time_budget=1, random_state=0).fit(X, pairs=pairs)
+    assert Euclidean().fit(X, pairs=pairs).score(X, pairs=pairs) == 1
+    plain = next(line for line in metric.report_.candidates if line.name == "Euclidean")
+    assert plain.auc == 1
+    assert plain.chosen
+    assert metric.suspects_ == []
+
+
+def test_all_columns_are_seen_where_few_axes_lose_identity():
+    rng = np.random.RandomState(0)
+    things = np.hstack([rng.normal(size=(200, 10)), 0.3 * rng.normal(size=(200, 110))])
+    # Two of every thing, which differ in the widest columns and agree in all the others.
+    X = np.repeat(things, 2, axis=0)
+    X[:, :10] = 3 * rng.normal(size=(400, 10))
+    pairs = Pairs([(i, i + 1) for i in range(0, 120, 2)], [(i, i + 3) for i in range(120, 240, 4)])
+    metric = MetricLearner(time_budget=2, scale=False, random_state=0).fit(X, pairs=pairs)
+    who = np.repeat(np.arange(200), 2)[240:]
+    assert metric.score(X[240:], who) > 0.99 > pair_auc(X[240:], who) + 0.2
+    assert not any(isinstance(part, PCA) for part in _learners(metric.metric_))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, lambda X: pd.DataFrame(X, columns=["id", "size"])])
+def test_columns_of_other_units_do_not_drown_the_others(layout):
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=300)
+    X = np.column_stack([rng.uniform(0, 1e6, size=300), y + 0.2 * rng.normal(size=300)])
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    rows = layout(X)
+    metric = MetricLearner(time_budget=1, random_state=0).fit(rows, pairs=pairs)
+    assert metric.score(rows, y) > 0.95 > pair_auc(X, y) + 0.3
+    assert metric.column_scale_[0] > 1e5 > metric.column_scale_[1]
+    name = "'id'" if layout is not np.asarray else "0"
+    assert f"column {name} is" in str(metric.report_)
+    refused = MetricLearner(time_budget=1, scale=False, random_state=0).fit(rows, pairs=pairs)
+    assert refused.column_scale_ is None
+    assert refused.report_.columns == ""
+
+
+def test_raw_columns_serve_as_well_as_standardised_ones():
+    X, y = load_wine(return_X_y=True)
+    learned, new = np.arange(len(y)) % 3 != 0, np.arange(len(y)) % 3 == 0
+    pairs = Pairs.from_labels(y[learned], 60, random_state=0)
+    raw, standardised = (
+        MetricLearner(time_budget=1, random_state=0).fit(rows[learned], pairs=pairs)
+        for rows in (X, scale(X))
+    )
+    assert_allclose(raw.score(X[new], y[new]), standardised.score(scale(X)[new], y[new]), atol=0.01)
+    assert len(raw.suspects_) <= len(standardised.suspects_) + 3
+
+
+def test_sparse_rows_are_learned_from_as_dense_ones_are():
+    rng = np.random.RandomState(0)
+    y = rng.randint(3, size=250)
+    counts = rng.poisson(0.05 + 0.5 * (np.arange(400) % 3 == y[:, None]))
+    X = sparse.csr_array(counts.astype(float))
+    pairs = Pairs.from_labels(y[:150], 60, random_state=0)
+    metric = MetricLearner(time_budget=1, random_state=0).fit(X[:150], pairs=pairs)
+    assert metric.score(X[150:], y[150:]) > 0.9
+    assert_allclose(metric.transform(X[150:]), metric.transform(X[150:].toarray()))
+    assert metric.reduction_.components_.shape == (150, 400)
+    dense = MetricLearner(time_budget=1, random_state=0).fit(X[:150].toarray(), pairs=pairs)
+    assert_allclose(
+        metric.score(X[150:], y[150:]), dense.score(X[150:].toarray(), y[150:]), atol=0.03
+    )
 
 
 def test_the_bar_and_the_report_go_to_standard_error(wine, capsys):

@@ -130,10 +130,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
 
     Few pairs say little about many columns. Where there are more, all learners but the Euclidean
     distance see 10 + 2 √k principal axes for k pairs, 100 at most: this decides more than the
-    choice of learner for text embeddings, of which few axes matter. Where plain distances along these
-    tell the pairs apart clearly worse than those in all columns, as with records that differ in
-    many small ways, learners see all columns (300 axes, if there are more); and candidates that do
-    are compared in any case.
+    choice of learner for text embeddings, of which few axes matter. Where plain distances along
+    these tell the pairs apart clearly worse than those in all columns, as with records that differ
+    in many small ways, learners see all columns (300 axes, if there are more); and candidates that
+    do are compared in any case.
 
     Sparse rows are brought to 300 axes by a truncated singular value decomposition first.
 
@@ -269,7 +269,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         if scale is None:
             return X
         if sparse.issparse(X):
-            return scaled_sparse(X, scale)
+            X = sparse.csr_array(X, copy=True)
+            X.data = (X.data / scale[X.indices]).astype(X.dtype)
+            return X
         return np.asarray(X / scale, dtype=X.dtype)
 
     def _report(self, trial: _Trial) -> SelectionReport:

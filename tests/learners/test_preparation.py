@@ -1,0 +1,73 @@
+"""Scales of columns and numbers of axes, decided by pairs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from nearkin import Pairs
+from nearkin.column_scales import scales_of
+from nearkin.learners._preparation import View, changed_for_better, chosen_scales, view_by_few_axes
+from nearkin.scores import pair_auc
+
+
+@pytest.fixture(scope="module")
+def classes():
+    """Two classes that the second column tells apart, and pairs of them."""
+    rng = np.random.RandomState(0)
+    y = rng.randint(2, size=300)
+    X = np.column_stack([rng.normal(size=300), 3 * y + rng.normal(size=300)])
+    return X, y, Pairs.from_labels(y, 100, random_state=0)
+
+
+def test_a_change_is_judged_by_plain_distances_of_all_pairs(classes):
+    X, _, pairs = classes
+    found = changed_for_better(lambda rows: rows[:, :1], X, pairs)
+    assert_allclose(found.auc, pair_auc(X[:, :1], pairs=pairs))
+    assert_allclose(found.other_auc, pair_auc(X, pairs=pairs))
+    assert found.t < -3
+
+
+def test_differing_units_are_brought_to_one_scale_and_named(classes):
+    X, _, pairs = classes
+    wide = X * [1e6, 1]
+    scales, why = chosen_scales(wide, pairs, ["grams", "length"])
+    assert_array_equal(scales, scales_of(wide))
+    assert "column 'grams'" in why
+    assert "column 'length'" in why
+    assert "column 0" in chosen_scales(wide, Pairs())[1]
+    assert_allclose(chosen_scales(sparse.csr_array(wide), pairs)[0], scales)
+
+
+def test_equal_units_are_left_as_they_are(classes):
+    X, _, pairs = classes
+    assert chosen_scales(X, pairs) == (None, "")
+
+
+def test_pairs_can_speak_for_and_against_scaling(classes):
+    X, _, pairs = classes
+    scales, why = chosen_scales(X * [20, 1], pairs)
+    assert_array_equal(scales, scales_of(X * [20, 1]))
+    assert "which serves pairs (+" in why
+    scales, why = chosen_scales(X * [1, 1000], pairs)
+    assert scales is None
+    assert "left as they are" in why
+    assert "(-" in why
+
+
+def test_few_axes_are_taken_unless_they_lose_what_pairs_tell_of(classes):
+    X, _, pairs = classes
+    rng = np.random.RandomState(1)
+    noise = rng.normal(size=(300, 60))
+    one_large_axis = np.column_stack([5 * X[:, 1], noise])
+    # Two rows of a thing agree in many columns, none of which is wide.
+    things = rng.normal(size=(150, 60))
+    many_small_axes = np.hstack([2 * noise[:, :6], np.repeat(things, 2, axis=0)])
+    twins = Pairs([(i, i + 1) for i in range(0, 100, 2)], [(i, i + 2) for i in range(100, 200, 2)])
+    for rows, told, kept in ((one_large_axis, pairs, True), (many_small_axes, twins, False)):
+        whole = View(rows, 300, 0)
+        assert whole.reduction is None
+        found = view_by_few_axes(rows, 5, told, whole, 0)
+        assert (found is whole) != kept
+        assert found.rows.shape[1] == (5 if kept else rows.shape[1])
+    assert view_by_few_axes(rows, 5, Pairs(), whole, 0).rows.shape[1] == 5
