@@ -85,10 +85,7 @@ text = Spec("a text", lambda value, _: isinstance(value, str))
 positive = Spec(
     "a positive number", lambda value, _: real.fits(value, {}) and 0 < float(value) < np.inf
 )
-estimator = Spec(
-    "an estimator",
-    lambda value, _: type(value) in _FIELDS and isinstance(value, BaseEstimator),
-)
+estimator = Spec("an estimator", lambda value, _: _is_stored_estimator(value))
 whole = Spec("a whole number, not negative", lambda value, _: _is_whole(value))
 
 
@@ -206,6 +203,12 @@ def tuple_of(*parts: Spec) -> Spec:
 def maybe(part: Spec) -> Spec:
     """What may be None or absent."""
     return replace(part, may_be_absent=True)
+
+
+def _is_stored_estimator(value: Any) -> bool:
+    if _is_of_scikit_learn(type(value)):
+        _register_transformers()
+    return type(value) in _FIELDS and isinstance(value, BaseEstimator)
 
 
 def _is_whole(value: Any) -> bool:
