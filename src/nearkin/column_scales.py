@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import spearmanr
 
+from nearkin.sparse_rows import is_sparse
+
 Floats = NDArray[np.float64]
 
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
 # at at a time.
 MOST_ROWS = 10_000
-_ROWS_FOR_UNITS = 2_000
+MOST_ROWS_FOR_UNITS = 2_000
 _BLOCK_NUMBERS = 2**22
 # The share of rows at either end that is no part of a column's spread.
 _TAIL = 0.05
@@ -61,7 +63,7 @@ def column_spreads(X: Any) -> Floats:
     million numbers.
     """
     X = _some_rows(X, MOST_ROWS)
-    if not _is_sparse(X):
+    if not is_sparse(X):
         return _by_blocks(X, _spreads)
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
     n = X.shape[0]
@@ -131,8 +133,8 @@ def column_units(X: Any) -> Floats:
         The distance within which nine tenths of these entries lie: 1 for columns of zeros and
         ones, whichever is the rarer. 0 where fewer than five entries differ.
     """
-    X = _some_rows(X, _ROWS_FOR_UNITS)
-    if not _is_sparse(X):
+    X = _some_rows(X, MOST_ROWS_FOR_UNITS)
+    if not is_sparse(X):
         return _by_blocks(X, _units)
     # Where at most half of the entries differ from zero, it is the median.
     X = sparse.csc_array(X)
@@ -150,11 +152,7 @@ def _some_rows(X: Any, most: int) -> Any:
     rows = spaced_rows(X.shape[0], most)
     if len(rows) == X.shape[0]:
         return X
-    return sparse.csr_array(X)[rows] if _is_sparse(X) else X[rows]
-
-
-def _is_sparse(X: Any) -> bool:
-    return bool(sparse.issparse(X))
+    return sparse.csr_array(X)[rows] if is_sparse(X) else X[rows]
 
 
 def spaced_rows(n: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
@@ -169,7 +167,7 @@ def _by_blocks(X: Any, function: Any) -> Floats:
     found = np.zeros(d)
     for start in range(0, d, width):
         part = X[:, start : start + width]
-        dense = part.toarray() if _is_sparse(part) else np.asarray(part)
+        dense = part.toarray() if is_sparse(part) else np.asarray(part)
         found[start : start + width] = function(dense)
     return found
 
