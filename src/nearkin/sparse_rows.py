@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 # Sparse rows of more columns than this are seen along as many leading axes.
 MOST_AXES = 300
@@ -87,8 +87,7 @@ def all_equal(X: Any) -> bool:
 
 def column_means(X: Any) -> Floats:
     """Mean of each column, in float64."""
-    total: Floats = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
-    return total / X.shape[0]
+    return np.asarray(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / X.shape[0])
 
 
 def total_variance(X: Any) -> float:
@@ -127,7 +126,7 @@ def distances(A: Any, B: Any) -> Floats:
     return found
 
 
-def rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Floats:
+def rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> NDArray[np.float64]:
     """Euclidean distance between some rows of A and as many of B, one by one."""
     out = np.empty(len(rows_A))
     A, B = sparse.csr_array(A), sparse.csr_array(B)

@@ -133,7 +133,7 @@ class Directions:
 Space = Columns | Directions
 
 
-def columns_of(X: Any, rng: np.random.RandomState) -> Columns:
+def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
 
     Sparse rows of more than 300 columns have 300 axes in their place; ``rng`` finds them.

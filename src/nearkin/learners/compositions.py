@@ -267,7 +267,8 @@ class Blend(MetricMixin, BaseEstimator):
         scaled = zip(self.factors_, parts, strict=True)
         beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
         if any(map(is_sparse, beside)):
-            return sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")  # type: ignore[no-any-return]
+            joined: Any = sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
+            return joined  # type: ignore[no-any-return]
         return np.hstack(beside)
 
     def _checked_weights(self) -> Floats:

@@ -232,7 +232,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
             shrinkage = float(self.shrinkage)
         components = whitening(covariance, shrinkage)[: self.n_components]
         if axes is not None:
-            components = components @ axes
+            components = np.asarray(components @ axes)
         self.components_ = components
         self.mean_ = mean
         self.shrinkage_ = shrinkage
