@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
 Floats = NDArray[np.floating]
+Doubles = NDArray[np.float64]
 
 # Sparse rows of more columns than this are seen along as many leading axes.
 MOST_AXES = 300
@@ -23,6 +24,7 @@ _LEAST_SHARE = 1e-8
 # Squared distances below this share of the squared lengths are those of differences: a difference
 # of products would have lost their digits.
 _CLOSE = 1e-4
+_ROUNDING = 1e-13
 # Pairs whose differences are held at a time.
 _PAIRS = 2**15
 
@@ -35,6 +37,11 @@ def is_sparse(X: Any) -> bool:
 def plain(Z: Any) -> Any:
     """An embedding as an array, whatever ``set_output`` made of it; sparse where it is that."""
     return sparse.csr_array(Z) if is_sparse(Z) else np.asarray(Z)
+
+
+def dense(rows: Any) -> Any:
+    """Some rows, few enough for that, as an array."""
+    return rows.toarray() if is_sparse(rows) else rows
 
 
 def leading_axes(X: Any, random_state: Any) -> Floats | None:
@@ -72,7 +79,7 @@ def leading_axes(X: Any, random_state: Any) -> Floats | None:
     return np.asarray(axes[values > _LEAST_SHARE * values[0]])
 
 
-def along(X: Any, axes: Floats | None) -> Floats:
+def along(X: Any, axes: Floats | None) -> Doubles:
     """Some sparse rows as an array: their columns, or what they are along axes; in float64."""
     if axes is None:
         return np.asarray(X.toarray(), dtype=np.float64)
@@ -85,17 +92,18 @@ def all_equal(X: Any) -> bool:
     return bool((low != high).nnz == 0)
 
 
-def column_means(X: Any) -> Floats:
+def column_means(X: Any) -> Doubles:
     """Mean of each column, in float64."""
     return np.asarray(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / X.shape[0])
 
 
-def total_variance(X: Any) -> float:
-    """Sum of the variances of all columns."""
+def variances(X: Any) -> Floats:
+    """Variance of each column: that of its entries, and of the zeros beside them."""
     X = sparse.csc_array(X).astype(np.float64)
-    means, filled = column_means(X), np.diff(X.indptr)
-    of_entries = ((X.data - np.repeat(means, filled)) ** 2).sum()
-    return float((of_entries + (X.shape[0] - filled) @ means**2) / X.shape[0])
+    (n, d), means, filled = X.shape, column_means(X), np.diff(X.indptr)
+    column = np.repeat(np.arange(d), filled)
+    squares = np.bincount(column, (X.data - means[column]) ** 2, minlength=d)
+    return np.asarray((squares + (n - filled) * means**2) / n)
 
 
 def squared_norms(X: Any) -> Floats:
@@ -126,7 +134,22 @@ def distances(A: Any, B: Any) -> Floats:
     return found
 
 
-def rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> NDArray[np.float64]:
+def weighted_squared_distances(X: Any, points: Floats, weights: Floats) -> Floats:
+    """Squared distance of sparse rows to each of some dense points, columns weighted.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        In float64; 0 where rounding decides.
+    """
+    X = X.astype(np.float64)
+    lengths = (X.multiply(X) @ weights)[:, None] + points**2 @ weights
+    squared: Floats = lengths - 2 * (X @ (weights * points).T)
+    squared[squared <= _ROUNDING * lengths] = 0.0
+    return squared
+
+
+def rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
     """Euclidean distance between some rows of A and as many of B, one by one."""
     out = np.empty(len(rows_A))
     A, B = sparse.csr_array(A), sparse.csr_array(B)

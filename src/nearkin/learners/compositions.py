@@ -19,7 +19,7 @@ from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import units_are_known, warn_of_units
-from nearkin.sparse_rows import is_sparse, plain, total_variance
+from nearkin.sparse_rows import is_sparse, plain, variances
 from nearkin.stored import estimator, floats, list_of
 
 Floats = NDArray[np.floating]
@@ -303,7 +303,7 @@ def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
 
 
 def _total_variance(Z: Any) -> float:
-    return total_variance(Z) if is_sparse(Z) else float(Z.var(axis=0, dtype=np.float64).sum())
+    return float((variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64)).sum())
 
 
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:

@@ -230,9 +230,9 @@ class RCA(LinearMetricMixin, BaseEstimator):
             shrinkage = len(covariance) / (len(covariance) + n_links)
         else:
             shrinkage = float(self.shrinkage)
-        components = whitening(covariance, shrinkage)[: self.n_components]
+        components: Floats = whitening(covariance, shrinkage)[: self.n_components]
         if axes is not None:
-            components = np.asarray(components @ axes)
+            components = components @ axes
         self.components_ = components
         self.mean_ = mean
         self.shrinkage_ = shrinkage
