@@ -116,7 +116,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from nearkin import LMNN
     >>> X, y = load_wine(return_X_y=True)
-    >>> Z = LMNN().fit(X[::2], y[::2]).transform(X)
+    >>> Z = LMNN(scale=True).fit(X[::2], y[::2]).transform(X)
     >>> before, after = (KNeighborsClassifier(3).fit(A[::2], y[::2]) for A in (X, Z))
     >>> after.score(Z[1::2], y[1::2]) > 0.9 > before.score(X[1::2], y[1::2])
     True
