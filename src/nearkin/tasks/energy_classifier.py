@@ -297,7 +297,7 @@ def _foreign_intrusions(squared: Any, members: Members, left_out: Any, margin: f
 
 
 def _block_rows(members: Members) -> int:
-    return max(1, min(256, _BLOCK_BYTES // (8 * members.Z.shape[0])))
+    return max(1, min(256, _BLOCK_BYTES // (8 * int(members.Z.shape[0]))))
 
 
 def _squared_distances(A: Floats, B: Floats, rows: slice, left_out: Ints | None) -> Floats:

@@ -518,8 +518,8 @@ class NeighborIndex(BaseEstimator):
     def _refuse_sparse(self, what: str) -> None:
         if is_sparse(self._vectors[0]):
             raise ValueError(
-                f"{what} writes dense vectors, but those of this index are sparse: give it a metric "
-                "with few columns, such as Chain([TruncatedSVD(100), Euclidean()])."
+                f"{what} writes dense vectors, but those of this index are sparse: give it a "
+                "metric with few columns, such as Chain([TruncatedSVD(100), Euclidean()])."
             )
 
     def _check_not_empty(self) -> None:
