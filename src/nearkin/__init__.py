@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nearkin.pairs import Conflict, Pairs
     from nearkin.propagation import spread_pairs
     from nearkin.row_sources import open_rows
+    from nearkin.scaled_rows import ScaleWarning
     from nearkin.selection import SelectionWarning
     from nearkin.suspicion import Suspect
     from nearkin.tasks.energy_classifier import EnergyClassifier
@@ -64,6 +65,7 @@ __all__ = [
     "NeighborIndex",
     "Oracle",
     "Pairs",
+    "ScaleWarning",
     "SelectionWarning",
     "StorageError",
     "Suspect",
@@ -107,6 +109,7 @@ _HOMES = {
     "Oracle": "nearkin.tasks.learn_actively",
     "Pairs": "nearkin.pairs",
     "RCA": "nearkin.learners.rca",
+    "ScaleWarning": "nearkin.scaled_rows",
     "SelectionWarning": "nearkin.selection",
     "StorageError": "nearkin.array_file",
     "Suspect": "nearkin.suspicion",

@@ -25,6 +25,7 @@ from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
 from nearkin.remote import Parts, RemoteRows, added
+from nearkin.sparse_rows import is_sparse
 
 try:  # since scikit-learn 1.7
     array_api_compat: Any = import_module("sklearn.externals.array_api_compat")
@@ -44,6 +45,11 @@ _MOST_PASSES = 16
 # Columns that are not numbers are named up to so many; of these types are those with few values.
 _MOST_NAMED = 5
 _WORDS = ("String", "Categorical", "Enum")
+# What takes sparse rows, in words.
+TAKE_SPARSE = (
+    "MetricLearner, KernelBeta, KernelA, GeometryAware, ITML, GMML, RCA, Euclidean, MPCKMeans, "
+    "EnergyClassifier and NeighborIndex"
+)
 # Compute capabilities of devices made for scientific computing.
 _FAST_FLOAT64 = ("60", "70", "80", "90", "100")
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
@@ -127,6 +133,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     refuse_stranded(X)
     _refuse_unknown(X)
     _refuse_words(learner, X)
+    if is_sparse(X) and not options.get("accept_sparse"):
+        _refuse_sparse(learner)
     if is_foreign(X):
         X = _checked(learner, X)
     if not reset:
@@ -190,6 +198,17 @@ def _refuse_words(learner: Any, X: Any) -> None:
     raise ValueError(
         f"{len(types)} of the {len(schema)} columns of X are not numbers: {shown}. Turn "
         f"them into numbers first, {remedy}; or leave them out."
+    )
+
+
+def _refuse_sparse(learner: Any) -> None:
+    kernel = getattr(learner, "kernel", None)
+    if kernel == "precomputed":
+        raise TypeError("X is a sparse matrix, but a kernel matrix is dense: give K.toarray().")
+    raise TypeError(
+        f"X is a sparse matrix, which {type(learner).__name__} does not take. {TAKE_SPARSE} do; or "
+        "make its rows dense first, in as many columns as serve: Chain([TruncatedSVD(100), "
+        f"{type(learner).__name__}(...)]), or X.toarray() if there are few."
     )
 
 

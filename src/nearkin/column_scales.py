@@ -5,9 +5,9 @@ times. Two numbers of a column are told apart here:
 
 - its *spread*, the standard deviation without its outliers: what it adds to distances, and what
   columns are divided by to have equal weight;
-- its *unit*, how far an entry that is not the column's middle lies from it: what its numbers are
-  about, however seldom they are. Pixels at the corner of an image and rare words hardly spread, but
-  have the unit of all others.
+- its *unit*, how far entries that are not the column's middle reach from it, however seldom they
+  are. Pixels at the corner of an image and rare words hardly spread, but have the unit of all
+  others.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import spearmanr
 
+from nearkin.sparse_rows import is_sparse
+
 Floats = NDArray[np.float64]
 
-# So many rows tell how wide columns are, and as many numbers are looked at at a time.
+# So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
+# at at a time.
 MOST_ROWS = 10_000
+MOST_ROWS_FOR_UNITS = 2_000
 _BLOCK_NUMBERS = 2**22
 # The share of rows at either end that is no part of a column's spread.
 _TAIL = 0.05
 # Units that differ by more are not those of one table.
 MOST_RATIO = 100.0
-# A column says nothing of its unit where fewer entries than this differ from its middle.
+# The part of the entries that differ from a column's middle which lies within its unit; where fewer
+# differ than this, a column says nothing of its unit.
+_WITHIN_UNIT = 0.9
 _FEWEST_ENTRIES = 5
 # Principal components grow narrower by their nature: so many columns, in so strict an order, are
 # no accident.
@@ -56,8 +62,8 @@ def column_spreads(X: Any) -> Floats:
     Time O(min(n, 10 000) d), less for sparse rows; beside the rows looked at, memory for four
     million numbers.
     """
-    X = _some_rows(X)
-    if not sparse.issparse(X):
+    X = _some_rows(X, MOST_ROWS)
+    if not is_sparse(X):
         return _by_blocks(X, _spreads)
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
     n = X.shape[0]
@@ -100,9 +106,8 @@ def differing_units(X: Any) -> UnitsDiffer | None:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        At most 10 000 rows of it are looked at, evenly spaced.
+        At most 2000 rows of it are looked at, evenly spaced.
     """
-    X = _some_rows(X)
     units = column_units(X)
     known = np.flatnonzero(units)
     if len(known) < 2:
@@ -115,20 +120,21 @@ def differing_units(X: Any) -> UnitsDiffer | None:
 
 
 def column_units(X: Any) -> Floats:
-    """How far entries that are not their column's median typically lie from it.
+    """How far entries that are not their column's median reach from it.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
+        At most 2000 rows of it are looked at, evenly spaced.
 
     Returns
     -------
     ndarray of shape (d,)
-        The median of such distances in each column: 1 for columns of zeros and ones, whichever is
-        the rarer. 0 where fewer than five entries differ.
+        The distance within which nine tenths of these entries lie: 1 for columns of zeros and
+        ones, whichever is the rarer. 0 where fewer than five entries differ.
     """
-    X = _some_rows(X)
-    if not sparse.issparse(X):
+    X = _some_rows(X, MOST_ROWS_FOR_UNITS)
+    if not is_sparse(X):
         return _by_blocks(X, _units)
     # Where at most half of the entries differ from zero, it is the median.
     X = sparse.csc_array(X)
@@ -137,17 +143,21 @@ def column_units(X: Any) -> Floats:
     units = np.zeros(X.shape[1])
     units[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _units)
     for column in np.flatnonzero(~filled & (np.diff(X.indptr) >= _FEWEST_ENTRIES)):
-        entries = X.data[X.indptr[column] : X.indptr[column + 1]]
-        units[column] = np.median(np.abs(entries.astype(np.float64)))
+        entries = np.abs(X.data[X.indptr[column] : X.indptr[column + 1]])
+        units[column] = np.sort(entries)[_within_unit(len(entries))]
     return units
 
 
-def _some_rows(X: Any) -> Any:
-    n = X.shape[0]
-    if n <= MOST_ROWS:
+def _some_rows(X: Any, most: int) -> Any:
+    rows = spaced_rows(X.shape[0], most)
+    if len(rows) == X.shape[0]:
         return X
-    rows = np.linspace(0, n - 1, MOST_ROWS).astype(np.int64)
-    return sparse.csr_array(X)[rows] if sparse.issparse(X) else X[rows]
+    return sparse.csr_array(X)[rows] if is_sparse(X) else X[rows]
+
+
+def spaced_rows(n: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
+    """The numbers of evenly spaced rows, or of all n where that is not more."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)
 
 
 def _by_blocks(X: Any, function: Any) -> Floats:
@@ -157,7 +167,7 @@ def _by_blocks(X: Any, function: Any) -> Floats:
     found = np.zeros(d)
     for start in range(0, d, width):
         part = X[:, start : start + width]
-        dense = part.toarray() if sparse.issparse(part) else np.asarray(part)
+        dense = part.toarray() if is_sparse(part) else np.asarray(part)
         found[start : start + width] = function(dense)
     return found
 
@@ -191,7 +201,7 @@ def _spreads(columns: NDArray[Any]) -> Floats:
     if narrow.any():
         spreads[narrow] = centred[:, narrow].std(axis=0)
     spreads[spreads <= rounding] = 0.0
-    return np.ldexp(spreads, exponents)
+    return np.asarray(np.ldexp(spreads, exponents))
 
 
 def _sparse_deviations(X: Any) -> Floats:
@@ -203,7 +213,8 @@ def _sparse_deviations(X: Any) -> Floats:
     counts = np.bincount(column, minlength=d)
     means = np.bincount(column, entries, minlength=d) / n
     squares = np.bincount(column, (entries - means[column]) ** 2, minlength=d)
-    return np.ldexp(np.sqrt((squares + (n - counts) * means**2) / n), exponents)
+    deviations = np.sqrt((squares + (n - counts) * means**2) / n)
+    return np.asarray(np.ldexp(deviations, exponents))
 
 
 def _units(columns: NDArray[Any]) -> Floats:
@@ -212,10 +223,16 @@ def _units(columns: NDArray[Any]) -> Floats:
     distances[distances <= rounding] = 0.0
     n = len(distances)
     differing = np.count_nonzero(distances, axis=0)
-    # Zeros come first in sorted order: the median of the others is half of their number further.
-    distances.sort(axis=0)
-    middle = distances[n - 1 - differing // 2, np.arange(distances.shape[1])]
-    return np.ldexp(np.where(differing < _FEWEST_ENTRIES, 0.0, middle), exponents)
+    distances.sort(axis=0)  # those that do not differ come first
+    reach = distances[
+        np.minimum(n - differing + _within_unit(differing), n - 1), np.arange(distances.shape[1])
+    ]
+    return np.asarray(np.ldexp(np.where(differing < _FEWEST_ENTRIES, 0.0, reach), exponents))
+
+
+def _within_unit(differing: Any) -> Any:
+    """The place, in sorted order, of the entry that says how far so many reach."""
+    return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
 
 
 def _ordered(units: Floats) -> bool:

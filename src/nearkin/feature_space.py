@@ -27,6 +27,7 @@ from nearkin.kernels import (
 )
 from nearkin.landmarks import STRATEGIES, choose_landmarks
 from nearkin.linalg import leading_eigenpairs
+from nearkin.scaled_rows import validated
 
 # Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
 _EXACT_ROWS = 15_000
@@ -45,6 +46,7 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     "extension": [StrOptions({"local", "nystroem"})],
+    "scale": ["boolean"],
     "random_state": ["random_state"],
 }
 
@@ -160,7 +162,7 @@ def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
             f"kernel={kernel!r} takes NumPy arrays only, got one of {backend.home(X)}: use a "
             "kernel that is computed from rows, by its name."
         )
-    X = backend.validated(
+    X = validated(
         learner,
         X,
         accept_sparse=False if kernel == "precomputed" else "csr",

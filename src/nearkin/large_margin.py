@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import blocks, for_each_block
 from nearkin.evidence import Evidence, spread_labels
+from nearkin.sparse_rows import distances, is_sparse
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -107,22 +108,23 @@ def known_classes(n_rows: int, evidence: Evidence) -> Classes:
     return Classes(rows, number[rows], n_labels, unlike, n_classes)
 
 
-def nearest_alike(X: Floats, number: Ints, n_neighbors: int) -> Ints:
-    """The nearest other rows of the same class.
+def nearest_alike(X: Any, number: Ints, n_neighbors: int) -> Ints:
+    """The nearest other rows of the same class; X may be sparse.
 
     Returns
     -------
     int ndarray of shape (n, n_neighbors)
         Nearest first, then −1 where a class has fewer.
     """
-    targets = np.full((len(X), n_neighbors), -1, dtype=np.int64)
+    targets = np.full((X.shape[0], n_neighbors), -1, dtype=np.int64)
     order = np.argsort(number, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
         k = min(n_neighbors, len(rows) - 1)
         if k == 0:
             continue
         if len(rows) <= _FEW_ROWS:
-            squared = cdist(X[rows], X[rows], "sqeuclidean")
+            some = X[rows]
+            squared = distances(some, some) if is_sparse(X) else cdist(some, some, "sqeuclidean")
             np.fill_diagonal(squared, np.inf)
             nearest = np.argsort(squared, axis=1, kind="stable")[:, :k]
         else:

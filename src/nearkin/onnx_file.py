@@ -113,7 +113,7 @@ def export(
     graph = Graph(precision)
     X = graph.rows()
     # Zero for finite entries, NaN for others: clipping could hide them.
-    Z = _image(metric, X) + (X * 0.0).sum(1)
+    Z = _image_of(metric, X) + (X * 0.0).sum(1)
     metadata = {
         "nearkin": __version__,
         "learner": type(metric).__name__,
@@ -130,9 +130,15 @@ def export(
         unfinished.write_bytes(content)
 
 
+def _image_of(fitted: Any, X: Tensor) -> Tensor:
+    """What a fitted learner or transformer makes of rows as they were given."""
+    scale = getattr(fitted, "column_scale_", None)
+    return _image(fitted, X if scale is None else X / scale)
+
+
 @singledispatch
 def _image(fitted: Any, X: Tensor) -> Tensor:
-    """What a fitted learner or transformer makes of rows."""
+    """What it makes of rows whose columns are divided already."""
     known = (cls.__name__ for cls in _image.registry if cls.__module__.startswith("sklearn."))
     raise ValueError(
         f"{type(fitted).__name__} cannot be written in ONNX. Of scikit-learn's transformers these "
@@ -189,14 +195,14 @@ def _(metric: LLMA, X: Tensor) -> Tensor:
 @_image.register
 def _(metric: Chain, X: Tensor) -> Tensor:
     for step in metric.steps_:
-        X = _image(step, X)
+        X = _image_of(step, X)
     return X
 
 
 @_image.register
 def _(metric: Blend, X: Tensor) -> Tensor:
     first, *others = (
-        _image(learner, X) * factor
+        _image_of(learner, X) * factor
         for learner, factor in zip(metric.learners_, metric.factors_, strict=True)
     )
     return first.beside(*others, axis=1)
@@ -204,9 +210,8 @@ def _(metric: Blend, X: Tensor) -> Tensor:
 
 @_image.register
 def _(metric: MetricLearner, X: Tensor) -> Tensor:
-    scale, reduction = (getattr(metric, f"{name}_", None) for name in ("column_scale", "reduction"))
-    X = X if scale is None else X / scale
-    return _image(metric.metric_, X if reduction is None else _image(reduction, X))
+    axes = getattr(metric, "axes_", None)
+    return _image_of(metric.metric_, X if axes is None else X @ axes.T)
 
 
 # scikit-learn's transformers, those that nearkin.transformers stores

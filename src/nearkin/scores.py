@@ -11,7 +11,7 @@ from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_array, check_consistent_length
 
-from nearkin import backend
+from nearkin import backend, sparse_rows
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
@@ -180,7 +180,7 @@ def pair_auc(
 
     Parameters
     ----------
-    Z : array of shape (n, q)
+    Z : array or sparse matrix of shape (n, q)
         An embedding: Euclidean distances between rows are the distances to judge.
     y : array of shape (n,), optional
         Labels; every pair of labelled rows is judged, or a sample of ``max_pairs`` where there
@@ -202,14 +202,14 @@ def pair_auc(
     1.0
     """
     check_roles(y, pairs)
-    Z = _checked_embedding(Z)
+    Z = _checked_embedding(Z, accept_sparse="csr")
     if y is None and pairs is None:
         raise ValueError("pair_auc needs labels y or pairs.")
     judged = Pairs() if pairs is None else pairs
-    judged.check_rows(len(Z))
+    judged.check_rows(Z.shape[0])
     if y is not None:
         classes = class_numbers(y)
-        if len(classes) != len(Z):
+        if len(classes) != Z.shape[0]:
             check_consistent_length(Z, classes)
         counts = np.bincount(classes[classes >= 0]).astype(np.int64)
         n_possible = int(counts.sum() * (counts.sum() - 1) // 2)
@@ -280,7 +280,9 @@ def rowwise_distances(
     if backend.is_foreign(A):
         found: NDArray[np.float64] = _foreign_rowwise(A, B, rows_A, rows_B)
         return found
-    rows_A, rows_B = np.arange(len(A))[rows_A], np.arange(len(B))[rows_B]
+    rows_A, rows_B = np.arange(A.shape[0])[rows_A], np.arange(B.shape[0])[rows_B]
+    if sparse_rows.is_sparse(A):
+        return sparse_rows.rowwise_distances(A, B, rows_A, rows_B)
     out = np.empty(len(rows_A))
     for block in blocks(len(rows_A), block_rows(16 * A.shape[1])):
         difference = A[rows_A[block]].astype(np.float64) - B[rows_B[block]]

@@ -105,6 +105,14 @@ def floats(letters: str) -> Spec:
     )
 
 
+def positive_floats(letters: str) -> Spec:
+    """Finite numbers above 0 in an array of this shape."""
+    return Spec(
+        f"an array of finite positive numbers of shape ({letters})",
+        lambda value, sizes: floats(letters).fits(value, sizes) and bool((value > 0).all()),
+    )
+
+
 def numbers(letters: str) -> Spec:
     """Numbers that nothing is computed from, so that they may be infinite or NaN."""
     return Spec(

@@ -546,7 +546,7 @@ def test_kernel_matrix_with_a_negative_diagonal(data):
 
 def test_sparse_kernel_matrix(data):
     X, y, _, _ = data
-    with pytest.raises(TypeError, match="dense data is required"):
+    with pytest.raises(TypeError, match=r"a kernel matrix is dense: give K.toarray\(\)"):
         KernelBeta(kernel="precomputed").fit(sp.csr_array(rbf_kernel(X)), y)
 
 

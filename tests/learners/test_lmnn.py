@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
 from sklearn.datasets import load_wine
@@ -292,11 +291,6 @@ def test_too_few_iterations_are_told_of(wine):
     assert record[0].filename == __file__
     assert metric.n_iter_ == 3
     assert (np.diff(metric.objective_) <= 0).all()
-
-
-def test_sparse_rows_are_refused_with_the_remedy(wine):
-    with pytest.raises(TypeError, match="toarray"):
-        LMNN().fit(sp.csr_array(wine[0]), wine[1])
 
 
 @pytest.mark.parametrize(

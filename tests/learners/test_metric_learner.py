@@ -289,7 +289,7 @@ def test_sparse_rows_are_learned_from_as_dense_ones_are():
     metric = MetricLearner(time_budget=1, random_state=0).fit(X[:150], pairs=pairs)
     assert metric.score(X[150:], y[150:]) > 0.9
     assert_allclose(metric.transform(X[150:]), metric.transform(X[150:].toarray()))
-    assert metric.reduction_.components_.shape == (150, 400)
+    assert metric.axes_.shape == (150, 400)
     dense = MetricLearner(time_budget=1, random_state=0).fit(X[:150].toarray(), pairs=pairs)
     assert_allclose(
         metric.score(X[150:], y[150:]), dense.score(X[150:].toarray(), y[150:]), atol=0.03

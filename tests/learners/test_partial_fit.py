@@ -195,7 +195,7 @@ def test_float32(learner):
     assert metric.transform(rows).dtype == np.float32
 
 
-@each("landmarks", "nystroem", "ITML kernel")
+@each("landmarks", "nystroem", "ITML kernel", "ITML", "GMML")
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
 def test_sparse_rows(learner, form):
     rows = form(np.where(np.abs(X) < 0.3, 0, X))

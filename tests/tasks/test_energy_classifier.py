@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -204,11 +203,6 @@ def test_identical_rows():
     found = EnergyClassifier().fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
     assert found.margin_ == 0
     assert np.isfinite(found.decision_function([[1.0, 1.0], [2.0, 3.0]])).all()
-
-
-def test_sparse_rows_are_refused_with_the_remedy(wine):
-    with pytest.raises(TypeError, match="toarray"):
-        EnergyClassifier().fit(sp.csr_array(wine[0]), wine[1])
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ from nearkin.kernels import Rows
 from nearkin.learners._metric import opened, projected
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
+from nearkin.sparse_rows import all_equal, along, column_means, is_sparse, leading_axes
 from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
 
 Floats = NDArray[np.floating]
@@ -55,18 +57,37 @@ SPACE_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows as they are, centred."""
+    """Rows as they are, centred; sparse ones of many columns along their leading axes.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+        Of the columns.
+    covariance : ndarray of shape (r, r)
+        Of the coordinates, where r is d if there are no axes.
+    axes : ndarray of shape (r, d) or None
+        Orthonormal, see :func:`nearkin.sparse_rows.leading_axes`.
+    """
 
     mean: Floats
     covariance: Floats
+    axes: Floats | None = None
 
-    def coordinates(self, X: Floats) -> Floats:
+    def coordinates(self, X: Any) -> Floats:
         """Of rows, in float64."""
         if backend.is_foreign(X):
             X = backend.wide(X)
             found: Floats = X - backend.moved(self.mean, X)
             return found
-        return np.asarray(X - self.mean)
+        if is_sparse(X):
+            center = self.mean if self.axes is None else self.axes @ self.mean
+            return along(X, self.axes) - center
+        centred = np.asarray(X - self.mean)
+        return centred if self.axes is None else centred @ self.axes.T
+
+    def in_columns(self, components: Floats) -> Floats:
+        """A linear map of coordinates, of shape (q, r), as one of centred rows."""
+        return components if self.axes is None else components @ self.axes
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -89,6 +110,10 @@ class Directions:
         """Of the landmarks."""
         return np.asarray(self.landmarks.T @ self.landmarks / len(self.landmarks))
 
+    def in_columns(self, components: Floats) -> Floats:
+        """The map itself: rows have no columns here."""
+        return components
+
     def coordinates(self, X: Rows) -> Floats:
         """Of rows, in float64."""
         F = self.extension.embed(X, self.landmarks)
@@ -108,21 +133,28 @@ class Directions:
 Space = Columns | Directions
 
 
-def columns_of(X: Floats) -> Columns:
-    """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time."""
+def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
+    """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
+
+    Sparse rows of more than 300 columns have 300 axes in their place; ``rng`` finds them.
+    """
     if backend.is_foreign(X) or backend.is_remote(X):
         return Columns(*backend.moments(X))
-    mean = X.mean(axis=0, dtype=np.float64)
-    total = np.zeros((len(mean), len(mean)))
-    for block in blocks(len(X), _BLOCK):
-        centered = X[block] - mean
-        total += centered.T @ centered
-    return Columns(mean, total / len(X))
+    axes = leading_axes(X, rng) if is_sparse(X) else None
+    mean = column_means(X) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
+    r = len(mean if axes is None else axes)
+    space = Columns(mean, np.zeros((r, r)), axes)
+    for block in blocks(X.shape[0], _BLOCK):
+        centered = space.coordinates(X[block])
+        space.covariance[:] += centered.T @ centered
+    return replace(space, covariance=space.covariance / X.shape[0])
 
 
 def _all_equal(X: Any, space: Columns) -> bool:
     if backend.is_remote(X):  # whose moments know no rounding of equal rows
         return not space.covariance.any()
+    if is_sparse(X):
+        return all_equal(X)
     return bool((X[:1] == X).all())
 
 
@@ -186,8 +218,9 @@ class LinearInSpaceMixin(TeachableMixin):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            With a kernel, a sparse matrix or a kernel matrix too.
+        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
+            Without a kernel, sparse rows of more than 300 columns are seen along their 300
+            leading singular vectors, which takes memory for 300 numbers a column.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -202,7 +235,7 @@ class LinearInSpaceMixin(TeachableMixin):
         evidence = gather_evidence(X.shape[0], y, pairs)
         space: Space
         if self.kernel is None:
-            space = columns_of(X)
+            space = columns_of(X, rng)
             if _all_equal(X, space):
                 space = replace(space, covariance=np.zeros_like(space.covariance))
                 warnings.warn(
@@ -226,7 +259,8 @@ class LinearInSpaceMixin(TeachableMixin):
     ) -> Learned:
         metric, attributes = self._metric(taught, coordinates, rng)
         components = leading_components(metric, taught.space.covariance, self.n_components)
-        attributes |= {"components_": components, "n_components_": len(components)}
+        in_columns = taught.space.in_columns(components)
+        attributes |= {"components_": in_columns, "n_components_": len(components)}
         return Learned(attributes | taught.space.attributes, Projection(components))
 
     def _metric(
@@ -240,9 +274,8 @@ class LinearInSpaceMixin(TeachableMixin):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            With a kernel, a sparse matrix too; with a precomputed one, kernel values against all
-            training rows.
+        X : array or sparse matrix of shape (n, d)
+            With a precomputed kernel, kernel values against all training rows.
 
         Returns
         -------
@@ -263,11 +296,13 @@ class LinearInSpaceMixin(TeachableMixin):
         if self.kernel is not None:
             return validated_rows(self, X, reset=reset)
         least = 2 if reset else 1
-        return backend.validated(self, X, reset=reset, ensure_min_samples=least)
+        options = {"accept_sparse": "csr", "ensure_min_samples": least}
+        return validated(self, X, reset=reset, **options)
 
     def __sklearn_tags__(self) -> Tags:
         if self.kernel is not None:
             return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

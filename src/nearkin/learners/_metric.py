@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,24 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend, model_file
+from nearkin import backend, model_file, sparse_rows
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import Evidence, example_pairs
 from nearkin.pairs import Pairs, check_roles
+from nearkin.scaled_rows import validated
 from nearkin.scores import linked_distances, pair_auc, rowwise_distances
-from nearkin.stored import Spec, dict_of, maybe, real, size, stored, whole, words
+from nearkin.sparse_rows import is_sparse, plain
+from nearkin.stored import (
+    Spec,
+    dict_of,
+    maybe,
+    positive_floats,
+    real,
+    size,
+    stored,
+    whole,
+    words,
+)
 from nearkin.verdicts import best_sharpness, best_threshold, chance_same
 from nearkin.whole_file import StrPath
 
@@ -38,6 +50,7 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
         n_features_in_=size("d"),
         feature_names_in_=maybe(words("d")),
         n_components_=size("q"),
+        column_scale_=maybe(positive_floats("d")),
         threshold_=real,
         sharpness_=maybe(real),
         learned_from_=maybe(dict_of(whole)),
@@ -74,8 +87,9 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if backend.is_foreign(Z_a):
             found: Floats = backend.distances(Z_a, Z_b)
             return found
-        distances = cdist(Z_a, Z_b)
-        return np.asarray(distances, dtype=np.result_type(Z_a, Z_b))
+        sparse = is_sparse(Z_a)
+        distances = sparse_rows.distances(Z_a, Z_b) if sparse else cdist(Z_a, Z_b)
+        return np.asarray(distances, dtype=np.result_type(Z_a.dtype, Z_b.dtype))
 
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
         """Learned distance between two sets row by row.
@@ -89,16 +103,16 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n,)
         """
         Z_a, Z_b = self._embedded(X_a), self._embedded(X_b)
-        if len(Z_a) != len(Z_b):
+        if Z_a.shape[0] != Z_b.shape[0]:
             raise ValueError(
-                f"pair_distance compares row by row, but X_a has {len(Z_a)} rows and X_b has "
-                f"{len(Z_b)}. Use distance(X_a, X_b) for all pairs of rows."
+                f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
+                f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
         distances = rowwise_distances(Z_a, Z_b)
         if backend.is_foreign(distances):
             found: Floats = backend.namespace(Z_a).astype(distances, Z_a.dtype)
             return found
-        return distances.astype(np.result_type(Z_a, Z_b))
+        return distances.astype(np.result_type(Z_a.dtype, Z_b.dtype))
 
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel, the inner products of the embeddings.
@@ -115,8 +129,9 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
-        product: Floats = Z_a @ Z_b.T
-        return product
+        product: Any = Z_a @ Z_b.T
+        found: Floats = product.toarray() if is_sparse(product) else product
+        return found
 
     def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
         """Whether two rows are the same kind of thing, row by row.
@@ -183,7 +198,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             rows = pairs.points
             pairs = pairs.restrict(rows)
             if backend.is_remote(X):  # whose names of columns the rows alone would not have
-                X = backend.validated(self, X, reset=False)
+                X = validated(self, X, reset=False)
                 return pair_auc(self._embed(X.take(rows)), pairs=pairs)
             X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
@@ -229,7 +244,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "distances and scores take arrays, not rows that are read block by block: give "
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
-        return Z if backend.is_foreign(Z) else np.asarray(Z)
+        found: Floats = Z if backend.is_foreign(Z) else plain(Z)
+        return found
 
     def _embed_anywhere(self, X: Any) -> Floats:
         """Embedding of checked rows where they are: as they are read, if that is in a file."""
@@ -304,7 +320,12 @@ def calibration(
 
 
 class LinearMetricMixin(MetricMixin):
-    """What every linear metric can do, given ``mean_`` and ``components_``."""
+    """What every linear metric can do, given ``mean_`` and ``components_``.
+
+    With ``_sparse = True`` if ``fit`` takes sparse rows: only then new ones are taken.
+    """
+
+    _sparse: ClassVar[bool] = False
 
     def transform(self, X: Any) -> Floats:
         """Embed rows; Euclidean distances between the results are the learned distances.
@@ -312,13 +333,15 @@ class LinearMetricMixin(MetricMixin):
         Parameters
         ----------
         X : array of shape (n, d)
+            Or a sparse matrix, if ``fit`` takes such.
 
         Returns
         -------
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        return self._embed_anywhere(backend.validated(self, X, reset=False))
+        sparse = "csr" if self._sparse else False
+        return self._embed_anywhere(validated(self, X, reset=False, accept_sparse=sparse))
 
     def _embed(self, X: Floats) -> Floats:
         found: Floats = projected(X, self.mean_, self.components_)
@@ -326,6 +349,7 @@ class LinearMetricMixin(MetricMixin):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -352,12 +376,16 @@ def projected(X: Any, mean: Floats, components: Floats) -> Any:
     In float64, by blocks of rows on all cores.
     """
     if not backend.is_foreign(X):
-        out = np.empty((len(X), len(components)), dtype=X.dtype)
+        out = np.empty((X.shape[0], len(components)), dtype=X.dtype)
+        offset = mean @ components.T
 
         def work(rows: slice) -> None:
-            out[rows] = (X[rows] - mean) @ components.T
+            if is_sparse(X):  # centred they would not be sparse
+                out[rows] = X[rows] @ components.T - offset
+            else:
+                out[rows] = (X[rows] - mean) @ components.T
 
-        for_each_block(work, len(X), block_rows(8 * sum(components.shape)))
+        for_each_block(work, X.shape[0], block_rows(8 * sum(components.shape)))
         return out
     return (X - backend.moved(mean, X)) @ backend.moved(components, X).T
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.decomposition import PCA
 
 from nearkin.column_scales import differing_units, scales_of
@@ -18,6 +17,7 @@ from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
 from nearkin.selection import random_pairs
+from nearkin.sparse_rows import is_sparse
 
 Floats = NDArray[np.floating]
 
@@ -71,7 +71,7 @@ def chosen_scales(
     """
     units, scales = differing_units(X), scales_of(X)
     t, by_so_much = 0.0, ""
-    if len(pairs) and not sparse.issparse(X):
+    if len(pairs) and not is_sparse(X):
         found = changed_for_better(lambda rows: rows / scales, X, pairs)
         t, by_so_much = found.t, f"{found.gain:+.3f} ± {found.error:.3f} pair AUC"
     if units is None:

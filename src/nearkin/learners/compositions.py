@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import Tags, check_random_state, get_tags
@@ -16,6 +18,8 @@ from nearkin import backend
 from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import units_are_known, warn_of_units
+from nearkin.sparse_rows import is_sparse, plain, variances
 from nearkin.stored import estimator, floats, list_of
 
 Floats = NDArray[np.floating]
@@ -100,8 +104,9 @@ class Chain(MetricMixin, BaseEstimator):
         fitted: list[Any] = []
         for step in self.steps:
             if fitted:
-                X = np.asarray(fitted[-1].transform(X))
-            fitted.append(_fit(step, X, y, pairs))
+                X = plain(fitted[-1].transform(X))
+            with units_are_known() if fitted else nullcontext():  # a step's, not the user's
+                fitted.append(_fit(step, X, y, pairs))
         return self._made_of(fitted, n_features)
 
     def _made_of(self, fitted: list[Any], n_features: int) -> Self:
@@ -126,8 +131,8 @@ class Chain(MetricMixin, BaseEstimator):
         check_is_fitted(self)
         X = _validated(self, X, self.steps[:1], reset=False)
         for step in self.steps_:
-            X = np.asarray(step.transform(X))
-        return np.asarray(X)
+            X = plain(step.transform(X))
+        return X  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Tags:
         return _with_input_tags(super().__sklearn_tags__(), self.steps[:1])
@@ -224,13 +229,17 @@ class Blend(MetricMixin, BaseEstimator):
         X = _validated(self, X, self.learners, reset=True)
         evidence = gather_evidence(X.shape[0], y, pairs)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
-        fitted = [_fit(learner, X, y, pairs) for learner in counted]
+        if _see_columns_as_they_are(counted):
+            remedy = "Give the learners scale=True, which divides columns by their spread"
+            warn_of_units(self, X, f"{remedy}, or give columns the weight they should have.")
+        with units_are_known():
+            fitted = [_fit(learner, X, y, pairs) for learner in counted]
         rng = check_random_state(self.random_state)
         sample = X
         if X.shape[0] > _MOST_SCALED:
             sample = X[np.sort(rng.choice(X.shape[0], _MOST_SCALED, replace=False))]
-        parts = [np.asarray(learner.transform(sample)) for learner in fitted]
-        scales = np.array([2 * part.var(axis=0, dtype=np.float64).sum() for part in parts])
+        parts = [plain(learner.transform(sample)) for learner in fitted]
+        scales = np.array([2 * _total_variance(part) for part in parts])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
         scales[scales == 0] = 1.0
         self.learners_ = fitted
@@ -254,9 +263,13 @@ class Blend(MetricMixin, BaseEstimator):
         return self._embed(_validated(self, X, self.learners, reset=False))
 
     def _embed(self, X: Any) -> Floats:
-        parts = (np.asarray(learner.transform(X)) for learner in self.learners_)
+        parts = [plain(learner.transform(X)) for learner in self.learners_]
         scaled = zip(self.factors_, parts, strict=True)
-        return np.hstack([(factor * Z).astype(Z.dtype) for factor, Z in scaled])
+        beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
+        if any(map(is_sparse, beside)):
+            joined: Any = sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
+            return joined  # type: ignore[no-any-return]
+        return np.hstack(beside)
 
     def _checked_weights(self) -> Floats:
         if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
@@ -277,6 +290,20 @@ class Blend(MetricMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return _with_input_tags(super().__sklearn_tags__(), self.learners)
+
+
+def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
+    """Whether some of the learners do, or the first steps of chains."""
+    return any(
+        _see_columns_as_they_are(one.steps[:1] if isinstance(one, Chain) else one.learners)
+        if isinstance(one, Chain | Blend)
+        else getattr(one, "scale", True) is False and getattr(one, "kernel", "") != "precomputed"
+        for one in learners
+    )
+
+
+def _total_variance(Z: Any) -> float:
+    return float((variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64)).sum())
 
 
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:

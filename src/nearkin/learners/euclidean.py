@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
 from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, opened, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
 
 Floats = NDArray[np.floating]
 
@@ -28,12 +28,18 @@ class Euclidean(MetricMixin, BaseEstimator):
 
     Parameters
     ----------
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
         differ.
 
     Attributes
     ----------
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by.
     threshold_ : float
         Distance up to which ``same`` says yes.
     sharpness_ : float
@@ -57,10 +63,14 @@ class Euclidean(MetricMixin, BaseEstimator):
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
 
-    def __init__(self, *, random_state: Any = None) -> None:
+    def __init__(self, *, scale: bool = False, random_state: Any = None) -> None:
+        self.scale = scale
         self.random_state = random_state
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+    }
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
@@ -68,7 +78,7 @@ class Euclidean(MetricMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -79,30 +89,33 @@ class Euclidean(MetricMixin, BaseEstimator):
         self
         """
         X = opened(self, X, y, pairs)
-        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
-        evidence = gather_evidence(len(X), y, pairs)
+        X = validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
+        evidence = gather_evidence(X.shape[0], y, pairs)
         self.n_components_ = X.shape[1]
         self._calibrate(X, evidence, check_random_state(self.random_state))
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Give the rows as they are.
+        """Give the rows as they are, or with their columns divided.
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
 
         Returns
         -------
-        ndarray of shape (n, d)
+        ndarray of shape (n, d), or sparse matrix
+            Sparse rows stay sparse.
         """
         check_is_fitted(self)
-        return self._embed_anywhere(backend.validated(self, X, reset=False, copy=True))
+        rows = validated(self, X, reset=False, accept_sparse="csr", copy=True)
+        return self._embed_anywhere(rows)
 
     def _embed(self, X: Floats) -> Floats:
         return X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

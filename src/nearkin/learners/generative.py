@@ -30,6 +30,7 @@ from nearkin.local_metrics import (
     rows_at_a_time,
 )
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
 from nearkin.stored import a, floats, ints, labels, maybe, training_rows, truth, whole
 
 Floats = NDArray[np.floating]
@@ -277,6 +278,10 @@ class Generative(LinearMetricMixin, BaseEstimator):
         Neighbours that vote in ``predict``, and in the rounds of ``"gmm"``.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws rows for the density of ``"kde"``, and pairs for ``threshold_``.
 
@@ -298,6 +303,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
     n_iter_ : int
         Rounds done; 1 for ``"uniform"`` and ``"local"``.
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -361,6 +368,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         n_iter: int = 20,
         n_neighbors: int = 5,
         n_components: int | None = None,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.combine = combine
@@ -370,6 +378,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         self.n_iter = n_iter
         self.n_neighbors = n_neighbors
         self.n_components = n_components
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -380,6 +389,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -400,7 +410,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         self
         """
         X = opened(self, X, y, pairs)
-        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
+        X = validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         rows, classes = known_classes(evidence)
@@ -494,7 +504,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
 
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         check_is_fitted(self)
-        X = backend.validated(self, X, reset=False)
+        X = validated(self, X, reset=False)
         if len(self._known) == 0:
             raise ValueError(
                 "the metric was learned from rows that were read block by block, of which none is "

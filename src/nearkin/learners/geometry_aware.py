@@ -13,7 +13,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -57,6 +56,7 @@ from nearkin.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_ker
 from nearkin.landmarks import choose_landmarks
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
 from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spectral_kernels import diffusion
 from nearkin.springs import all_squared_distances
@@ -145,6 +145,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
         Keep this many axes of the learned configuration, those of largest variance.
     n_neighbors : int, default=5
         Nearest training rows that a new row is composed of (spectral family).
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -163,6 +167,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     gamma_ : float
         Of the kernel, learned in the rbf family.
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -226,6 +232,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         rank_tol: float | None = None,
         n_components: int | None = None,
         n_neighbors: int = 5,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.family = family
@@ -252,6 +259,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.rank_tol = rank_tol
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -329,7 +337,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
 
     def _validated(self, X: Any, *, reset: bool) -> Rows:
         least = 2 if reset else 1
-        return backend.validated(
+        return validated(
             self,
             X,
             accept_sparse="csr",

@@ -197,6 +197,10 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         dropped; None is 0.001. Not used without a kernel.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws landmarks, and random pairs for ``threshold_``.
 
@@ -215,6 +219,8 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     gamma_ : float
         With a kernel: inverse bandwidth in use.
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -269,6 +275,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         n_components: int | None = None,
         n_neighbors: int = 5,
         extension: str = "local",
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.balance = balance
@@ -283,6 +290,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.extension = extension
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -114,6 +114,10 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         dropped; None is 0.001. Not used without a kernel.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random rows for ``bounds``, landmarks, pairs that labels imply, and random pairs
         for ``threshold_``.
@@ -138,6 +142,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     gamma_ : float
         With a kernel: inverse bandwidth in use.
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -197,6 +203,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         n_components: int | None = None,
         n_neighbors: int = 5,
         extension: str = "local",
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.slack = slack
@@ -214,6 +221,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.extension = extension
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -235,7 +243,9 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     ) -> tuple[Floats, tuple[float, float]]:
         """The prior and the bounds."""
         if self.kernel is not None:
-            self._refuse_array_prior()
+            self._refuse_array_prior("in the feature space of a kernel", "kernel=None")
+        elif len(space.covariance) != X.shape[1]:
+            self._refuse_array_prior("along the axes of sparse rows", "an array of all rows")
         prior = prior_metric(self.prior, space.covariance, X.shape[0])
         bounds = checked_bounds(self.bounds)
         if bounds is None:
@@ -267,9 +277,9 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         }
         return solution.B, attributes
 
-    def _refuse_array_prior(self) -> None:
+    def _refuse_array_prior(self, where: str, remedy: str) -> None:
         if not isinstance(self.prior, str):
             raise ValueError(
-                "prior is an array, which has no meaning in the feature space of a kernel: use "
-                "prior='identity' or prior='covariance', or kernel=None."
+                f"prior is an array, which has no meaning {where}: use prior='identity' or "
+                f"prior='covariance', or {remedy}."
             )

@@ -70,6 +70,10 @@ class KernelA(MetricMixin, BaseEstimator):
         Keep this many principal axes of the learned configuration at most.
     n_neighbors : int, default=5
         Nearest training rows that a new point is composed of.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -85,6 +89,8 @@ class KernelA(MetricMixin, BaseEstimator):
         Of their centred kernel matrix.
     gamma_ : float
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -139,6 +145,7 @@ class KernelA(MetricMixin, BaseEstimator):
         rank_tol: float | None = None,
         n_components: int | None = None,
         n_neighbors: int = 5,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.regularization = regularization
@@ -155,6 +162,7 @@ class KernelA(MetricMixin, BaseEstimator):
         self.rank_tol = rank_tol
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -204,6 +204,10 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     n_iter : int, default=1
         Repetitions: from the second on, neighbours and local weights are taken in the space
         learned so far (the paper uses 3).
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws landmarks, rows for a bandwidth rule, and random pairs for ``threshold_``.
 
@@ -223,6 +227,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Inverse bandwidth in use.
     rank_tol_ : float
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes: it best separates the training pairs.
         Without cannot-links, random pairs stand for them.
@@ -279,6 +285,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         n_neighbors: int = 5,
         extension: str = "local",
         n_iter: int = 1,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_landmarks = n_landmarks
@@ -294,6 +301,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.extension = extension
         self.n_iter = n_iter
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -15,12 +15,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.kernels import resolve_gamma
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
 from nearkin.stored import floats, ints, numbers, positive, training_rows, whole
 from nearkin.stress import relax_along
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
@@ -95,6 +95,10 @@ class LLMA(MetricMixin, BaseEstimator):
     window_neighbors : int, None or "auto", default="auto"
         Nearest neighbours that a row sees through the window; None for all other rows.
         ``"auto"`` is None up to 2000 rows and 30 beyond.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,
         and random pairs for ``threshold_``.
@@ -117,6 +121,8 @@ class LLMA(MetricMixin, BaseEstimator):
     n_iter_ : int
     n_components_ : int
         d.
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -167,6 +173,7 @@ class LLMA(MetricMixin, BaseEstimator):
         n_iter: int | None = 20,
         margin: float = 1.0,
         window_neighbors: int | str | None = "auto",
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.regularization = regularization
@@ -175,10 +182,12 @@ class LLMA(MetricMixin, BaseEstimator):
         self.n_iter = n_iter
         self.margin = margin
         self.window_neighbors = window_neighbors
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "locality": [Interval(Real, 0, None, closed="neither")],
+        "scale": ["boolean"],
         "random_state": ["random_state"],
         **WINDOW_CONSTRAINTS,
     }
@@ -199,7 +208,7 @@ class LLMA(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
+        X = validated(self, X, reset=True, ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
@@ -248,7 +257,7 @@ class LLMA(MetricMixin, BaseEstimator):
         Each row is compared with every anchor, by blocks on all cores.
         """
         check_is_fitted(self)
-        X = backend.validated(self, X, reset=False)
+        X = validated(self, X, reset=False)
         return self._embed(X)
 
     def _embed(self, X: Floats) -> Floats:

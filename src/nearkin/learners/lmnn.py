@@ -14,12 +14,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin import backend
 from nearkin.evidence import gather_evidence
 from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
 from nearkin.stored import floats, numbers, real, whole
 
 Floats = NDArray[np.floating]
@@ -60,6 +60,10 @@ class LMNN(LinearMetricMixin, BaseEstimator):
     tol : float, default=1e-3
         Stop when a round of iterations (10, then 20, 40 and so on) lowers the objective by no
         more than this share.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the example pairs for ``threshold_``; the metric does not depend on it.
 
@@ -78,6 +82,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         margin. It never rises.
     n_iter_ : int
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -110,7 +116,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from nearkin import LMNN
     >>> X, y = load_wine(return_X_y=True)
-    >>> Z = LMNN().fit(X[::2], y[::2]).transform(X)
+    >>> Z = LMNN(scale=True).fit(X[::2], y[::2]).transform(X)
     >>> before, after = (KNeighborsClassifier(3).fit(A[::2], y[::2]) for A in (X, Z))
     >>> after.score(Z[1::2], y[1::2]) > 0.9 > before.score(X[1::2], y[1::2])
     True
@@ -126,6 +132,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         init: str | ArrayLike = "pca",
         max_iter: int = 1000,
         tol: float = 1e-3,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -135,6 +142,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -145,6 +153,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         "init": [StrOptions({"pca", "identity"}), "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "scale": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -164,7 +173,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         -------
         self
         """
-        X = backend.validated(self, X, reset=True, order="C", ensure_min_samples=2)
+        X = validated(self, X, reset=True, order="C", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         classes = known_classes(len(X), evidence)

@@ -11,9 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.decomposition import TruncatedSVD
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +26,7 @@ from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs import Pairs
 from nearkin.progress import progress
 from nearkin.propagation import spread_pairs
+from nearkin.scaled_rows import divided, units_are_known, validated
 from nearkin.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -40,6 +39,7 @@ from nearkin.selection import (
     hold_out,
     unseen_choice,
 )
+from nearkin.sparse_rows import along, is_sparse, leading_axes
 from nearkin.stored import a, estimator, floats, list_of, maybe
 from nearkin.suspicion import suspects, trusted
 
@@ -56,8 +56,7 @@ _FEW_LANDMARKS = 300
 
 
 @stored_learner(
-    column_scale_=maybe(floats("d")),
-    reduction_=maybe(estimator),
+    axes_=maybe(floats("r d")),
     metric_=estimator,
     report_=a("SelectionReport"),
     suspects_=list_of(a("Suspect")),
@@ -96,8 +95,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         The chosen one, fitted.
     column_scale_ : ndarray of shape (d,) or None
         What columns are divided by first.
-    reduction_ : TruncatedSVD or None
-        What makes sparse rows dense, after that.
+    axes_ : ndarray of shape (r, d) or None
+        Along which sparse rows are seen after that.
     report_ : SelectionReport
         Candidates with their pair AUC on held-out pairs, and the reason for the choice: print it.
         :func:`nearkin.plot.selection` draws it.
@@ -135,7 +134,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     in many small ways, learners see all columns (300 axes, if there are more); and candidates that
     do are compared in any case.
 
-    Sparse rows are brought to 300 axes by a truncated singular value decomposition first.
+    Sparse rows of more than 300 columns are seen along their 300 leading axes, right singular
+    vectors, whatever the learner.
 
     Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows; 300
     numbers for each sparse row, and a copy of the rows if columns are scaled.
@@ -202,8 +202,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         evidence = gather_evidence(X.shape[0], y, pairs)
         examples = example_pairs(evidence, rng)
         self.column_scale_, remark = self._scales(X, examples)
-        self.reduction_ = self._reduction(self._scaled(X), rng)
-        X = self._prepared(X)
+        X = divided(X, self.column_scale_)
+        self.axes_ = leading_axes(X, rng) if is_sparse(X) else None
+        X = self._dense(X)
         trial = _Trial(X, examples, rng)
         report = replace(self._report(trial), columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
@@ -211,7 +212,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         given = evidence.pairs
         rank = trial.ranks(report.recipe, given)
         metric = self._metric(report.recipe, trial)
-        with warnings.catch_warnings():  # of contradictions there was a warning already
+        with warnings.catch_warnings(), units_are_known():
+            # Of contradictions there was a warning already.
             warnings.filterwarnings("ignore", message="pairs contradict")
             told = trusted(given, rank) if self.robust else given
             if self.spread and len(told):
@@ -239,8 +241,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        X = backend.validated(self, X, accept_sparse="csr", reset=False)
-        return np.asarray(self.metric_.transform(self._prepared(X)))
+        X = validated(self, X, reset=False, accept_sparse="csr")
+        return np.asarray(self.metric_.transform(self._dense(X)))
 
     def _scales(self, X: Any, pairs: Pairs) -> tuple[NDArray[np.float64] | None, str]:
         """What columns are divided by, or None, and why."""
@@ -250,29 +252,11 @@ class MetricLearner(MetricMixin, BaseEstimator):
             return scales_of(X), "Columns are divided by their spreads, as asked for."
         return None, ""
 
-    def _reduction(self, X: Any, rng: np.random.RandomState) -> TruncatedSVD | None:
-        """What makes sparse rows dense, fitted."""
-        if not sparse.issparse(X):
-            return None
-        n_rows, n_columns = np.shape(X)
-        n_axes = min(_MOST_COLUMNS, n_rows, n_columns)
-        return TruncatedSVD(n_axes, random_state=rng.randint(2**31 - 1)).fit(X)
-
-    def _prepared(self, X: Any) -> Floats:
-        """Checked rows as the chosen metric takes them."""
-        X = self._scaled(X)
-        reduction = getattr(self, "reduction_", None)
-        return np.asarray(X if reduction is None else reduction.transform(X))
-
-    def _scaled(self, X: Any) -> Any:
-        scale = getattr(self, "column_scale_", None)
-        if scale is None:
-            return X
-        if sparse.issparse(X):
-            X = sparse.csr_array(X, copy=True)
-            X.data = (X.data / scale[X.indices]).astype(X.dtype)
-            return X
-        return np.asarray(X / scale, dtype=X.dtype)
+    def _dense(self, X: Any) -> Floats:
+        """Checked rows as the chosen metric takes them: along the axes of sparse rows, if any."""
+        axes = getattr(self, "axes_", None)
+        rows = along(X, axes) if is_sparse(X) or axes is not None else X
+        return np.asarray(rows, dtype=X.dtype)
 
     def _report(self, trial: _Trial) -> SelectionReport:
         names = trial.affordable(float(self.time_budget))

@@ -17,6 +17,8 @@ from nearkin.evidence import Evidence, gather_evidence
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import validated
+from nearkin.sparse_rows import along, column_means, is_sparse, leading_axes
 from nearkin.stored import floats, real
 
 Floats = NDArray[np.floating]
@@ -105,6 +107,10 @@ class RCA(LinearMetricMixin, BaseEstimator):
         published; directions without any variation within chunklets are dropped then.
     n_components : int or None, default=None
         Keep this many directions, those of least variance within chunklets. All by default.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances: the
+        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to
         differ.
@@ -116,6 +122,8 @@ class RCA(LinearMetricMixin, BaseEstimator):
     mean_ : ndarray of shape (d,)
     shrinkage_ : float
     n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_ : float
@@ -149,21 +157,25 @@ class RCA(LinearMetricMixin, BaseEstimator):
 
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
+    _sparse: ClassVar[bool] = True
 
     def __init__(
         self,
         *,
         shrinkage: str | float = "auto",
         n_components: int | None = None,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.shrinkage = shrinkage
         self.n_components = n_components
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -173,7 +185,9 @@ class RCA(LinearMetricMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
+            Sparse rows of more than 300 columns are seen along their 300 leading singular vectors,
+            which takes memory for 300 numbers a column and linked row.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -184,9 +198,9 @@ class RCA(LinearMetricMixin, BaseEstimator):
         self
         """
         X = opened(self, X, y, pairs)
-        X = backend.validated(self, X, reset=True, ensure_min_samples=2)
+        X = validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs)
         rows, chunklet = chunklets(evidence)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
@@ -194,7 +208,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
                 "RCA learns from rows that are alike, but no two are: give must-links, or labels "
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )
-        covariance = None
+        covariance = axes = None
         if backend.is_remote(X):
             mean = backend.moments(X)[0]
             if evidence.classes is None:
@@ -205,15 +219,20 @@ class RCA(LinearMetricMixin, BaseEstimator):
             mean, linked = backend.moments(X)[0], backend.wide(backend.take(X, rows))
             if evidence.classes is None:  # few rows in perhaps many chunklets
                 linked = backend.to_numpy(linked)
+        elif is_sparse(X):
+            axes = leading_axes(X, rng)
+            mean, linked = column_means(X), along(X[rows], axes)
         else:
             mean, linked = X.mean(axis=0, dtype=np.float64), X[rows].astype(np.float64)
-        if isinstance(self.shrinkage, str):  # "auto"
-            shrinkage = X.shape[1] / (X.shape[1] + n_links)
-        else:
-            shrinkage = float(self.shrinkage)
         if covariance is None:
             covariance = within_chunklet_covariance(linked, chunklet)
-        components = whitening(covariance, shrinkage)[: self.n_components]
+        if isinstance(self.shrinkage, str):  # "auto"
+            shrinkage = len(covariance) / (len(covariance) + n_links)
+        else:
+            shrinkage = float(self.shrinkage)
+        components: Floats = whitening(covariance, shrinkage)[: self.n_components]
+        if axes is not None:
+            components = components @ axes
         self.components_ = components
         self.mean_ = mean
         self.shrinkage_ = shrinkage

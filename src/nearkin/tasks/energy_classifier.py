@@ -26,14 +26,16 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
+from nearkin import backend, sparse_rows
 from nearkin.blocks import for_each_block
 from nearkin.large_margin import nearest_alike
+from nearkin.scaled_rows import warn_of_units
+from nearkin.sparse_rows import is_sparse, plain
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -52,7 +54,7 @@ class Members:
 
     Attributes
     ----------
-    Z : ndarray of shape (n, q)
+    Z : ndarray or sparse matrix of shape (n, q)
     starts : int ndarray of shape (n_classes + 1,)
         Rows of class c are ``Z[starts[c]:starts[c + 1]]``.
     nearest : int ndarray of shape (n, k + 1)
@@ -85,13 +87,17 @@ def gather_members(Z: Floats, number: Ints, n_neighbors: int) -> tuple[Members, 
         return _gather_foreign(
             backend.wide(backend.take(Z, order)), number[order], n_neighbors
         ), order
-    Z, number = np.ascontiguousarray(Z[order], dtype=np.float64), number[order]
+    number = number[order]
+    Z = Z[order].astype(np.float64) if is_sparse(Z) else np.ascontiguousarray(Z[order], np.float64)
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
     nearest = nearest_alike(Z, number, n_neighbors + 1)
     squared = np.full(nearest.shape, np.inf)
     for place, rows in enumerate(nearest.T):
         known = np.flatnonzero(rows >= 0)
-        squared[known, place] = ((Z[known] - Z[rows[known]]) ** 2).sum(axis=1)
+        if is_sparse(Z):
+            squared[known, place] = sparse_rows.rowwise_distances(Z, Z, known, rows[known]) ** 2
+        else:
+            squared[known, place] = ((Z[known] - Z[rows[known]]) ** 2).sum(axis=1)
     return Members(Z, starts, nearest, squared), order
 
 
@@ -133,13 +139,13 @@ def class_distances(Z: Floats, members: Members, left_out: Ints | None = None) -
             for _, squared in _foreign_blocks(Z, members, left_out)
         ]
         return backend.to_numpy(backend.namespace(Z).concat(found))
-    out = np.empty((len(Z), len(members.starts) - 1, members.n_neighbors))
+    out = np.empty((Z.shape[0], len(members.starts) - 1, members.n_neighbors))
 
     def work(rows: slice) -> None:
         squared = _squared_distances(Z, members.Z, rows, left_out)
         _nearest_by_class(squared, members.starts, out[rows])
 
-    for_each_block(work, len(Z), _block_rows(members))
+    for_each_block(work, Z.shape[0], _block_rows(members))
     return out
 
 
@@ -177,7 +183,7 @@ def energies(
     if backend.is_foreign(Z):
         found: Floats = _foreign_energies(Z, members, margins, push, left_out)
         return found
-    out = np.empty((len(margins), len(Z), n_classes))
+    out = np.empty((len(margins), Z.shape[0], n_classes))
     margins = np.asarray(margins, dtype=np.float64)
 
     def work(rows: slice) -> None:
@@ -197,7 +203,7 @@ def energies(
             out[:, rows],
         )
 
-    for_each_block(work, len(Z), _block_rows(members))
+    for_each_block(work, Z.shape[0], _block_rows(members))
     return out
 
 
@@ -291,18 +297,21 @@ def _foreign_intrusions(squared: Any, members: Members, left_out: Any, margin: f
 
 
 def _block_rows(members: Members) -> int:
-    return max(1, min(256, _BLOCK_BYTES // (8 * len(members.Z))))
+    return max(1, min(256, _BLOCK_BYTES // (8 * int(members.Z.shape[0]))))
 
 
 def _squared_distances(A: Floats, B: Floats, rows: slice, left_out: Ints | None) -> Floats:
     """From some rows of A to all of B, with inf for what is left out."""
     block = A[rows].astype(np.float64)
-    squared = block @ (-2 * B.T)
-    squared += np.einsum("iq,iq->i", block, block)[:, None]
-    squared += np.einsum("iq,iq->i", B, B)
-    np.maximum(squared, 0, out=squared)
+    if is_sparse(block):
+        squared = sparse_rows.distances(block, B) ** 2
+    else:
+        squared = block @ (-2 * B.T)
+        squared += np.einsum("iq,iq->i", block, block)[:, None]
+        squared += np.einsum("iq,iq->i", B, B)
+        np.maximum(squared, 0, out=squared)
     if left_out is not None:
-        squared[np.arange(len(block)), left_out[rows]] = np.inf
+        squared[np.arange(len(squared)), left_out[rows]] = np.inf
     return np.asarray(squared)
 
 
@@ -449,7 +458,7 @@ def choose_margin(
     errors : ndarray of shape (len(FACTORS),)
         Share of rows that each candidate gets wrong.
     """
-    n = len(members.Z)
+    n = members.Z.shape[0]
     judged: Ints = np.arange(n)
     if n > _MOST_JUDGED:
         judged = np.sort(rng.choice(n, _MOST_JUDGED, replace=False))
@@ -491,7 +500,8 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         Any learner of this library, or another object with ``fit`` and ``transform``, whose
         Euclidean distances count. If it is fitted already, it is used as it is; otherwise a
         clone of it is fitted to the training rows and their labels. None takes the rows as they
-        are. Scikit-learn's tools clone what they are given, and a clone is not fitted; wrap a
+        are; for columns of different units, ``Euclidean(scale=True)`` divides them by their
+        spreads. Scikit-learn's tools clone what they are given, and a clone is not fitted; wrap a
         metric in ``sklearn.frozen.FrozenEstimator`` if it must not be fitted again in them.
     n_neighbors : int, default=3
         Nearest rows of each class that count. Classes with fewer use what there is.
@@ -537,7 +547,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_wine
     >>> from nearkin import LMNN, EnergyClassifier
     >>> X, y = load_wine(return_X_y=True)
-    >>> classifier = EnergyClassifier(LMNN(), random_state=0).fit(X[::2], y[::2])
+    >>> classifier = EnergyClassifier(LMNN(scale=True), random_state=0).fit(X[::2], y[::2])
     >>> classifier.score(X[1::2], y[1::2]) > 0.9
     True
     """
@@ -573,7 +583,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
         y : array of shape (n,)
             Labels, all of them known.
 
@@ -590,7 +600,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True)
         else:
-            X, y = backend.validated(self, X, reset=True, y=y)
+            X, y = backend.validated(self, X, reset=True, y=y, accept_sparse="csr")
         check_classification_targets(y)
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -601,13 +611,18 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         metric = self.metric
         if metric is None:
             Z = X
+            remedy = "Use metric=Euclidean(scale=True), which divides columns by their spread."
+            warn_of_units(self, X, remedy)
         else:
             if not _is_fitted(metric):
                 metric = clone(metric).fit(given, number)
             Z = _plain(metric.transform(given))
         rng = check_random_state(self.random_state)
         foreign = backend.is_foreign(Z)
-        center = backend.moments(Z)[0] if foreign else Z.mean(axis=0, dtype=np.float64)
+        if is_sparse(Z):
+            center = np.zeros(Z.shape[1])  # others would fill them up
+        else:
+            center = backend.moments(Z)[0] if foreign else Z.mean(axis=0, dtype=np.float64)
         members, _ = gather_members(_centered(Z, center), number, self.n_neighbors)
         if isinstance(self.margin, str):  # "auto"
             margin, _ = choose_margin(members, float(self.push), rng)
@@ -625,7 +640,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
 
         Returns
         -------
@@ -642,7 +657,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
 
         Returns
         -------
@@ -658,23 +673,28 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
     def _energies(self, X: Any) -> Floats:
         check_is_fitted(self)
         given = X
-        X = backend.validated(self, X, reset=False)
+        X = backend.validated(self, X, reset=False, accept_sparse="csr")
         Z = X if self.metric_ is None else _plain(self.metric_.transform(given))
         margins = np.array([self.margin_])
         found: Floats = energies(_centered(Z, self._center), self._members, margins, self.push)[0]
         return found
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.metric is None or get_tags(self.metric).input_tags.sparse
+        return tags
+
 
 def _plain(Z: Any) -> Any:
     """An embedding as a plain array, whatever ``set_output`` made of it, or as a foreign one."""
-    return Z if backend.is_foreign(Z) else np.asarray(Z)
+    return Z if backend.is_foreign(Z) else plain(Z)
 
 
 def _centered(Z: Any, center: Floats) -> Any:
     if backend.is_foreign(Z):
         Z = backend.wide(Z)
         return Z - backend.moved(center, Z)
-    return Z - center
+    return Z if is_sparse(Z) else Z - center
 
 
 def _is_fitted(metric: Any) -> bool:

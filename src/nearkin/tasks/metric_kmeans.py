@@ -18,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.class_models import fit_class_models
+from nearkin.column_scales import scales_of
 from nearkin.local_metrics import mean_local_metric
+from nearkin.scaled_rows import divided, warn_of_units
 
 Floats = NDArray[np.floating]
 
@@ -61,6 +63,9 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         Most rounds of learning the metric.
     n_init : int, default=10
         Starts of the first k-means; later ones start from the clusters at hand.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in the first k-means.
+        Without it there is a :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -106,6 +111,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         interpolation: float = 0.5,
         max_iter: int = 20,
         n_init: int = 10,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -113,6 +119,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         self.interpolation = interpolation
         self.max_iter = max_iter
         self.n_init = n_init
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -121,6 +128,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         "interpolation": [Interval(Real, 0, 1, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "scale": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -140,6 +148,13 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         X = backend.validated(self, X, reset=True)
         if len(X) < self.n_clusters:
             raise ValueError(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
+        if self.scale:
+            column_scale = scales_of(X)
+            X = divided(X, column_scale)
+        else:
+            column_scale = np.ones(X.shape[1])
+            remedy = "Use MetricKMeans(scale=True, ...), which divides columns by their spread."
+            warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
         first = KMeans(self.n_clusters, n_init=self.n_init, random_state=rng).fit(X)
         labels = first.labels_
@@ -165,8 +180,9 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
                 stacklevel=3,  # past fit's decorator
             )
         self.labels_ = labels
-        self.components_ = components
-        self.cluster_centers_ = np.array([X[labels == c].mean(axis=0) for c in np.unique(labels)])
+        self.components_ = components / column_scale
+        centers = np.array([X[labels == c].mean(axis=0) for c in np.unique(labels)])
+        self.cluster_centers_ = (centers * column_scale).astype(X.dtype)
         self.n_iter_ = n_iter
         return self
 

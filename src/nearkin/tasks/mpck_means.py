@@ -21,6 +21,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import (
@@ -36,10 +37,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.labels import class_numbers
 from nearkin.learners.rca import chunklets
 from nearkin.pairs import Pairs, check_roles
+from nearkin.scaled_rows import warn_of_units
+from nearkin.sparse_rows import dense, is_sparse, variances
 from nearkin.tasks.seeding import Seeds, fill_distances, squared_distances
 
 Floats = NDArray[np.floating]
@@ -93,14 +97,17 @@ def _relabel(
 
 def nearest(X: Floats, centers: Floats, weights: Floats) -> Ints:
     """Number of the nearest centre of each row, the lowest of equally near ones."""
-    labels = np.empty(len(X), dtype=np.int64)
+    labels = np.empty(X.shape[0], dtype=np.int64)
 
     def work(rows: slice) -> None:
-        squared = np.empty((rows.stop - rows.start, len(centers)))
-        fill_distances(X[rows], centers, weights, squared)
+        if is_sparse(X):
+            squared = squared_distances(X[rows], centers, weights)
+        else:
+            squared = np.empty((rows.stop - rows.start, len(centers)))
+            fill_distances(X[rows], centers, weights, squared)
         np.argmin(squared, axis=1, out=labels[rows])
 
-    for_each_block(work, len(X), block_rows(8 * len(centers)))
+    for_each_block(work, X.shape[0], block_rows(8 * len(centers)))
     return labels
 
 
@@ -109,11 +116,13 @@ class Problem:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or sparse matrix of shape (n, d)
     pairs : Pairs
         Perhaps empty.
     learn_metric : bool
         Whether :meth:`update` changes the column weights.
+    scale : ndarray of shape (d,), optional
+        What columns are divided by where their weights are fixed.
 
     Attributes
     ----------
@@ -125,10 +134,17 @@ class Problem:
         Columns that do not vary, up to rounding.
     """
 
-    def __init__(self, X: Floats, pairs: Pairs, learn_metric: bool = True) -> None:
+    def __init__(
+        self,
+        X: Any,
+        pairs: Pairs,
+        learn_metric: bool = True,
+        scale: Floats | None = None,
+    ) -> None:
         self.X = X
         self.learn_metric = learn_metric
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        self._scale = np.ones(X.shape[1]) if scale is None else scale
+        low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(0), X.max(0)))
         largest = np.maximum(np.abs(low), np.abs(high))
         if (largest > _WIDEST).any():
             column = int(largest.argmax())
@@ -137,7 +153,7 @@ class Problem:
                 f"divide it, so that no value is beyond {_WIDEST:g}."
             )
         self.squared_range = (high - low) ** 2
-        self.variance = X.var(axis=0, dtype=np.float64)
+        self.variance = variances(X) if is_sparse(X) else X.var(axis=0, dtype=np.float64)
         self.constant = (high - low <= 8 * np.finfo(X.dtype).eps * largest) | (
             self.variance < _LEAST_VARIANCE
         )
@@ -157,8 +173,8 @@ class Problem:
         self._links = order % max(len(self.ends), 1)
 
     def first_weights(self) -> Floats:
-        """Inverse variances, the best weights for a single cluster; ones for a fixed metric."""
-        return 1 / self.variance if self.learn_metric else np.ones(len(self.variance))
+        """Inverse variances, the best weights for a single cluster; fixed ones for all others."""
+        return 1 / self.variance if self.learn_metric else np.asarray(1 / self._scale**2)
 
     def violated(self, labels: Ints) -> NDArray[np.bool_]:
         """Which links the labels break, must-links first."""
@@ -166,20 +182,19 @@ class Problem:
         broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
         return broken
 
-    def _terms(self, links: Ints) -> Floats:
-        """What breaking each link costs along each column, for weights of 1."""
+    def _squares(self, links: Ints) -> Any:
+        """Squared differences between the ends of links, along each column."""
         left, right = self.ends[links].T
-        squared: Floats = (self.X[left].astype(np.float64) - self.X[right]) ** 2
-        cannot = self.cannot[links]
-        squared[cannot] = self.squared_range - squared[cannot]
-        return squared
+        difference = self.X[left].astype(np.float64) - self.X[right]
+        return difference.multiply(difference) if is_sparse(difference) else difference**2
 
     def penalties(self, weights: Floats) -> Floats:
         """What breaking each link costs."""
-        penalties = self.weight.copy()
-        for block in blocks(len(penalties), _BLOCK):
-            penalties[block] *= self._terms(np.arange(block.start, block.stop)) @ weights
-        return penalties
+        apart = np.empty(len(self.ends))
+        for block in blocks(len(apart), _BLOCK):
+            apart[block] = self._squares(np.arange(block.start, block.stop)) @ weights
+        apart[self.cannot] = self.squared_range @ weights - apart[self.cannot]
+        return np.asarray(self.weight * apart)
 
     def spread(self, labels: Ints, centers: Floats) -> Floats:
         """The factor of each column's weight in the objective, which is linear but for the log.
@@ -191,13 +206,16 @@ class Problem:
         _, spread = self._deviations(labels, centers)
         broken = np.flatnonzero(self.violated(labels))
         for block in blocks(len(broken), _BLOCK):
-            spread += self.weight[broken[block]] @ self._terms(broken[block])
+            links = broken[block]
+            weight = np.where(self.cannot[links], -self.weight[links], self.weight[links])
+            spread += self._squares(links).T @ weight
+            spread += self.weight[links[self.cannot[links]]].sum() * self.squared_range
         return spread
 
     def objective(self, labels: Ints, centers: Floats, weights: Floats) -> float:
         """J, the less the better."""
         linear = float(weights @ self.spread(labels, centers))
-        return linear - len(self.X) * float(np.log(weights).sum())
+        return linear - float(self.X.shape[0] * np.log(weights).sum())
 
     def inertia(self, labels: Ints, centers: Floats, weights: Floats) -> float:
         """The first term of J: squared distances to the centres."""
@@ -251,18 +269,18 @@ class Problem:
         centers = centers + sums / np.maximum(counts, 1)[:, None]
         empty = np.flatnonzero(counts == 0)
         if len(empty):
-            own = np.empty(len(self.X))
-            for rows in blocks(len(self.X), _BLOCK):
-                own[rows] = (self.X[rows] - centers[labels[rows]]) ** 2 @ weights
-            centers[empty] = self.X[np.argsort(-own, kind="stable")[: len(empty)]]
+            own = self._own_distances(labels, centers, weights)
+            centers[empty] = dense(self.X[np.argsort(-own, kind="stable")[: len(empty)]])
         if self.learn_metric:
-            n = len(self.X)
+            n = self.X.shape[0]
             spread = np.maximum(self.spread(labels, centers), LEAST_SPREAD * n * self.variance)
             weights = np.where(self.constant, weights, n / spread)
         return centers, weights
 
     def _deviations(self, labels: Ints, centers: Floats) -> tuple[Floats, Floats]:
         """Differences to the centres, summed by cluster; and their squares, by column."""
+        if is_sparse(self.X):
+            return self._sparse_deviations(labels, centers)
         n_blocks = -(-len(self.X) // _BLOCK)
         sums = np.zeros((n_blocks, *centers.shape))
         squares = np.zeros((n_blocks, centers.shape[1]))
@@ -273,6 +291,28 @@ class Problem:
 
         for_each_block(work, len(self.X), _BLOCK)
         return sums.sum(axis=0), squares.sum(axis=0)
+
+    def _sparse_deviations(self, labels: Ints, centers: Floats) -> tuple[Floats, Floats]:
+        """The same by sums over sparse rows, which are never centred."""
+        n = self.X.shape[0]
+        members = sp.csr_array((np.ones(n), (labels, np.arange(n))), (len(centers), n))
+        X, counts = self.X.astype(np.float64), np.bincount(labels, minlength=len(centers))
+        sums = (members @ X).toarray()
+        squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        around = (counts[:, None] * centers - 2 * sums) * centers
+        return sums - counts[:, None] * centers, np.maximum(squares + around.sum(axis=0), 0.0)
+
+    def _own_distances(self, labels: Ints, centers: Floats, weights: Floats) -> Floats:
+        """Squared distance of each row to its own centre."""
+        n = self.X.shape[0]
+        own = np.empty(n)
+        for rows in blocks(n, _BLOCK):
+            if is_sparse(self.X):
+                squared = squared_distances(self.X[rows], centers, weights)
+                own[rows] = squared[np.arange(len(squared)), labels[rows]]
+            else:
+                own[rows] = (self.X[rows] - centers[labels[rows]]) ** 2 @ weights
+        return own
 
 
 class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -299,6 +339,9 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Learn the column weights. They start from inverse variances, so that the units of the
         columns do not matter. Otherwise all are 1: Euclidean distances, the method known as
         PCK-means.
+    scale : bool, default=False
+        With ``learn_metric=False``: divide columns by their spreads, so that all have equal weight.
+        Without it there is a :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws seeds, the order of linked rows and, where labels are given, example pairs.
 
@@ -335,7 +378,8 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     1000 inverse variances, however tight the clusters. A constant column has the inverse of the
     other columns' mean variance as its weight.
 
-    O(n k d) time an iteration for n rows, k clusters and d columns, O(n (d + k)) memory.
+    O(n k d) time an iteration for n rows, k clusters and d columns, O(n (d + k)) memory. Sparse
+    rows stay sparse; centres are not, nor are the centroids of must-link components.
 
     Examples
     --------
@@ -357,6 +401,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         max_iter: int = 100,
         tol: float = 1e-4,
         learn_metric: bool = True,
+        scale: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -364,6 +409,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.max_iter = max_iter
         self.tol = tol
         self.learn_metric = learn_metric
+        self.scale = scale
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -372,6 +418,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "learn_metric": ["boolean"],
+        "scale": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -381,7 +428,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
         y : array of shape (n,), optional
             Labels; negative means unknown. They become pairs: rows of one class must, rows of
             two classes cannot be together.
@@ -392,21 +439,25 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        X = backend.validated(self, X, reset=True, order="C")
-        if self.n_clusters > len(X):
+        X = backend.validated(self, X, reset=True, accept_sparse="csr", order="C")
+        n = X.shape[0]
+        if self.n_clusters > n:
             raise ValueError(
-                f"n_clusters={self.n_clusters} clusters cannot be made of n_samples={len(X)} "
-                f"rows: use n_clusters={len(X)} or less, or give more rows."
+                f"n_clusters={self.n_clusters} clusters cannot be made of n_samples={n} "
+                f"rows: use n_clusters={n} or less, or give more rows."
             )
+        if not (self.learn_metric or self.scale):
+            remedy = "Use scale=True, which divides columns by their spread, or learn_metric=True."
+            warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
         no_rows: Ints = np.empty(0, dtype=np.int64)
-        if _tells_nothing(len(X), y, pairs):
+        if _tells_nothing(n, y, pairs):
             links, rows, component = Pairs(), no_rows, no_rows
         else:
-            evidence = gather_evidence(len(X), y, pairs)
+            evidence = gather_evidence(n, y, pairs)
             links = example_pairs(evidence, rng)
             rows, component = chunklets(evidence)
-        problem = Problem(X, links, self.learn_metric)
+        problem = Problem(X, links, self.learn_metric, scales_of(X) if self.scale else None)
         seeds = Seeds(X, rows, component)
 
         def descended(run: int) -> tuple[Ints, Floats, Floats, Floats]:
@@ -447,7 +498,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
 
         Returns
         -------
@@ -460,7 +511,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
         Parameters
         ----------
-        X : array of shape (n, d)
+        X : array or sparse matrix of shape (n, d)
 
         Returns
         -------
@@ -473,7 +524,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _validated(self, X: Any) -> Floats:
         check_is_fitted(self)
-        rows: Floats = backend.validated(self, X, order="C", reset=False)
+        rows: Floats = backend.validated(self, X, accept_sparse="csr", order="C", reset=False)
         return rows
 
     @property
@@ -482,6 +533,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -501,7 +553,7 @@ def descend(
     labels, centers, weights, objective
         The objective after every half step.
     """
-    n = len(problem.X)
+    n = problem.X.shape[0]
     varying = ~problem.constant
     enough = tol * n * float(weights[varying] @ problem.variance[varying])
     labels = problem.assign(centers, weights, None, rng)

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -17,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.pair_checks import checked_count, first_true
+from nearkin.sparse_rows import dense, is_sparse, plain
 from nearkin.tasks.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.neighbor_cells import Cells, nearest_by_cells
 from nearkin.tasks.neighbor_search import by_first_row, joined, near_groups, nearest, within
@@ -125,7 +127,7 @@ class NeighborIndex(BaseEstimator):
         del y
         self._validate_params()
         vectors = self._new_rows(X)
-        self._hold(vectors, checked_ids(ids, len(vectors), 0, None), numbered=ids is None)
+        self._hold(vectors, checked_ids(ids, vectors.shape[0], 0, None), numbered=ids is None)
         return self
 
     def add(self, X: Any, ids: Any = None) -> Self:
@@ -147,9 +149,9 @@ class NeighborIndex(BaseEstimator):
         self._validate_params()
         vectors = self._new_rows(X)
         self._check_columns(vectors, "X")
-        new = checked_ids(ids, len(vectors), len(self), self._ids[0])
+        new = checked_ids(ids, vectors.shape[0], len(self), self._ids[0])
         self._known = with_new_ids(self._known, new, numbered=ids is None)
-        self._vectors.append(vectors)
+        self._vectors.append(self._stored_alike(vectors))
         self._ids.append(new)
         return self
 
@@ -304,6 +306,7 @@ class NeighborIndex(BaseEstimator):
             name and renamed, so that no half a file is ever there.
         """
         self._check_not_empty()
+        self._refuse_sparse("save")
         seed = self.random_state
         if not (seed is None or isinstance(seed, Integral)):
             raise ValueError(f"save needs random_state to be an int or None, not {seed!r:.60}.")
@@ -378,14 +381,15 @@ class NeighborIndex(BaseEstimator):
             ``id`` and ``vector``, lists of one length, which needs pyarrow.
         """
         self._check_not_empty()
+        self._refuse_sparse("export")
         export_vectors(path, self.vectors, self.ids)
 
     @property
     def vectors(self) -> Floats:
-        """Embeddings of all rows, of shape (n, q); not to be written to."""
+        """Embeddings of all rows, of shape (n, q), sparse if they are; not to be written to."""
         self._check_not_empty()
         if len(self._vectors) > 1:
-            self._vectors = [_read_only(np.concatenate(self._vectors))]
+            self._vectors = [_read_only(_stacked(self._vectors))]
         return self._vectors[0]
 
     @property
@@ -405,7 +409,7 @@ class NeighborIndex(BaseEstimator):
         return None if threshold is None else float(threshold)
 
     def __len__(self) -> int:
-        return sum(map(len, getattr(self, "_vectors", [])))
+        return sum(int(part.shape[0]) for part in getattr(self, "_vectors", []))
 
     def __sklearn_is_fitted__(self) -> bool:
         return len(self) > 0
@@ -422,13 +426,24 @@ class NeighborIndex(BaseEstimator):
         rows = X
         if self.metric is not None:
             _check_fitted(self.metric)
-            rows = np.asarray(self.metric.transform(X))
+            rows = plain(self.metric.transform(X))
         Z: Floats = check_array(
-            rows, dtype=list(_DTYPES), order="C", ensure_all_finite=False, input_name=name
+            rows,
+            accept_sparse="csr",
+            dtype=list(_DTYPES),
+            order="C",
+            ensure_all_finite=False,
+            input_name=name,
         )
+        if is_sparse(Z) and self.search == "approximate":
+            raise ValueError(
+                "search='approximate' needs dense vectors, but these rows are sparse: use "
+                "search='exact', or a metric with few columns, such as Chain([TruncatedSVD(100), "
+                "Euclidean()])."
+            )
         most = float(np.finfo(Z.dtype).max) ** 0.5 / 1000
-        fine = (Z.max(axis=1) <= most) & (Z.min(axis=1) >= -most)
-        if (row := first_true(~fine)) is not None:
+        fine = (dense(Z.max(axis=1)) <= most) & (dense(Z.min(axis=1)) >= -most)
+        if (row := first_true(~fine.ravel())) is not None:
             what = "" if self.metric is None else "the embedding of "
             raise ValueError(
                 f"{what}row {row} of {name} holds NaN, infinity or numbers beyond {most:.0e}, too "
@@ -445,7 +460,12 @@ class NeighborIndex(BaseEstimator):
     def _queries(self, X_new: Any) -> Floats:
         Q = self._embedded(X_new, "X_new")
         self._check_columns(Q, "X_new")
-        return Q.astype(self.vectors.dtype, copy=False)
+        found: Floats = self._stored_alike(Q).astype(self.vectors.dtype, copy=False)
+        return found
+
+    def _stored_alike(self, Z: Any) -> Any:
+        """Sparse or dense, as the rows that are there."""
+        return sp.csr_array(Z) if is_sparse(self._vectors[0]) else dense(Z)
 
     def _check_columns(self, Z: Floats, name: str) -> None:
         q = self._vectors[0].shape[1]
@@ -469,7 +489,7 @@ class NeighborIndex(BaseEstimator):
 
     def _is_approximate(self) -> bool:
         if self.search == "auto":
-            return len(self) >= _MANY_ROWS
+            return len(self) >= _MANY_ROWS and not is_sparse(self._vectors[0])
         return self.search == "approximate" and len(self) > 1
 
     def _count(self, n_neighbors: Any) -> int:
@@ -494,6 +514,13 @@ class NeighborIndex(BaseEstimator):
         if not (math.isfinite(radius) and radius >= 0):
             raise ValueError(f"radius must be finite and not negative, got {radius!r}.")
         return float(radius)
+
+    def _refuse_sparse(self, what: str) -> None:
+        if is_sparse(self._vectors[0]):
+            raise ValueError(
+                f"{what} writes dense vectors, but those of this index are sparse: give it a "
+                "metric with few columns, such as Chain([TruncatedSVD(100), Euclidean()])."
+            )
 
     def _check_not_empty(self) -> None:
         if not len(self):
@@ -529,6 +556,12 @@ def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> 
         )
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
+def _stacked(parts: list[Any]) -> Any:
+    """Vectors below one another."""
+    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
+
+
+def _read_only(array: Any) -> Any:
+    for part in (array.data, array.indices, array.indptr) if is_sparse(array) else (array,):
+        part.flags.writeable = False
     return array

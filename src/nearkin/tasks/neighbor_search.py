@@ -19,6 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from nearkin.blocks import blocks
 from nearkin.scores import rowwise_distances
+from nearkin.sparse_rows import dense, is_sparse, squared_norms
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -36,9 +37,9 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
 
     Parameters
     ----------
-    Z : ndarray of shape (n, q)
-    Q : ndarray of shape (m, q)
-        Of Z's dtype.
+    Z : ndarray or sparse matrix of shape (n, q)
+    Q : ndarray or sparse matrix of shape (m, q)
+        Of Z's dtype, and sparse if Z is.
     k : int
         At most n.
     spare : int
@@ -61,11 +62,12 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
     >>> nearest(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0]]), 2)
     (array([[0., 1.]]), array([[2, 0]]))
     """
-    n, wide = len(Z), min(len(Z), k + spare)
+    n, m = Z.shape[0], Q.shape[0]
+    wide = min(n, k + spare)
     search = NearestNeighbors(algorithm="brute").fit(Z)
-    distances, rows = np.empty((len(Q), k), dtype=Z.dtype), np.empty((len(Q), k), dtype=np.int64)
+    distances, rows = np.empty((m, k), dtype=Z.dtype), np.empty((m, k), dtype=np.int64)
     reach = _squared_norms(Z).max()
-    for part in blocks(len(Q), max(1, _BLOCK_SIZE // wide)):
+    for part in blocks(m, max(1, _BLOCK_SIZE // wide)):
         found = search.kneighbors(Q[part], wide, return_distance=False)
         exact, order = ranked(Z, Q[part], found)
         distances[part], rows[part] = exact[:, :k], order[:, :k]
@@ -119,7 +121,7 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     reach = _squared_norms(Z).max()
     distances: list[Floats] = []
     rows: list[Ints] = []
-    for part in blocks(len(Q), _QUERIES):
+    for part in blocks(Q.shape[0], _QUERIES):
         band = _rounding(Z, reach + _squared_norms(Q[part]).max(), radius**2)
         found = search.radius_neighbors(Q[part], np.sqrt(radius**2 + band), return_distance=False)
         query, row = np.repeat(np.arange(len(found)), list(map(len, found))), np.concatenate(found)
@@ -137,7 +139,7 @@ def near_groups(Z: Floats, radius: float) -> Ints:
 
     Parameters
     ----------
-    Z : ndarray of shape (n, q)
+    Z : ndarray or sparse matrix of shape (n, q)
     radius : float
 
     Returns
@@ -160,11 +162,11 @@ def near_groups(Z: Floats, radius: float) -> Ints:
     >>> near_groups(np.array([[0.0], [5.0], [1.0], [2.0]]), 1.0)
     array([0, 1, 0, 0])
     """
-    n = len(Z)
-    widest = np.argmax(Z.max(axis=0) - Z.min(axis=0))
-    order = np.argsort(Z[:, widest], kind="stable")
-    Z = Z[order]
-    key = Z[:, widest].astype(np.float64)
+    n = Z.shape[0]
+    widest = np.argmax(dense(Z.max(axis=0) - Z.min(axis=0)))
+    key = dense(Z[:, [widest]]).ravel()
+    order = np.argsort(key, kind="stable")
+    Z, key = Z[order], key[order].astype(np.float64)
     step = radius * (1 + 4 * np.finfo(Z.dtype).eps)
     labels = np.arange(n)
     pending, n_pending = [np.empty((0, 2), dtype=np.int64)], 0
@@ -236,6 +238,8 @@ def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
 
 
 def _squared_norms(Z: Floats) -> NDArray[np.float64]:
+    if is_sparse(Z):
+        return np.asarray(squared_norms(Z))
     return np.asarray(np.einsum("ij,ij->i", Z, Z, dtype=np.float64))
 
 

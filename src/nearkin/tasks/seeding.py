@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 from numpy.typing import NDArray
 
+from nearkin import sparse_rows
 from nearkin.blocks import block_rows, for_each_block
+from nearkin.sparse_rows import dense, is_sparse
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -32,10 +35,14 @@ def fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
 def squared_distances(X: Floats, points: Floats, weights: Floats) -> Floats:
     """Squared distance of each row to each point, columns weighted.
 
+    Sparse rows, whose distances are found by products, are at distance 0 where rounding decides.
+
     Returns
     -------
     float64 ndarray of shape (n, k)
     """
+    if is_sparse(X):
+        return sparse_rows.weighted_squared_distances(X, points, weights)
     squared = np.empty((len(X), len(points)))
 
     def work(rows: slice) -> None:
@@ -50,7 +57,7 @@ class Seeds:
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or sparse matrix of shape (n, d)
     rows : int ndarray of shape (p,)
         Rows with must-links.
     component : int ndarray of shape (p,)
@@ -59,14 +66,21 @@ class Seeds:
 
     def __init__(self, X: Floats, rows: Ints, component: Ints) -> None:
         sizes = np.bincount(component).astype(np.float64)
-        centroids = np.zeros((len(sizes), X.shape[1]))
-        np.add.at(centroids, component, X[rows] / sizes[component][:, None])
-        free = np.ones(len(X), dtype=bool)
+        free = np.ones(X.shape[0], dtype=bool)
         free[rows] = False
         self.n_components = len(sizes)
         self.rows = X
-        self.points = np.concatenate([centroids, X[free]], dtype=np.float64)
-        self.sizes = np.concatenate([sizes, np.ones(len(self.points) - len(sizes))])
+        self.points: Any
+        if is_sparse(X):
+            places = (component, np.arange(len(rows)))
+            shares = sp.csr_array((1 / sizes[component], places), (len(sizes), len(rows)))
+            parts: list[Any] = [shares @ X[rows], X[free]]
+            self.points = sp.vstack(parts, format="csr").astype(np.float64)
+        else:
+            centroids = np.zeros((len(sizes), X.shape[1]))
+            np.add.at(centroids, component, X[rows] / sizes[component][:, None])
+            self.points = np.concatenate([centroids, X[free]], dtype=np.float64)
+        self.sizes = np.concatenate([sizes, np.ones(self.points.shape[0] - len(sizes))])
 
     def farthest(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
         """The published rule: the largest components, as far apart as possible.
@@ -80,26 +94,26 @@ class Seeds:
         closest = np.full(len(sizes), np.inf)
         while len(chosen) < min(n_clusters, len(sizes)):
             chosen.append(int(score.argmax()))
-            to_last = squared_distances(centroids, centroids[chosen[-1:]], weights)[:, 0]
+            to_last = squared_distances(centroids, dense(centroids[chosen[-1:]]), weights)[:, 0]
             closest = np.minimum(closest, to_last)
             score = sizes * np.sqrt(closest)
             score[chosen] = -1.0
-        seeds, missing = centroids[chosen], n_clusters - len(chosen)
+        seeds, missing = dense(centroids[chosen]), n_clusters - len(chosen)
         others = self.points[self.n_components :]
-        if len(others) < missing:
+        if others.shape[0] < missing:
             others = self.rows.astype(np.float64)
-        return draw_apart(others, np.ones(len(others)), seeds, missing, weights, rng)
+        return draw_apart(others, np.ones(others.shape[0]), seeds, missing, weights, rng)
 
     def drawn(self, n_clusters: int, weights: Floats, rng: np.random.RandomState) -> Floats:
         """Components, by their size, and other rows alike, drawn as k-means++ does."""
         points, sizes = self.points, self.sizes
-        if len(points) < n_clusters:
-            points, sizes = self.rows.astype(np.float64), np.ones(len(self.rows))
-        return draw_apart(points, sizes, points[:0], n_clusters, weights, rng)
+        if points.shape[0] < n_clusters:
+            points, sizes = self.rows.astype(np.float64), np.ones(self.rows.shape[0])
+        return draw_apart(points, sizes, dense(points[:0]), n_clusters, weights, rng)
 
 
 def draw_apart(
-    points: Floats,
+    points: Any,
     sizes: Floats,
     chosen: Floats,
     count: int,
@@ -119,18 +133,18 @@ def draw_apart(
     if len(chosen):
         closest = squared_distances(points, chosen, weights).min(axis=1)
     else:
-        closest = np.ones(len(points))  # the first is drawn by size alone
+        closest = np.ones(points.shape[0])  # the first is drawn by size alone
     for step in range(count):
         potential = sizes * closest
         if not potential.any():  # every point coincides with a chosen one
             potential = sizes
         cumulated = np.cumsum(potential)
         drawn = rng.uniform(size=n_trials) * cumulated[-1]
-        trials = np.searchsorted(cumulated, drawn, side="right").clip(max=len(points) - 1)
-        from_trials = squared_distances(points, points[trials], weights)
+        trials = np.searchsorted(cumulated, drawn, side="right").clip(max=points.shape[0] - 1)
+        from_trials = squared_distances(points, dense(points[trials]), weights)
         if step or len(chosen):
             np.minimum(from_trials, closest[:, None], out=from_trials)
         best = int((sizes @ from_trials).argmin())
         closest = from_trials[:, best]
-        chosen = np.concatenate([chosen, points[trials[[best]]]])
+        chosen = np.concatenate([chosen, dense(points[trials[[best]]])])
     return chosen

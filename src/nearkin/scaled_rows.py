@@ -1,0 +1,199 @@
+"""Rows as learners see them: checked, with columns of one width, or a word if they have not.
+
+Every learner takes its rows through :func:`validated`, in ``fit`` and ever after. There the columns
+are divided by what ``fit`` found (``column_scale_``) where the learner was asked to (``scale``).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from nearkin import backend
+from nearkin.column_scales import (
+    MOST_ROWS,
+    MOST_ROWS_FOR_UNITS,
+    UnitsDiffer,
+    differing_units,
+    scales_of,
+    spaced_rows,
+)
+from nearkin.remote import Parts, RemoteRows, added
+from nearkin.sparse_rows import is_sparse
+
+Floats = NDArray[np.floating]
+# Packages whose calls are not the user's.
+_OURS = ("nearkin", "sklearn")
+_units_are_known: ContextVar[bool] = ContextVar("units_are_known", default=False)
+
+
+class ScaleWarning(UserWarning):
+    """Columns have units so different that distances see the widest of them only."""
+
+
+def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
+    """X as :func:`nearkin.backend.validated` gives it, its columns divided if that is wanted.
+
+    Parameters
+    ----------
+    learner : estimator
+        With the parameter ``scale``.
+    X : array, sparse matrix or RemoteRows
+    reset : bool
+        Whether this is ``fit``, which sets ``column_scale_``: None with ``scale=False``.
+    **options
+        Of ``validate_data``.
+
+    Warns
+    -----
+    ScaleWarning
+        In ``fit`` with ``scale=False``, if units differ by more than 100.
+    """
+    X = backend.validated(learner, X, reset=reset, **options)
+    if reset:
+        learner.column_scale_ = _column_scale(learner, X)
+    return divided(X, getattr(learner, "column_scale_", None))
+
+
+def divided(X: Any, scale: Floats | None) -> Any:
+    """Rows whose columns are divided, in the type of X; sparse rows stay sparse."""
+    if scale is None:
+        return X
+    if backend.is_remote(X):
+        return DividedRows(X, scale)
+    if backend.is_foreign(X):
+        return X / backend.moved(scale, X)
+    if is_sparse(X):
+        X = sparse.csr_array(X, copy=True)
+        X.data = (X.data / scale[X.indices]).astype(X.dtype)
+        return X
+    return (X / scale).astype(X.dtype, copy=False)
+
+
+def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
+    """Warn if the columns of checked rows have units that differ by more than 100."""
+    if _units_are_known.get():
+        return
+    found = differing_units(_some_rows(X, MOST_ROWS_FOR_UNITS))
+    if found is not None:
+        names = getattr(learner, "feature_names_in_", None)
+        warnings.warn(f"{in_words(found, names)}. {remedy}", ScaleWarning, _users_level())
+
+
+def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
+    """Which columns differ, and by how much."""
+    widest, narrowest = (
+        f"column {column if names is None else repr(str(names[column]))}"
+        for column in (found.widest, found.narrowest)
+    )
+    return (
+        f"{widest} reaches {found.ratio:.3g} times as far as {narrowest}, so that distances hardly "
+        "see the latter"
+    )
+
+
+@contextmanager
+def units_are_known() -> Iterator[None]:
+    """Say nothing of units: where columns are not the user's, or a word was said already."""
+    before = _units_are_known.set(True)
+    try:
+        yield
+    finally:
+        _units_are_known.reset(before)
+
+
+def _column_scale(learner: Any, X: Any) -> Floats | None:
+    if getattr(learner, "kernel", None) == "precomputed":
+        if learner.scale:
+            raise ValueError(
+                "scale=True divides columns, but the columns of a precomputed kernel are rows: "
+                "scale them before the kernel is computed."
+            )
+        return None
+    if learner.scale:
+        return scales_of(_some_rows(X, MOST_ROWS))
+    remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their spread"
+    warn_of_units(learner, X, f"{remedy}, or give them the weight they should have.")
+    return None
+
+
+def _some_rows(X: Any, most: int) -> Any:
+    """Evenly spaced rows, on the host."""
+    if not (backend.is_remote(X) or backend.is_foreign(X)):
+        return X  # of which as many are looked at
+    numbers = backend.drawable_numbers(X)
+    return backend.take_home(X, numbers[spaced_rows(len(numbers), most)])
+
+
+def _users_level() -> int:
+    """The stack level, for a warning of the function that asks for this one, of the user's call."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+@dataclass(frozen=True)
+class _OfDivided:
+    """A function of blocks of rows, of the same rows divided."""
+
+    function: Callable[..., Any]
+    scale: Floats
+
+    def __call__(self, rows: Floats, *aligned: NDArray[Any]) -> Any:
+        return self.function(divided(rows, self.scale), *aligned)
+
+
+class DividedRows(RemoteRows):
+    """Remote rows whose columns are divided as they are read."""
+
+    def __init__(self, rows: RemoteRows, scale: Floats) -> None:
+        self._rows, self._scale = rows, scale
+        self.dtype, self.names, self.numbers = rows.dtype, rows.names, rows.numbers
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """Of the rows, which are counted when it is first asked for."""
+        return self._rows.shape
+
+    def take(self, rows: NDArray[np.integer]) -> Floats:
+        """Some rows by their numbers, in that order."""
+        return np.asarray(divided(self._rows.take(rows), self._scale))
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each block of rows, all results combined."""
+        return self._rows.reduced(_OfDivided(function, self._scale), *aligned, combine=combine)
+
+    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
+        """The same rows after a function of blocks of them, which is called when they are read."""
+        return self._rows.mapped(_OfDivided(function, self._scale), names)
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean (d) and covariance (d, d), not corrected for the mean."""
+        mean, covariance = self._rows.moments()
+        return mean / self._scale, covariance / np.multiply.outer(self._scale, self._scale)
+
+    def squared_deviations(self) -> float:
+        """Sum of squared distances from the mean."""
+        if self.numbers is None:
+            return super().squared_deviations()
+        return float(self.shape[0] * np.trace(self.moments()[1]))  # the rows have passed
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, which is known even where that of rows is not yet."""
+        return self._rows.n_columns

@@ -1,0 +1,160 @@
+"""Sparse rows: their distances, and the few axes that linear metrics are learned along.
+
+Rows of text have tens of thousands of columns, of which each fills some dozens. None of these
+functions makes an array of all rows and all columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+Floats = NDArray[np.floating]
+Doubles = NDArray[np.float64]
+
+# Sparse rows of more columns than this are seen along as many leading axes.
+MOST_AXES = 300
+# Rows that these are found from, at most; axes with less than this share of the first are noise.
+_MOST_ROWS = 20_000
+_LEAST_SHARE = 1e-8
+# Squared distances below this share of the squared lengths are those of differences: a difference
+# of products would have lost their digits.
+_CLOSE = 1e-4
+_ROUNDING = 1e-13
+# Pairs whose differences are held at a time.
+_PAIRS = 2**15
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix or array of SciPy."""
+    return bool(sparse.issparse(X))
+
+
+def plain(Z: Any) -> Any:
+    """An embedding as an array, whatever ``set_output`` made of it; sparse where it is that."""
+    return sparse.csr_array(Z) if is_sparse(Z) else np.asarray(Z)
+
+
+def dense(rows: Any) -> Any:
+    """Some rows, few enough for that, as an array."""
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def leading_axes(X: Any, random_state: Any) -> Floats | None:
+    """The axes along which sparse rows are seen; None if their columns are few enough.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n, d)
+    random_state : int or RandomState
+        Starts the search for the axes.
+
+    Returns
+    -------
+    ndarray of shape (r, d) or None
+        r right singular vectors, orthonormal rows, at most 300: those of largest singular value of
+        20 000 rows at most, evenly spaced. None if d is at most 300.
+
+    Notes
+    -----
+    Time O(n r k) for k entries a row, and O((n + d) r²); memory for O((n + d) r) numbers, with n
+    no more than 20 000.
+    """
+    n, d = X.shape
+    if d <= MOST_AXES:
+        return None
+    if n > _MOST_ROWS:
+        X = X[np.linspace(0, n - 1, _MOST_ROWS).astype(np.int64)]
+    X = X.astype(np.float64)
+    # Lengths of rows neither overflow nor vanish when squared.
+    largest = float(abs(X).max()) if X.nnz else 0.0
+    if largest == 0:
+        return np.eye(1, d)
+    wanted = min(MOST_AXES, *X.shape)
+    _, values, axes = randomized_svd(X / largest, wanted, random_state=random_state)
+    return np.asarray(axes[values > _LEAST_SHARE * values[0]])
+
+
+def along(X: Any, axes: Floats | None) -> Doubles:
+    """Rows as an array: their columns, or what they are along axes; in float64."""
+    if axes is None:
+        return np.asarray(X.toarray(), dtype=np.float64)
+    return np.asarray(X.astype(np.float64) @ axes.T)
+
+
+def all_equal(X: Any) -> bool:
+    """Whether all rows are the same."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return bool((low != high).nnz == 0)
+
+
+def column_means(X: Any) -> Doubles:
+    """Mean of each column, in float64."""
+    return np.asarray(np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / X.shape[0])
+
+
+def variances(X: Any) -> Floats:
+    """Variance of each column: that of its entries, and of the zeros beside them."""
+    X = sparse.csc_array(X).astype(np.float64)
+    (n, d), means, filled = X.shape, column_means(X), np.diff(X.indptr)
+    column = np.repeat(np.arange(d), filled)
+    squares = np.bincount(column, (X.data - means[column]) ** 2, minlength=d)
+    return np.asarray((squares + (n - filled) * means**2) / n)
+
+
+def squared_norms(X: Any) -> Floats:
+    """Squared length of each row."""
+    X = X.astype(np.float64)
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+
+
+def distances(A: Any, B: Any) -> Floats:
+    """Euclidean distance between all rows of A and all rows of B.
+
+    Parameters
+    ----------
+    A, B : sparse matrices of shape (n_a, d) and (n_b, d)
+
+    Returns
+    -------
+    ndarray of shape (n_a, n_b)
+        In float64. Products find them, and differences those of near rows, whose digits products
+        would lose: rows that are equal have distance 0.
+    """
+    A, B = A.astype(np.float64), B.astype(np.float64)
+    lengths = squared_norms(A)[:, None] + squared_norms(B)
+    squared = lengths - 2 * (A @ B.T).toarray()
+    i, j = np.nonzero(squared <= _CLOSE * lengths)
+    found: Floats = np.sqrt(np.maximum(squared, 0))
+    found[i, j] = rowwise_distances(A, B, i, j)
+    return found
+
+
+def weighted_squared_distances(X: Any, points: Floats, weights: Floats) -> Floats:
+    """Squared distance of sparse rows to each of some dense points, columns weighted.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        In float64; 0 where rounding decides.
+    """
+    X = X.astype(np.float64)
+    lengths = (X.multiply(X) @ weights)[:, None] + points**2 @ weights
+    squared: Floats = lengths - 2 * (X @ (weights * points).T)
+    squared[squared <= _ROUNDING * lengths] = 0.0
+    return squared
+
+
+def rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
+    """Euclidean distance between some rows of A and as many of B, one by one."""
+    out = np.empty(len(rows_A))
+    A, B = sparse.csr_array(A), sparse.csr_array(B)
+    for start in range(0, len(out), _PAIRS):
+        some = slice(start, start + _PAIRS)
+        difference = A[rows_A[some]].astype(np.float64) - B[rows_B[some]].astype(np.float64)
+        out[some] = np.sqrt(squared_norms(difference))
+    return out

@@ -1,0 +1,189 @@
+"""Columns of different units: divided if that is asked for, otherwise a word."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
+from sklearn.preprocessing import StandardScaler
+
+import nearkin as nk
+from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
+from nearkin.column_scales import scales_of
+from tests.common.learners import LEARNERS
+
+# One of each class that has the parameter.
+SCALED = {
+    name: learner
+    for name, learner in LEARNERS.items()
+    if hasattr(learner, "scale") and name in {type(learner).__name__, "landmarks", "ITML kernel"}
+}
+each_scaled = pytest.mark.parametrize("name", SCALED)
+UNITS = np.array([1.0, 1000.0, 1e-3])
+
+
+def example():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 3)) + y[:, None] * [3, 0, 0]
+    return X, y, Pairs.from_labels(y, 20, random_state=0)
+
+
+@each_scaled
+def test_units_do_not_matter_to_a_learner_that_scales(name):
+    X, _, pairs = example()
+    learner = SCALED[name].set_params(scale=True)
+    one = clone(learner).fit(X, pairs=pairs)
+    other = clone(learner).fit(X * UNITS, pairs=pairs)
+    assert_allclose(other.column_scale_, one.column_scale_ * UNITS)
+    D = one.distance(X[:20])
+    assert_allclose(other.distance(X[:20] * UNITS), D, atol=1e-6 * D.max())
+
+
+@each_scaled
+def test_scaling_is_dividing_by_the_spreads(name):
+    X, _, pairs = example()
+    scale = scales_of(X * UNITS)
+    scaled = clone(SCALED[name]).set_params(scale=True).fit(X * UNITS, pairs=pairs)
+    plain = clone(SCALED[name]).set_params(scale=False).fit(X * UNITS / scale, pairs=pairs)
+    assert plain.column_scale_ is None
+    assert_array_equal(scaled.column_scale_, scale)
+    assert_array_equal(scaled.transform(X[:7] * UNITS), plain.transform(X[:7] * UNITS / scale))
+    assert scaled.threshold_ == plain.threshold_
+
+
+@each_scaled
+def test_a_word_where_units_differ(name):
+    X, _, pairs = example()
+    frame = pd.DataFrame(X * UNITS, columns=["age", "income", "share"])
+    learner = clone(SCALED[name]).set_params(scale=False)
+    with pytest.warns(ScaleWarning) as caught:
+        learner.fit(frame, pairs=pairs)
+    (warning,) = caught
+    assert "column 'income' reaches" in str(warning.message)
+    assert "as far as column 'share'" in str(warning.message)
+    assert f"{type(learner).__name__}(scale=True" in str(warning.message)
+    assert warning.filename == __file__
+    learner.transform(frame)  # said once
+
+
+def test_columns_without_names_are_numbered():
+    X, _, pairs = example()
+    with pytest.warns(ScaleWarning, match="column 1 reaches .* as far as column 2, so"):
+        Euclidean().fit(X * UNITS, pairs=pairs)
+
+
+def test_wine_warns_and_digits_do_not():
+    wine, digits = load_wine(), load_digits()
+    pairs = Pairs.from_labels(wine.target, 30, random_state=0)
+    with pytest.warns(ScaleWarning, match="column 12 "):
+        nk.ITML(random_state=0).fit(wine.data, pairs=pairs)
+    pairs = Pairs.from_labels(digits.target, 30, random_state=0)
+    nk.ITML(random_state=0).fit(digits.data, pairs=pairs)
+
+
+def test_a_wide_column_does_not_hide_one_that_separates():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = np.c_[rng.uniform(0, 1e6, 300), y + 0.1 * rng.normal(size=300)]
+    pairs = Pairs.from_labels(y, 40, random_state=0)
+    with pytest.warns(ScaleWarning):
+        assert nk.ITML(random_state=0).fit(X, pairs=pairs).score(X, y) < 0.6
+    assert nk.ITML(scale=True, random_state=0).fit(X, pairs=pairs).score(X, y) > 0.95
+
+
+def test_the_fitted_scale_counts_not_the_parameter():
+    X, _, pairs = example()
+    metric = nk.RCA(scale=True).fit(X * UNITS, pairs=pairs)
+    Z = metric.transform(X)
+    assert_array_equal(metric.set_params(scale=False).transform(X), Z)
+
+
+def test_a_second_fit_forgets_the_first_scale():
+    X, _, pairs = example()
+    metric = Euclidean(scale=True).fit(X, pairs=pairs).set_params(scale=False).fit(X, pairs=pairs)
+    assert metric.column_scale_ is None
+    assert_array_equal(metric.transform(X), X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_type_of_rows_is_kept(dtype):
+    X, _, pairs = example()
+    X = (X * UNITS).astype(dtype)
+    for learner in (Euclidean(scale=True), KernelBeta(scale=True, random_state=0)):
+        assert learner.fit(X, pairs=pairs).transform(X).dtype == dtype
+
+
+def test_sparse_rows_stay_sparse():
+    X, _, pairs = example()
+    X = np.maximum(X * UNITS, 0)
+    metric = Euclidean(scale=True).fit(sp.csr_array(X), pairs=pairs)
+    Z = metric.transform(sp.csr_array(X))
+    assert sp.issparse(Z)
+    assert_allclose(Z.toarray(), Euclidean(scale=True).fit(X, pairs=pairs).transform(X))
+
+
+def test_constant_columns_stay():
+    X, _, pairs = example()
+    X = np.c_[X, np.full(60, 7.0)]
+    metric = Euclidean(scale=True).fit(X, pairs=pairs)
+    assert metric.column_scale_[-1] == 1
+
+
+@pytest.mark.parametrize("cls", [KernelBeta, nk.ITML, nk.GMML])
+def test_more_pairs_are_learned_in_the_same_scale(cls):
+    X, y, pairs = example()
+    X = X * UNITS
+    more = Pairs.from_labels(y, 30, random_state=3)
+    metric = cls(scale=True, random_state=0).fit(X, pairs=pairs)
+    scale = metric.column_scale_.copy()
+    metric.partial_fit(X, pairs=more)
+    assert_array_equal(metric.column_scale_, scale)
+    divided = cls(random_state=0).fit(X / scale, pairs=pairs).partial_fit(X / scale, pairs=more)
+    assert_allclose(metric.distance(X), divided.distance(X / scale))
+
+
+def test_a_precomputed_kernel_has_no_columns():
+    X, _, pairs = example()
+    X = X * UNITS  # inner products differ as much
+    KernelBeta(kernel="precomputed", random_state=0).fit(X @ X.T, pairs=pairs)
+    with pytest.raises(ValueError, match="columns of a precomputed kernel are rows"):
+        KernelBeta(kernel="precomputed", scale=True).fit(X @ X.T, pairs=pairs)
+
+
+def words(learner, X, pairs):
+    """How often a fit speaks of units."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.fit(X, pairs=pairs)
+    return [str(one.message) for one in caught if issubclass(one.category, ScaleWarning)]
+
+
+class Widened(Euclidean):
+    """Gives columns of different units, as a step of a chain may."""
+
+    def transform(self, X):
+        return super().transform(X) * UNITS
+
+
+def test_only_the_first_step_of_a_chain_speaks():
+    X, _, pairs = example()
+    steps = [nk.RCA(), KernelBeta(random_state=0)]
+    assert len(words(Chain(steps), X * UNITS, pairs)) == 1
+    assert not words(Chain([Widened(), *steps]), X, pairs)
+    assert not words(Chain([StandardScaler(), *steps]), X * UNITS, pairs)
+    assert not words(Chain([nk.RCA(scale=True), KernelBeta(random_state=0)]), X * UNITS, pairs)
+
+
+def test_a_blend_speaks_once():
+    X, _, pairs = example()
+    X = X * UNITS
+    (said,) = words(Blend([nk.RCA(), Chain([nk.GMML(), Euclidean()])]), X, pairs)
+    assert "Give the learners scale=True" in said
+    assert words(Blend([nk.RCA(scale=True), nk.GMML()]), X, pairs)
+    scaled = [nk.RCA(scale=True), Chain([StandardScaler(), nk.GMML()])]
+    assert not words(Blend(scaled), X, pairs)

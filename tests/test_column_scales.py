@@ -1,0 +1,163 @@
+"""How wide columns are, and whether they have one unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from nearkin.column_scales import (
+    column_spreads,
+    column_units,
+    differing_units,
+    ratio_of_spreads,
+    scales_of,
+)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def counts(n: int = 400, d: int = 300) -> np.ndarray:
+    """Word counts: some words in every document, many in few."""
+    return rng().poisson(10 / np.arange(1, d + 1), size=(n, d)).astype(float)
+
+
+def test_spread_is_the_deviation_of_what_quantiles_leave() -> None:
+    X = rng().normal(size=(1001, 3)) * [1, 10, 100]
+    low, high = np.quantile(X, [0.05, 0.95], axis=0)  # entries themselves for 1001 rows
+    np.testing.assert_allclose(column_spreads(X), np.clip(X, low, high).std(axis=0))
+
+
+def test_outliers_do_not_widen() -> None:
+    X = rng().normal(size=(1000, 1))
+    spoilt = X.copy()
+    spoilt[::50] = 1e9
+    assert column_spreads(spoilt)[0] == pytest.approx(column_spreads(X)[0], rel=0.1)
+
+
+def test_where_only_outliers_differ_the_plain_deviation_counts() -> None:
+    X = np.zeros((100, 1))
+    X[:3] = 7
+    assert column_spreads(X)[0] == pytest.approx(X.std())
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -1e-300])
+def test_constant_columns_have_no_spread(value: float) -> None:
+    X = np.full((50, 2), value)
+    assert not column_spreads(X).any()
+    assert (scales_of(X) == 1).all()
+
+
+def test_rounding_is_no_spread() -> None:
+    column = np.array([[0.1 + 0.2], [0.3]] * 20)
+    assert not column_spreads(column).any()
+    assert not column_spreads(column.astype(np.float32) + np.float32(1e-9)).any()
+
+
+@pytest.mark.parametrize("factor", [1e-320, 1e-300, 1e300])
+def test_neither_huge_nor_tiny_numbers_overflow(factor: float) -> None:
+    X = np.clip(rng().normal(size=(200, 4)), -5, 5)
+    X[0, 0] = 1e8
+    with np.errstate(all="raise", under="ignore"):
+        spreads = column_spreads(X * factor)
+    np.testing.assert_allclose(spreads, column_spreads(X) * factor, rtol=1e-2)
+
+
+def test_an_offset_takes_no_digits() -> None:
+    X = rng().normal(size=(500, 2))
+    np.testing.assert_allclose(column_spreads(X + 1e12), column_spreads(X), rtol=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.049, 0.05, 0.051, 0.3, 0.9])
+@pytest.mark.parametrize("n", [20, 101, 400])
+def test_sparse_columns_are_as_wide_as_dense_ones(share: float, n: int) -> None:
+    X = rng().lognormal(size=(n, 30)) * (rng().random(size=(n, 30)) < share) * 1e200
+    for form in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
+        np.testing.assert_allclose(column_spreads(form(X)), column_spreads(X), rtol=1e-12)
+        np.testing.assert_array_equal(column_units(form(X)), column_units(X))
+
+
+def test_many_rows_are_sampled_evenly() -> None:
+    X = np.arange(25_000.0)[:, np.newaxis]
+    assert column_spreads(X)[0] == pytest.approx(column_spreads(X[::5])[0], rel=1e-3)
+    assert column_spreads(sparse.csr_array(X))[0] == pytest.approx(column_spreads(X)[0])
+
+
+def test_ratio_leaves_constant_columns_out() -> None:
+    assert ratio_of_spreads(np.array([0.0, 2.0, 500.0])) == 250
+    assert ratio_of_spreads(np.zeros(3)) == 1
+
+
+def test_rare_entries_have_the_unit_of_frequent_ones() -> None:
+    X = np.zeros((1000, 3))
+    X[:500, 0] = X[:10, 1] = X[:2, 2] = 3
+    np.testing.assert_array_equal(column_units(X), [3, 3, 0])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        load_iris().data,
+        load_digits().data,
+        load_digits().data / 16,
+        load_digits().data[:100],
+        StandardScaler().fit_transform(load_wine().data),
+        PCA().fit_transform(load_digits().data),
+        PCA().fit_transform(load_wine().data),
+        counts(),
+        sparse.csr_array(counts()),
+        np.eye(20)[rng().integers(20, size=300)],
+        rng().normal(size=(100, 30)) * rng().lognormal(size=30),
+        np.ones((10, 3)),
+        np.arange(3.0)[:, np.newaxis],
+    ],
+    ids=[
+        "iris",
+        "digits",
+        "scaled-digits",
+        "few-digits",
+        "standardised-wine",
+        "components",
+        "wine-components",
+        "counts",
+        "sparse-counts",
+        "one-hot",
+        "embedding",
+        "constant",
+        "one-column",
+    ],
+)
+def test_one_unit(rows: np.ndarray) -> None:
+    assert differing_units(rows) is None
+
+
+def test_wine_has_several_units() -> None:
+    wine = load_wine()
+    found = differing_units(wine.data)
+    assert found is not None
+    assert wine.feature_names[found.widest] == "proline"
+    assert found.ratio > 1000
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_column_of_millions_beside_one_of_units(form) -> None:  # type: ignore[no-untyped-def]
+    X = rng().random(size=(300, 2)) * [1, 1e6]
+    found = differing_units(form(X))
+    assert found is not None
+    assert (found.widest, found.narrowest) == (1, 0)
+    assert differing_units(form(X * [1e6, 1])) is None
+
+
+def test_one_hot_columns_beside_an_income() -> None:
+    kinds = np.eye(4)[rng().integers(4, size=300)]
+    assert differing_units(np.c_[kinds, rng().lognormal(10, size=300)]) is not None
+    assert differing_units(np.c_[kinds, rng().normal(40, 10, size=300)]) is None  # ages
+
+
+def test_medical_measurements_have_several_units() -> None:
+    assert differing_units(load_breast_cancer().data) is not None
