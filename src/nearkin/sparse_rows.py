@@ -75,7 +75,7 @@ def leading_axes(X: Any, random_state: Any) -> Floats | None:
     if largest == 0:
         return np.eye(1, d)
     wanted = min(MOST_AXES, *X.shape)
-    _, values, axes = randomized_svd(X / largest, wanted, random_state=random_state)
+    _, values, axes = randomized_svd(X / largest, wanted, n_iter=5, random_state=random_state)
     return np.asarray(axes[values > _LEAST_SHARE * values[0]])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -187,3 +188,143 @@ def test_a_blend_speaks_once():
     assert words(Blend([nk.RCA(scale=True), nk.GMML()]), X, pairs)
     scaled = [nk.RCA(scale=True), Chain([StandardScaler(), nk.GMML()])]
     assert not words(Blend(scaled), X, pairs)
+
+
+# The same wherever rows are, and in files
+
+
+@each_scaled
+def test_stored_models_divide_too(name, tmp_path):
+    X, _, pairs = example()
+    X = X * UNITS
+    metric = clone(SCALED[name]).set_params(scale=True).fit(X, pairs=pairs)
+    metric.save(tmp_path / "model.nearkin")
+    loaded = nk.load(tmp_path / "model.nearkin")
+    assert_array_equal(loaded.column_scale_, metric.column_scale_)
+    assert_array_equal(loaded.transform(X), metric.transform(X))
+
+
+def test_stored_models_cannot_divide_by_nothing(tmp_path):
+    X, _, pairs = example()
+    metric = Euclidean(scale=True).fit(X, pairs=pairs)
+    metric.column_scale_[1] = 0
+    with pytest.raises(nk.StorageError, match="column_scale_"):
+        metric.save(tmp_path / "model.nearkin")
+
+
+@each_scaled
+def test_onnx_divides_too(name, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    X, _, pairs = example()
+    X = (X * UNITS).astype(np.float32).astype(np.float64)
+    metric = Chain([clone(SCALED[name]).set_params(scale=True)]).fit(X, pairs=pairs)
+    nk.onnx_file.export(metric, tmp_path / "metric.onnx")
+    session = runtime.InferenceSession(tmp_path / "metric.onnx")
+    (found,) = session.run(["Z"], {"X": X.astype(np.float32)})
+    Z = metric.transform(X)
+    assert_allclose(found, Z, atol=1e-4 * abs(Z).max())
+
+
+REMOTE = {name: one for name, one in SCALED.items() if getattr(one, "_remote", False)}
+
+
+@pytest.mark.parametrize("name", REMOTE)
+@pytest.mark.parametrize("knowledge", ["pairs", "labels"])
+def test_streams_are_divided_as_they_are_read(name, knowledge):
+    X, y, pairs = example()
+    X = X * UNITS
+    given = {"pairs": pairs} if knowledge == "pairs" else {"y": y}
+    learner = clone(REMOTE[name]).set_params(scale=True)
+    rows = nk.open_rows([X[:25], X[25:]])
+    metric, expected = clone(learner).fit(rows, **given), clone(learner).fit(X, **given)
+    assert_array_equal(metric.column_scale_, expected.column_scale_)
+    Z = expected.transform(X)
+    close = {"rtol": 1e-6, "atol": 1e-6 * abs(Z).max()}
+    assert_allclose(metric.transform(rows).to_numpy(), Z, **close)
+    assert_allclose(metric.transform(X), Z, **close)
+    assert metric.score(rows, pairs=pairs) == pytest.approx(expected.score(X, pairs=pairs))
+
+
+@pytest.mark.parametrize("name", [name for name in REMOTE if name != "Generative"])
+def test_rows_that_pass_once_are_divided(name):
+    X, _, pairs = example()
+    X = X * UNITS
+    learner = clone(REMOTE[name]).set_params(scale=True)
+    metric = clone(learner).fit(nk.open_rows(iter([X[:25], X[25:]])), pairs=pairs)
+    D = clone(learner).fit(X, pairs=pairs).distance(X)
+    assert_allclose(metric.distance(X), D, rtol=1e-6, atol=1e-6 * D.max())
+
+
+def test_streams_are_warned_of():
+    X, _, pairs = example()
+    with pytest.warns(ScaleWarning, match="column 1 reaches"):
+        nk.RCA().fit(nk.open_rows([X * UNITS]), pairs=pairs)
+
+
+@pytest.mark.parametrize("name", ["KernelBeta", "ITML", "RCA", "Euclidean"])
+def test_rows_of_dask_are_divided(name):
+    da = pytest.importorskip("dask.array")
+    from nearkin import dask as learners
+
+    X, y, _ = example()
+    X = X * UNITS
+    learner = getattr(learners, f"Dask{name}")(scale=True, random_state=0)
+    metric = learner.fit(da.from_array(X, chunks=(25, 3)), y)
+    expected = getattr(nk, name)(scale=True, random_state=0).fit(X, y)
+    Z = expected.transform(X)
+    found = metric.transform(da.from_array(X, chunks=(25, 3))).compute()
+    assert_allclose(found, Z, rtol=1e-6, atol=1e-6 * abs(Z).max())
+
+
+FOREIGN = [name for name, one in SCALED.items() if getattr(one, "_array_api", False)]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_arrays_of_torch_are_divided_where_they_are(name):
+    torch = pytest.importorskip("torch")
+    X, _, pairs = example()
+    X = X * UNITS
+    learner = clone(SCALED[name]).set_params(scale=True)
+    Z = clone(learner).fit(X, pairs=pairs).transform(X)
+    with sklearn.config_context(array_api_dispatch=True):
+        metric = clone(learner).fit(torch.asarray(X), pairs=pairs)
+        found = metric.transform(torch.asarray(X))
+    assert isinstance(metric.column_scale_, np.ndarray)
+    assert_allclose(found.numpy(), Z, rtol=1e-6, atol=1e-6 * abs(Z).max())
+
+
+# Tasks
+
+
+def test_clustering_with_a_fixed_metric():
+    X, _, pairs = example()
+    wide = X * UNITS
+    with pytest.warns(ScaleWarning, match="or learn_metric=True"):
+        nk.MPCKMeans(2, learn_metric=False, random_state=0).fit(wide, pairs=pairs)
+    nk.MPCKMeans(2, random_state=0).fit(wide, pairs=pairs)  # units do not matter to it
+    scaled = nk.MPCKMeans(2, learn_metric=False, scale=True, random_state=0).fit(wide, pairs=pairs)
+    divided = wide / scales_of(wide)
+    plain = nk.MPCKMeans(2, learn_metric=False, random_state=0).fit(divided, pairs=pairs)
+    assert_array_equal(scaled.labels_, plain.labels_)
+    assert_array_equal(scaled.predict(wide), plain.predict(divided))
+    assert_allclose(scaled.transform(wide), plain.transform(divided))
+
+
+def test_metric_kmeans():
+    X, _, _ = example()
+    wide = X * UNITS
+    with pytest.warns(ScaleWarning, match=r"Use MetricKMeans\(scale=True"):
+        nk.MetricKMeans(2, random_state=0).fit(wide)
+    scaled = nk.MetricKMeans(2, scale=True, random_state=0).fit(wide)
+    plain = nk.MetricKMeans(2, random_state=0).fit(wide / scales_of(wide))
+    assert_array_equal(scaled.labels_, plain.labels_)
+    assert_array_equal(scaled.predict(wide), plain.predict(wide / scales_of(wide)))
+    assert_allclose(scaled.cluster_centers_, plain.cluster_centers_ * scales_of(wide))
+
+
+def test_the_energy_classifier_without_a_metric():
+    X, y, _ = example()
+    with pytest.warns(ScaleWarning, match=r"Use metric=Euclidean\(scale=True\)"):
+        nk.EnergyClassifier(random_state=0).fit(X * UNITS, y)
+    nk.EnergyClassifier(Euclidean(scale=True), random_state=0).fit(X * UNITS, y)

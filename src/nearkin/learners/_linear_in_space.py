@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -136,11 +137,12 @@ Space = Columns | Directions
 def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
 
-    Sparse rows of more than 300 columns have 300 axes in their place; ``rng`` finds them.
+    Sparse rows of more than 300 columns have 300 axes in their place; ``rng`` finds them, and is as
+    it was.
     """
     if backend.is_foreign(X) or backend.is_remote(X):
         return Columns(*backend.moments(X))
-    axes = leading_axes(X, rng) if is_sparse(X) else None
+    axes = leading_axes(X, deepcopy(rng)) if is_sparse(X) else None
     mean = column_means(X) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -220,7 +221,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
             if evidence.classes is None:  # few rows in perhaps many chunklets
                 linked = backend.to_numpy(linked)
         elif is_sparse(X):
-            axes = leading_axes(X, rng)
+            axes = leading_axes(X, deepcopy(rng))
             mean, linked = column_means(X), along(X[rows], axes)
         else:
             mean, linked = X.mean(axis=0, dtype=np.float64), X[rows].astype(np.float64)
