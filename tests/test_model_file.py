@@ -81,6 +81,21 @@ def test_files_of_format_version_2_are_read():
     assert describe(GOLDEN / "model-1.nearkin").learned_from is None
 
 
+def test_files_of_format_version_3_are_read():
+    # A Blend of learners that divide the columns of 16 rows of XOR in other units.
+    metric = nearkin.load(GOLDEN / "model-3.nearkin")
+    units = np.array([1, 1000, 0.001])
+    rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]]) * units
+    expected = [0.8897691, 0.64554798, 0.86219928, 1.32336228, 1.36107951, 0.95472762]
+    distances = metric.distance(pd.DataFrame(rows, columns=list("abc")))
+    assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    for learner in metric.learners_:
+        assert_allclose(learner.column_scale_ / units, [1.0698372, 1.0177324, 1.0324787])
+    assert describe(GOLDEN / "model-3.nearkin").format_version == 3
+    before = nearkin.load(GOLDEN / "model-2.nearkin")
+    assert not any(hasattr(learner, "column_scale_") for learner in before.learners_)
+
+
 def test_a_description_says_where_training_rows_are(data, path):
     X, y, pairs, _ = data
     learner = KernelBeta(n_landmarks=20, kernel="laplacian", random_state=0)

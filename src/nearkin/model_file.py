@@ -33,7 +33,8 @@ KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
 # new version; load then says what becomes of files of the ones before.
 # Files of version 1 do not say how much a learner was told.
-OLDEST, NEWEST = 1, 2
+# Files before version 3 do not say what columns were divided by: by nothing.
+OLDEST, NEWEST = 1, 3
 # A file of a few bytes can claim any number of columns, and both a dense row and the product of
 # sparse ones take memory for each.
 _MOST_COLUMNS = 1 << 24

@@ -16,6 +16,8 @@ from sklearn.utils.extmath import randomized_svd
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]
 
+# Columns that stand for those of sparse rows where distances need be about right only.
+_PROJECTED = 200
 # Sparse rows of more columns than this are seen along as many leading axes.
 MOST_AXES = 300
 # Rows that these are found from, at most; axes with less than this share of the first are noise.
@@ -42,6 +44,14 @@ def plain(Z: Any) -> Any:
 def dense(rows: Any) -> Any:
     """Some rows, few enough for that, as an array."""
     return rows.toarray() if is_sparse(rows) else rows
+
+
+def about(Z: Any, rng: np.random.RandomState) -> Any:
+    """An embedding as an array; distances of wide sparse rows about kept by a random projection."""
+    Z = plain(Z)
+    if not is_sparse(Z) or Z.shape[1] <= _PROJECTED:
+        return dense(Z)
+    return np.asarray(Z @ (rng.standard_normal((Z.shape[1], _PROJECTED)) / np.sqrt(_PROJECTED)))
 
 
 def leading_axes(X: Any, random_state: Any) -> Floats | None:

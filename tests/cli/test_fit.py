@@ -122,7 +122,7 @@ def test_text_becomes_columns_on_request(run, files, sample):
 def test_units_that_differ_are_worth_a_note(run, files, sample):
     np.save("wide.npy", sample.X * [1000, 1])
     err = fit(run, "wide.npy", "-p", "numbered.csv", "--learner", "rca").err
-    assert "note: column 0 varies" in err
+    assert "note: column 0 reaches" in err
     assert "--standardise" in err
 
 

@@ -437,6 +437,7 @@ def weird_data(draw):
 @pytest.mark.filterwarnings("ignore:all landmarks coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:all rows of X coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:pairs contradict:UserWarning")
+@pytest.mark.filterwarnings("ignore::nearkin.ScaleWarning")
 def test_finite_input_gives_finite_output(learner, X, data):
     n = len(X)
     X = X if as_seen_by(learner, X) is X else rbf_kernel(X.astype(np.float64)).astype(X.dtype)

@@ -355,7 +355,7 @@ def test_standardised_metrics_take_rows_as_they_are(tmp_path):
     assert loaded.learned_from_["rows"] == len(scaled)
     assert "standardised" in lesson.report()["learner"]
     assert lesson.about()["notes"] == []
-    assert "'x1' varies" in Lesson(records_of(scaled)).about()["notes"][0]
+    assert "Column 'x1' reaches" in Lesson(records_of(scaled)).about()["notes"][0]
 
 
 @each_learner

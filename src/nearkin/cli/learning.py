@@ -13,13 +13,13 @@ from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import say
 from nearkin.cli.pair_files import read_pairs
 from nearkin.cli.tables import Table
+from nearkin.column_scales import MOST_ROWS_FOR_UNITS, differing_units
 from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import in_words, some_rows, units_are_known
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
-# Columns whose standard deviations differ by more than this are worth a word.
-_UNEQUAL = 100
 
 
 def known_pairs(table: Table, path: Path | None, delimiter: str | None) -> Pairs | None:
@@ -60,9 +60,9 @@ def learned(
     elif standardise:
         metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
     else:
-        if not by_blocks:
-            _note_unequal(X, table.names)
-        metric = learner.fit(X, y, pairs=pairs)
+        _note_unequal(X, table.names)
+        with units_are_known():
+            metric = learner.fit(X, y, pairs=pairs)
     if table.names is not None:
         metric.feature_names_in_ = np.array(table.names, dtype=object)
     return metric
@@ -81,14 +81,6 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
 
 
 def _note_unequal(X: Any, names: list[str] | None) -> None:
-    spread = X.std(axis=0, dtype=np.float64)
-    varying = np.flatnonzero(spread > 0)
-    if len(varying) < 2:
-        return
-    most, least = varying[spread[varying].argmax()], varying[spread[varying].argmin()]
-    if spread[most] > _UNEQUAL * spread[least]:
-        one, two = (j if names is None else repr(names[j]) for j in (most, least))
-        say(
-            f"note: column {one} varies {spread[most] / spread[least]:.0f} times as much as column "
-            f"{two}; --standardise gives all columns the same say."
-        )
+    found = differing_units(some_rows(X, MOST_ROWS_FOR_UNITS))
+    if found is not None:
+        say(f"note: {in_words(found, names)}; --standardise gives all columns the same say.")

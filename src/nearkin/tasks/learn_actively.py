@@ -16,6 +16,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
+from nearkin.sparse_rows import about
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import Scene, follows, scene_of
 from nearkin.tasks.suggest import candidate_rows, checked_knowledge, rows_of
@@ -26,8 +27,6 @@ Ints = NDArray[np.int64]
 _LANDMARKS = 500
 # Pairs of each kind that a fit is told, of all that follow from the answers.
 _MOST_TOLD = 10_000
-# Columns that wide sparse rows are projected to while there is no metric.
-_PROJECTED = 200
 
 
 class Oracle(Protocol):
@@ -247,7 +246,7 @@ def _scene(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the last fit warns
             metric = _fitted(learner, X, pairs, rng)
-        Z, threshold = np.asarray(metric.transform(rows_of(X, rows))), metric.threshold_
+        Z, threshold = about(metric.transform(rows_of(X, rows)), rng), metric.threshold_
     else:
         Z = _euclidean(rows_of(X, rows), rng)
         threshold = float(np.median(linked_distances(Z, rng.randint(len(Z), size=(1000, 2)))))
@@ -256,13 +255,8 @@ def _scene(
 
 def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
     """Rows as they are; distances of wide sparse rows about kept by a random projection."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    if isinstance(X, np.ndarray):
-        return X
-    if X.shape[1] <= _PROJECTED:
-        return np.asarray(X.toarray())
-    projection = rng.standard_normal((X.shape[1], _PROJECTED)) / np.sqrt(_PROJECTED)
-    return np.asarray(X @ projection)
+    found: Floats = about(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), rng)
+    return found
 
 
 def _fitted(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from nearkin.pair_checks import checked_count, checked_pairs
 from nearkin.pair_numbers import draw_numbers
 from nearkin.pairs import Pairs, check_roles
+from nearkin.sparse_rows import about
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import scene_of
 
@@ -97,7 +98,7 @@ def suggest_pairs(
     n_rows, pairs, closed = checked_knowledge(X, pairs, exclude)
     rng = check_random_state(random_state)
     rows = candidate_rows(pairs, n_rows, n, rng)
-    Z = np.asarray(metric.transform(rows_of(X, rows)))
+    Z = about(metric.transform(rows_of(X, rows)), rng)
     scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
     found = questions(scene, rule, n, rng)
     if len(found) < n:

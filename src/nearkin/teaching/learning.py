@@ -15,6 +15,7 @@ from nearkin.learners._taught import TeachableMixin
 from nearkin.learners.itml import ITML
 from nearkin.linalg import principal_coordinates
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import units_are_known
 from nearkin.scores import linked_distances
 from nearkin.tasks.live_view import LiveView
 from nearkin.teaching.notes import noted
@@ -147,7 +148,7 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> Learned:
     they came.
     """
     given = pairs if len(pairs) else Pairs([(0, 1)], n_rows=len(X))
-    with noted() as notes:
+    with noted() as notes, units_are_known():  # of which the lesson has a word itself
         fitted = clone(learner).fit(X, pairs=given)
         view = LiveView(fitted, X)
     step = Step(fitted, given, view)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearkin.column_scales import differing_units
+from nearkin.scaled_rows import in_words
 from nearkin.teaching.pictures import FilePictures, Image, Pictures, PixelPictures
 from nearkin.whole_file import StrPath
 
@@ -22,8 +24,6 @@ MOST_SHOWN = 200_000
 # Characters of a value that are shown at most, and fields of a record.
 MOST_CHARACTERS = 2000
 MOST_FIELDS = 8
-# Columns whose standard deviations differ by more than this are worth a word.
-_UNEQUAL = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,18 +299,12 @@ def records_of_digits() -> Records:
 
 
 def unequal_columns(records: Records) -> str | None:
-    """A word on columns of which one varies far more than another, unless they are pixels."""
-    spread = records.X.std(axis=0, dtype=np.float64)
-    varying = np.flatnonzero(spread > 0)
-    if len(varying) < 2:
+    """A word on columns of which one has a far larger unit than another."""
+    found = None if records.pictures is not None else differing_units(records.X)
+    if found is None:
         return None
-    most, least = varying[spread[varying].argmax()], varying[spread[varying].argmin()]
-    if spread[most] <= _UNEQUAL * spread[least] or records.pictures is not None:
-        return None
-    return (
-        f"Column {records.features[most]!r} varies {spread[most] / spread[least]:.0f} times as "
-        f"much as column {records.features[least]!r}: standardise to give all columns the same say."
-    )
+    said = in_words(found, records.features)
+    return f"{said[0].upper()}{said[1:]}: standardise to give all columns the same say."
 
 
 def _parts(X: Any, source: str) -> tuple[Floats, list[str], dict[str, Sequence[Any]]]:
