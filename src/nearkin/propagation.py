@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from nearkin.blocks import for_each_block
 from nearkin.graph import Rows, Search, laplacian, neighbor_graph
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
+from nearkin.scaled_rows import warn_of_units
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,6 +76,11 @@ def spread_pairs(
         where it is below. No pair is both: of one that is given as both, the difference of the
         weights stays, and nothing if they are equal.
 
+    Warns
+    -----
+    ScaleWarning
+        If units of columns differ by more than 100.
+
     Notes
     -----
     Only the ``isqrt(per_pair) + 1`` rows that a point influences most are kept, itself among them
@@ -113,6 +120,11 @@ def spread_pairs(
     weight = _checked_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
+    warn_of_units(
+        None,
+        check_array(X, accept_sparse="csr"),
+        "Neighbours are Euclidean: divide columns first, as scikit-learn's RobustScaler does.",
+    )
     n = A.shape[0]
     pairs.check_rows(n)
     Z = _signed(pairs)

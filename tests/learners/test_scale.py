@@ -328,3 +328,9 @@ def test_the_energy_classifier_without_a_metric():
     with pytest.warns(ScaleWarning, match=r"Use metric=Euclidean\(scale=True\)"):
         nk.EnergyClassifier(random_state=0).fit(X * UNITS, y)
     nk.EnergyClassifier(Euclidean(scale=True), random_state=0).fit(X * UNITS, y)
+
+
+def test_pairs_are_spread_along_distances():
+    X, _, pairs = example()
+    with pytest.warns(ScaleWarning, match="column 1 reaches .* RobustScaler"):
+        nk.spread_pairs(X * UNITS, pairs)
