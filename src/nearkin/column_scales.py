@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import spearmanr
 
+from nearkin import backend
 from nearkin.sparse_rows import is_sparse
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
 # at at a time.
 MOST_ROWS = 10_000
-MOST_ROWS_FOR_UNITS = 2_000
+_ROWS_FOR_UNITS = 2_000
 _BLOCK_NUMBERS = 2**22
 # The share of rows at either end that is no part of a column's spread.
 _TAIL = 0.05
@@ -48,8 +49,8 @@ def column_spreads(X: Any) -> Floats:
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        At most 10 000 rows of it are looked at, evenly spaced.
+    X : array or sparse matrix of shape (n, d), or RemoteRows
+        At most 10 000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
 
     Returns
     -------
@@ -63,6 +64,8 @@ def column_spreads(X: Any) -> Floats:
     million numbers.
     """
     X = _some_rows(X, MOST_ROWS)
+    if backend.is_foreign(X):
+        return _home(_foreign_spreads(X))
     if not is_sparse(X):
         return _by_blocks(X, _spreads)
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
@@ -105,8 +108,8 @@ def differing_units(X: Any) -> UnitsDiffer | None:
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        At most 2000 rows of it are looked at, evenly spaced.
+    X : array or sparse matrix of shape (n, d), or RemoteRows
+        At most 2000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
     """
     units = column_units(X)
     known = np.flatnonzero(units)
@@ -124,8 +127,8 @@ def column_units(X: Any) -> Floats:
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        At most 2000 rows of it are looked at, evenly spaced.
+    X : array or sparse matrix of shape (n, d), or RemoteRows
+        At most 2000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
 
     Returns
     -------
@@ -133,7 +136,9 @@ def column_units(X: Any) -> Floats:
         The distance within which nine tenths of these entries lie: 1 for columns of zeros and
         ones, whichever is the rarer. 0 where fewer than five entries differ.
     """
-    X = _some_rows(X, MOST_ROWS_FOR_UNITS)
+    X = _some_rows(X, _ROWS_FOR_UNITS)
+    if backend.is_foreign(X):
+        return _home(_foreign_units(X))
     if not is_sparse(X):
         return _by_blocks(X, _units)
     # Where at most half of the entries differ from zero, it is the median.
@@ -149,15 +154,13 @@ def column_units(X: Any) -> Floats:
 
 
 def _some_rows(X: Any, most: int) -> Any:
-    rows = spaced_rows(X.shape[0], most)
-    if len(rows) == X.shape[0]:
+    """Evenly spaced rows of those that can be taken, where X is."""
+    numbers = backend.drawable_numbers(X)
+    if len(numbers) <= most and not backend.is_remote(X):
         return X
-    return sparse.csr_array(X)[rows] if is_sparse(X) else X[rows]
-
-
-def spaced_rows(n: int, most: int = MOST_ROWS) -> NDArray[np.int64]:
-    """The numbers of evenly spaced rows, or of all n where that is not more."""
-    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)
+    if len(numbers) > most:
+        numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(np.int64)]
+    return backend.take(sparse.csr_array(X) if is_sparse(X) else X, numbers)
 
 
 def _by_blocks(X: Any, function: Any) -> Floats:
@@ -239,3 +242,48 @@ def _ordered(units: Floats) -> bool:
     if len(units) < _FEWEST_COMPONENTS:
         return False
     return bool(spearmanr(np.arange(len(units)), units).statistic <= _ORDER)
+
+
+# The same where foreign rows are: what comes home has one number a column.
+
+
+def _home(found: Any) -> Floats:
+    return backend.to_numpy(found).astype(np.float64)
+
+
+def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
+    """Columns less their medians, what they were divided by, and what is rounding."""
+    xp = backend.namespace(X)
+    eps = float(xp.finfo(X.dtype).eps)
+    X = backend.wide(X)
+    largest = xp.max(xp.abs(X), axis=0)
+    factor = xp.where(largest > 0, largest, xp.ones_like(largest))
+    X = X / factor
+    centred = X - xp.sort(X, axis=0)[X.shape[0] // 2]
+    return centred, factor, 2 * eps * xp.ones_like(factor)
+
+
+def _foreign_spreads(X: Any) -> Any:
+    xp = backend.namespace(X)
+    centred, factor, rounding = _foreign_centred(X)
+    n = centred.shape[0]
+    ordered = xp.sort(centred, axis=0)
+    low, high = ordered[_tail(n)], ordered[n - 1 - _tail(n)]
+    cut = xp.where(centred < low, low, xp.where(centred > high, high, centred))
+    spreads, plain = (xp.std(columns, axis=0) for columns in (cut, centred))
+    spreads = xp.where(spreads > rounding, spreads, plain)
+    return xp.where(spreads > rounding, spreads, xp.zeros_like(spreads)) * factor
+
+
+def _foreign_units(X: Any) -> Any:
+    xp = backend.namespace(X)
+    centred, factor, rounding = _foreign_centred(X)
+    distances = xp.abs(centred)
+    distances = xp.where(distances > rounding, distances, xp.zeros_like(distances))
+    n, d = distances.shape
+    differing = backend.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
+    place = np.minimum(n - differing + _within_unit(differing), n - 1) * d + np.arange(d)
+    ordered = xp.reshape(xp.sort(distances, axis=0), (-1,))
+    reach = backend.gathered(ordered, backend.moved(place, X))
+    known = backend.moved((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
+    return reach * known * factor

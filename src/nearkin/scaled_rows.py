@@ -19,14 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nearkin import backend
-from nearkin.column_scales import (
-    MOST_ROWS,
-    MOST_ROWS_FOR_UNITS,
-    UnitsDiffer,
-    differing_units,
-    scales_of,
-    spaced_rows,
-)
+from nearkin.column_scales import UnitsDiffer, differing_units, scales_of
 from nearkin.remote import Parts, RemoteRows, added
 from nearkin.sparse_rows import is_sparse
 
@@ -83,7 +76,7 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     """Warn if the columns of checked rows have units that differ by more than 100."""
     if _units_are_known.get():
         return
-    found = differing_units(some_rows(X, MOST_ROWS_FOR_UNITS))
+    found = differing_units(X)
     if found is not None:
         names = getattr(learner, "feature_names_in_", None)
         warnings.warn(f"{in_words(found, names)}. {remedy}", ScaleWarning, _users_level())
@@ -120,18 +113,10 @@ def _column_scale(learner: Any, X: Any) -> Floats | None:
             )
         return None
     if learner.scale:
-        return scales_of(some_rows(X, MOST_ROWS))
+        return scales_of(X)
     remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their spread"
     warn_of_units(learner, X, f"{remedy}, or give them the weight they should have.")
     return None
-
-
-def some_rows(X: Any, most: int) -> Any:
-    """Evenly spaced rows where not all are here, on the host."""
-    if not (backend.is_remote(X) or backend.is_foreign(X)):
-        return X  # of which as many are looked at
-    numbers = backend.drawable_numbers(X)
-    return backend.take_home(X, numbers[spaced_rows(len(numbers), most)])
 
 
 def _users_level() -> int:

@@ -13,10 +13,10 @@ from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import say
 from nearkin.cli.pair_files import read_pairs
 from nearkin.cli.tables import Table
-from nearkin.column_scales import MOST_ROWS_FOR_UNITS, differing_units
+from nearkin.column_scales import differing_units
 from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import in_words, some_rows, units_are_known
+from nearkin.scaled_rows import in_words, units_are_known
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -81,6 +81,6 @@ def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Ch
 
 
 def _note_unequal(X: Any, names: list[str] | None) -> None:
-    found = differing_units(some_rows(X, MOST_ROWS_FOR_UNITS))
+    found = differing_units(X)
     if found is not None:
         say(f"note: {in_words(found, names)}; --standardise gives all columns the same say.")
