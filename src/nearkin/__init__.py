@@ -10,6 +10,7 @@ from nearkin._version import __version__ as __version__
 if TYPE_CHECKING:
     from nearkin import datasets, onnx_file, plot, scores
     from nearkin.array_file import StorageError
+    from nearkin.cross_validation import PairKFold, cross_validate, grid_search
     from nearkin.learners.compositions import Blend, Chain
     from nearkin.learners.euclidean import Euclidean
     from nearkin.learners.generative import Generative
@@ -64,12 +65,15 @@ __all__ = [
     "MultipleKernelClassifier",
     "NeighborIndex",
     "Oracle",
+    "PairKFold",
     "Pairs",
     "ScaleWarning",
     "SelectionWarning",
     "StorageError",
     "Suspect",
+    "cross_validate",
     "datasets",
+    "grid_search",
     "learn_actively",
     "load",
     "onnx_file",
@@ -107,12 +111,15 @@ _HOMES = {
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NeighborIndex": "nearkin.tasks.neighbor_index",
     "Oracle": "nearkin.tasks.learn_actively",
+    "PairKFold": "nearkin.cross_validation",
     "Pairs": "nearkin.pairs",
     "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.scaled_rows",
     "SelectionWarning": "nearkin.selection",
     "StorageError": "nearkin.array_file",
     "Suspect": "nearkin.suspicion",
+    "cross_validate": "nearkin.cross_validation",
+    "grid_search": "nearkin.cross_validation",
     "learn_actively": "nearkin.tasks.learn_actively",
     "load": "nearkin.model_file",
     "open_rows": "nearkin.row_sources",

@@ -60,7 +60,8 @@ class Pairs:
     normal form, so that equal knowledge compares equal: the smaller row first, sorted, each pair
     once with the larger of its weights. A must-link of a row with itself says nothing and is
     dropped. The object is immutable, and deliberately no array: its length is a number of pairs,
-    not of rows, and cutting it like the rows of X would be wrong.
+    not of rows. Where it knows ``n_rows``, it is cut as X is: ``pairs[rows]`` speaks of ``X[rows]``,
+    and scikit-learn's functions that cut rows, such as ``train_test_split(X, pairs)``, cut both.
 
     Parameters
     ----------
@@ -70,6 +71,7 @@ class Pairs:
         How much each pair counts, above 0; None stands for 1 each.
     n_rows : int, default=None
         How many rows X has, when known; a fit with an X of another length is then refused.
+        ``pairs + Pairs(n_rows=len(X))`` says it of pairs that are there.
 
     Attributes
     ----------
@@ -297,8 +299,43 @@ class Pairs:
         return f"Pairs({', '.join(parts)})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        # scikit-learn slices every fit parameter that is as long as X, by way of an array.
         raise TypeError("Pairs are not an array: use .must_link or .cannot_link")
+
+    @property
+    def shape(self) -> tuple[int]:
+        """How many rows of X the pairs speak of: (n_rows,).
+
+        scikit-learn looks here to see whether a parameter is to be cut together with X. If it is
+        not, X alone is cut, and row numbers mean other rows than before.
+
+        Raises
+        ------
+        ValueError
+            If ``n_rows`` is not known.
+        """
+        # Not an AttributeError, which would read as "has no shape, so it is left whole".
+        if self.n_rows is None:
+            raise ValueError(
+                "these pairs do not say how many rows X has, so they cannot be cut together with "
+                "it, and left whole they would name wrong rows of a part of X. Use "
+                "nearkin.cross_validate(learner, X, pairs=pairs, cv=nearkin.PairKFold(5)) or "
+                "nearkin.grid_search; for other functions of scikit-learn, give "
+                "pairs + nearkin.Pairs(n_rows=len(X))."
+            )
+        return (self.n_rows,)
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # scikit-learn's way to cut what may have further dimensions
+        if isinstance(rows, slice):
+            rows = np.arange(*self.shape)[rows]
+        if np.ndim(rows) == 0:
+            raise TypeError(
+                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
+                "in .must_link and .cannot_link"
+            )
+        return self.restrict(rows)
 
     def __add__(self, other: object) -> Pairs:
         """Take the pairs of both; of a pair in both, the larger weight."""
@@ -591,7 +628,7 @@ class Pairs:
         if self.n_rows not in (None, n_rows):
             raise ValueError(
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
-                "are fitted with; use pairs.restrict(rows) for a subset"
+                "are given with; for X[rows] use pairs.restrict(rows)"
             )
         for kind, links in (("must-link", self.must_link), ("cannot-link", self.cannot_link)):
             if (bad := first_true(links[:, 1] >= n_rows)) is not None:

@@ -393,6 +393,8 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     True
     """
 
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
+
     def __init__(
         self,
         n_clusters: int = 8,
