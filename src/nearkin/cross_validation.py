@@ -37,9 +37,9 @@ class PairKFold(BaseCrossValidator):  # type: ignore[misc]
 
     Pairs held out with the test rows share no row with those learned from, so that none of them
     follows from what was learned. Rows that pairs tie together, directly or by way of others, are
-    in one fold; folds have about equally many must-links, cannot-links and rows. Where more than
-    half a fold hangs together, these rows are dealt out one by one, and pairs between a training
-    and a test row are used in neither part.
+    in one fold; folds have about equally many must-links, cannot-links and rows. Where more rows
+    hang together than belong into a fold, they are dealt out one by one, and pairs between a
+    training and a test row are used in neither part.
 
     Rows in no pair are dealt out evenly, so that every row is tested once, as by scikit-learn's
     ``KFold``.
@@ -147,9 +147,7 @@ class PairScorer:
     def __init__(self, score: Callable[..., Any] | None = None) -> None:
         self.score = _learned_auc if score is None else score
 
-    def __call__(
-        self, learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None
-    ) -> Any:
+    def __call__(self, learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Any:
         """Score a fitted learner on rows and the pairs among them."""
         return self.score(learner, X, y, pairs=pairs)
 
@@ -229,7 +227,7 @@ def cross_validate(
     >>> import nearkin as nk
     >>> X, y = nk.datasets.make_three_normal(random_state=0)
     >>> pairs = nk.Pairs.from_labels(y, 60, random_state=0)
-    >>> result = nk.cross_validate(nk.RCA(), X, pairs=pairs, cv=nk.PairKFold(5))
+    >>> result = nk.cross_validate(nk.ITML(), X, pairs=pairs, cv=nk.PairKFold(5))
     >>> result["test_score"].mean() > 0.8
     np.True_
     """

@@ -36,7 +36,8 @@ def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[t
     if not len(links):
         return []
     ends = np.searchsorted(pairs.points, links)
-    fold = _dealt(ends, np.ones((len(pairs.points), 1)), n_folds, rng)[ends]
+    half_a_fold = len(pairs.points) / n_folds / 2
+    fold = _dealt(ends, np.ones((len(pairs.points), 1)), n_folds, half_a_fold, rng)[ends]
     masks = [((fold != j).all(axis=1), (fold == j).all(axis=1)) for j in range(n_folds)]
     return [(learn, judge) for learn, judge in masks if learn.any() and judge.any()]
 
@@ -66,7 +67,7 @@ def row_folds(
     counts = [np.bincount(ends.ravel(), minlength=n_points) for ends in kinds]
     loads = np.column_stack([*counts, np.ones(n_points)])
     fold = np.full(n_rows, -1, dtype=np.int64)
-    fold[pairs.points] = _dealt(np.concatenate(kinds), loads, n_folds, rng)
+    fold[pairs.points] = _dealt(np.concatenate(kinds), loads, n_folds, n_points / n_folds, rng)
     others = np.flatnonzero(fold < 0)
     if rng is not None:
         others = rng.permutation(others)
@@ -75,21 +76,25 @@ def row_folds(
 
 
 def _dealt(
-    ends: Ints, loads: NDArray[np.float64], n_folds: int, rng: np.random.RandomState | None
+    ends: Ints,
+    loads: NDArray[np.float64],
+    n_folds: int,
+    most: float,
+    rng: np.random.RandomState | None,
 ) -> NDArray[np.int64]:
-    """Fold of each point; those that pairs tie together stay so, unless they are half a fold.
+    """Fold of each point; those that pairs tie together stay so, unless there are too many.
 
     Whole groups lose no pair between the parts. Where nearly all points hang together, as with many
-    pairs among few points, they are dealt out one by one. The largest group comes first, and goes
-    where there is least of what it brings. ``loads`` says of each point how much of each kind it
-    brings.
+    pairs among few points, groups have more than ``most`` and are dealt out one by one. The largest
+    group comes first, and goes where there is least of what it brings. ``loads`` says of each point
+    how much of each kind it brings.
     """
     n_points = len(loads)
     if not n_points:
         return np.empty(0, dtype=np.int64)
     graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_points, n_points))
     _, group = connected_components(graph, directed=False)
-    too_large = np.bincount(group)[group] > max(n_points / n_folds / 2, 2)
+    too_large = np.bincount(group)[group] > max(most, 2)
     alone = np.where(too_large, n_points + np.arange(n_points), group)
     _, unit, sizes = np.unique(alone, return_inverse=True, return_counts=True)
     brought = np.zeros((len(sizes), loads.shape[1]))
