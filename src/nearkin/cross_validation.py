@@ -32,7 +32,7 @@ __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 Ints = NDArray[np.int64]
 
 
-class PairKFold(BaseCrossValidator):  # type: ignore[misc]
+class PairKFold(BaseCrossValidator):
     """Folds of rows that keep linked rows together.
 
     Pairs held out with the test rows share no row with those learned from, so that none of them
@@ -62,6 +62,10 @@ class PairKFold(BaseCrossValidator):  # type: ignore[misc]
     [2 3 4 7] [0 1 5 6]
     [0 1 5 6] [2 3 4 7]
     """
+
+    n_splits: int
+    shuffle: bool
+    random_state: Any
 
     __metadata_request__split: ClassVar[dict[str, bool]] = {"pairs": True}
 

@@ -60,8 +60,8 @@ class Pairs:
     normal form, so that equal knowledge compares equal: the smaller row first, sorted, each pair
     once with the larger of its weights. A must-link of a row with itself says nothing and is
     dropped. The object is immutable, and deliberately no array: its length is a number of pairs,
-    not of rows. Where it knows ``n_rows``, it is cut as X is: ``pairs[rows]`` speaks of ``X[rows]``,
-    and scikit-learn's functions that cut rows, such as ``train_test_split(X, pairs)``, cut both.
+    not of rows. Where it knows ``n_rows``, it is cut as X is: ``pairs[rows]`` speaks of
+    ``X[rows]``, and what of scikit-learn cuts rows, as ``train_test_split(X, pairs)``, cuts both.
 
     Parameters
     ----------
