@@ -26,8 +26,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def begun(module):
-    dispatcher = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+def begun(module, kept="folder"):
+    function, stats = SimpleNamespace(__module__=module), SimpleNamespace(cache_path=kept)
+    dispatcher = SimpleNamespace(py_func=function, stats=stats)
     return SimpleNamespace(data={"dispatcher": dispatcher})
 
 
@@ -40,7 +41,9 @@ def test_every_compiled_loop_is_made_in_one_place_and_kept():
 def test_without_a_folder_to_keep_it_in_a_loop_is_compiled_all_the_same():
     names = {}
     exec("def total(values):\n    return values.sum()", names)  # of no file
-    assert compiled(fastmath=REORDER)(names["total"])(np.ones(3)) == 3
+    total = compiled(fastmath=REORDER)(names["total"])
+    assert total(np.ones(3)) == 3
+    assert total.stats.cache_path is None
 
 
 def test_a_terminal_is_told_once(monkeypatch):
@@ -51,7 +54,9 @@ def test_a_terminal_is_told_once(monkeypatch):
     for module in ("nearkin.local_weights", "nearkin.logdet"):
         announcer.on_start(begun(module))
         announcer.on_end(begun(module))
-    assert sys.stderr.getvalue().count("nearkin: compiling") == 1
+    assert sys.stderr.getvalue().count("nearkin: compiling for this machine") == 1
+    Announcer().on_start(begun("nearkin.logdet", kept=None))
+    assert "let NUMBA_CACHE_DIR name one" in sys.stderr.getvalue()
 
 
 def test_notes_are_for_terminals_and_notebooks(monkeypatch):

@@ -59,10 +59,18 @@ class Announcer(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """What Numba calls before it compiles a function."""
-        module = event.data["dispatcher"].py_func.__module__ or ""
-        if not self.said and module.partition(".")[0] in _OURS:
-            self.said = True
-            note("nearkin: compiling for this machine, which takes some seconds the first time ...")
+        dispatcher = event.data["dispatcher"]
+        package = (dispatcher.py_func.__module__ or "").partition(".")[0]
+        if self.said or package not in _OURS:
+            return
+        self.said = True
+        if package == "nearkin" and dispatcher.stats.cache_path is None:
+            note(
+                "nearkin: compiling, which takes some seconds in every program, since no folder "
+                "can be written to keep it in: let NUMBA_CACHE_DIR name one"
+            )
+        else:
+            note("nearkin: compiling for this machine, which takes some seconds the first time")
 
     def on_end(self, event: Any) -> None:
         """What Numba calls when it is done."""
