@@ -263,6 +263,15 @@ def test_linked_rows_stay_together_up_to_a_whole_fold():
     assert [test.tolist() for _, test in folds] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
+def test_of_many_pairs_among_few_rows_most_are_still_judged():
+    pairs = nk.Pairs.from_labels(np.arange(90) % 3, 100, random_state=0)
+    folds = list(nk.PairKFold(5).split(np.zeros((90, 1)), pairs=pairs))
+    judged = [pairs.restrict(test) for _, test in folds]
+    assert sum(map(len, judged)) > len(pairs) / 2  # dealt out one by one, it were a fifth
+    assert all(len(part.must_link) and len(part.cannot_link) for part in judged)
+    assert np.ptp([len(test) for _, test in folds]) <= 4
+
+
 def test_what_a_splitter_refuses():
     rows, pairs = np.zeros((6, 1)), nk.Pairs([(0, 1), (2, 3)])
     for wrong in (1, 2.5, True, "5"):
@@ -339,15 +348,21 @@ def test_rows_may_be_in_any_form(form, data):
 
 def test_sparse_rows_and_precomputed_kernels(data):
     X, _, pairs = data
-    learner = nk.KernelBeta(kernel="rbf", gamma=0.5, random_state=0)
-    expected = nk.cross_validate(learner, X, pairs=pairs, cv=3)["test_score"]
-    found = nk.cross_validate(learner, csr_array(X), pairs=pairs, cv=3)["test_score"]
-    assert_allclose(found, expected)
-    learner = nk.KernelBeta(kernel="precomputed", random_state=0)
+
+    def fitted(learner, rows):
+        return nk.cross_validate(learner, rows, pairs=pairs, cv=3, return_estimator=True)
+
+    options = {"extension": "nystroem", "random_state": 0}
+    plain = fitted(nk.KernelBeta(gamma=0.5, **options), X)
+    sparse = fitted(nk.KernelBeta(gamma=0.5, **options), csr_array(X))
     K = rbf_kernel(X, gamma=0.5)
-    assert_allclose(
-        nk.cross_validate(learner, K, pairs=pairs, cv=3)["test_score"], expected, atol=1e-8
-    )
+    kernel = fitted(nk.KernelBeta(kernel="precomputed", **options), K)
+    folds = nk.PairKFold(3).split(X, pairs=pairs)
+    for i, (train, _) in enumerate(folds):
+        # Not the scores, which jump where distances are all but equal.
+        expected = plain["estimator"][i].distance(X)
+        assert_allclose(sparse["estimator"][i].distance(csr_array(X)), expected, atol=1e-6)
+        assert_allclose(kernel["estimator"][i].distance(K[:, train]), expected, atol=1e-6)
 
 
 def test_several_folds_at_a_time(data):

@@ -38,8 +38,8 @@ class PairKFold(BaseCrossValidator):
     Pairs held out with the test rows share no row with those learned from, so that none of them
     follows from what was learned. Rows that pairs tie together, directly or by way of others, are
     in one fold; folds have about equally many must-links, cannot-links and rows. Where more rows
-    hang together than belong into a fold, they are dealt out one by one, and pairs between a
-    training and a test row are used in neither part.
+    hang together than belong into a fold, as with many pairs among few rows, they are cut into
+    pieces, and pairs between a training and a test row are used in neither part.
 
     Rows in no pair are dealt out evenly, so that every row is tested once, as by scikit-learn's
     ``KFold``.

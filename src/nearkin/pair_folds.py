@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, depth_first_order
 
 from nearkin.pairs import Pairs
 
@@ -36,8 +36,11 @@ def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[t
     if not len(links):
         return []
     ends = np.searchsorted(pairs.points, links)
-    half_a_fold = len(pairs.points) / n_folds / 2
-    fold = _dealt(ends, np.ones((len(pairs.points), 1)), n_folds, half_a_fold, rng)[ends]
+    n_points = len(pairs.points)
+    group = _groups(ends, n_points)
+    too_large = np.bincount(group)[group] > max(n_points / n_folds / 2, 2)
+    alone = np.where(too_large, n_points + np.arange(n_points), group)
+    fold = _dealt(alone, np.ones((n_points, 1)), n_folds, rng)[ends]
     masks = [((fold != j).all(axis=1), (fold == j).all(axis=1)) for j in range(n_folds)]
     return [(learn, judge) for learn, judge in masks if learn.any() and judge.any()]
 
@@ -62,12 +65,15 @@ def row_folds(
     int ndarray of shape (n_rows,)
         The fold of each row.
     """
-    kinds = [np.searchsorted(pairs.points, links) for links in (pairs.must_link, pairs.cannot_link)]
-    n_points = len(pairs.points)
-    counts = [np.bincount(ends.ravel(), minlength=n_points) for ends in kinds]
-    loads = np.column_stack([*counts, np.ones(n_points)])
+    points = pairs.points if rng is None else rng.permutation(pairs.points)
+    number = np.empty(n_rows, dtype=np.int64)
+    number[points] = np.arange(len(points))
+    kinds = [number[links] for links in (pairs.must_link, pairs.cannot_link)]
+    counts = [np.bincount(ends.ravel(), minlength=len(points)) for ends in kinds]
+    loads = np.column_stack([*counts, np.ones(len(points))])
+    pieces = _pieces(np.concatenate(kinds), len(points), -(-len(points) // n_folds))
     fold = np.full(n_rows, -1, dtype=np.int64)
-    fold[pairs.points] = _dealt(np.concatenate(kinds), loads, n_folds, n_points / n_folds, rng)
+    fold[points] = _dealt(pieces, loads, n_folds, rng)
     others = np.flatnonzero(fold < 0)
     if rng is not None:
         others = rng.permutation(others)
@@ -75,28 +81,42 @@ def row_folds(
     return fold
 
 
-def _dealt(
-    ends: Ints,
-    loads: NDArray[np.float64],
-    n_folds: int,
-    most: float,
-    rng: np.random.RandomState | None,
-) -> NDArray[np.int64]:
-    """Fold of each point; those that pairs tie together stay so, unless there are too many.
+def _groups(ends: Ints, n_points: int) -> Ints:
+    """Number of the group of each point; pairs tie points together to groups."""
+    _, group = connected_components(_graph(ends, n_points), directed=False)
+    return np.asarray(group, dtype=np.int64)
 
-    Whole groups lose no pair between the parts. Where nearly all points hang together, as with many
-    pairs among few points, groups have more than ``most`` and are dealt out one by one. The largest
-    group comes first, and goes where there is least of what it brings. ``loads`` says of each point
-    how much of each kind it brings.
+
+def _pieces(ends: Ints, n_points: int, most: int) -> Ints:
+    """The same, with groups of more than ``most`` points cut where few pairs are lost.
+
+    Depth first, a point follows one that it is linked with nearly always, so that stretches of
+    this order hang together.
     """
-    n_points = len(loads)
-    if not n_points:
-        return np.empty(0, dtype=np.int64)
-    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_points, n_points))
-    _, group = connected_components(graph, directed=False)
-    too_large = np.bincount(group)[group] > max(most, 2)
-    alone = np.where(too_large, n_points + np.arange(n_points), group)
-    _, unit, sizes = np.unique(alone, return_inverse=True, return_counts=True)
+    group, most = _groups(ends, n_points), max(most, 2)
+    graph, sizes = _graph(ends, n_points), np.bincount(group)
+    piece = group * n_points
+    for large in np.flatnonzero(sizes > most):
+        start = int(np.argmax(group == large))
+        order = depth_first_order(graph, start, directed=False, return_predecessors=False)
+        n_pieces = -(-sizes[large] // most)
+        piece[order] += np.arange(len(order)) * n_pieces // len(order)
+    return piece
+
+
+def _graph(ends: Ints, n_points: int) -> csr_array:
+    return csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_points, n_points))
+
+
+def _dealt(
+    unit: Ints, loads: NDArray[np.float64], n_folds: int, rng: np.random.RandomState | None
+) -> NDArray[np.int64]:
+    """Fold of each point; the points of a unit stay together.
+
+    The largest unit comes first, and each goes where there is least of what it brings. ``loads``
+    says of each point how much of each kind it brings.
+    """
+    _, unit, sizes = np.unique(unit, return_inverse=True, return_counts=True)
     brought = np.zeros((len(sizes), loads.shape[1]))
     np.add.at(brought, unit, loads)
     order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
