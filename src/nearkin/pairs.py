@@ -326,8 +326,6 @@ class Pairs:
 
     def __getitem__(self, rows: Any) -> Pairs:
         """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
-        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
-            rows = rows[0]  # scikit-learn's way to cut what may have further dimensions
         if isinstance(rows, slice):
             rows = np.arange(*self.shape)[rows]
         if np.ndim(rows) == 0:
@@ -335,6 +333,20 @@ class Pairs:
                 f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
                 "in .must_link and .cannot_link"
             )
+        return self.restrict(rows)
+
+    @property
+    def iloc(self) -> Pairs:
+        """The pairs themselves, as they are cut by row number.
+
+        Data frames have it too, and scikit-learn cuts what has it without making an array of it.
+        """
+        return self
+
+    loc = iloc
+
+    def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
+        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have."""
         return self.restrict(rows)
 
     def __add__(self, other: object) -> Pairs:
@@ -475,6 +487,9 @@ class Pairs:
 
     def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
         """Split the pairs at random into two parts, each kind by the same share.
+
+        The parts may share rows, so that a pair of one follows from pairs of the other. To judge a
+        learner, hold out rows with their pairs: :class:`nearkin.PairKFold`.
 
         Parameters
         ----------
