@@ -219,6 +219,12 @@ def test_pairs_are_cut_like_rows():
     assert len(pairs + nk.Pairs(n_rows=6)) == len(pairs) == 2
 
 
+@pytest.mark.parametrize("rows", [[5, 0], np.array([5, 0]), slice(2, None), np.arange(6) > 1, []])
+def test_scikit_learn_cuts_pairs_by_any_kind_of_numbers(rows):
+    pairs = nk.Pairs([(0, 5), (2, 3)], n_rows=6)
+    assert _safe_indexing(pairs, rows) == pairs.restrict(np.arange(6)[rows])
+
+
 @given(
     st.integers(8, 80), st.integers(6, 60), st.integers(2, 5), st.integers(0, 1000), st.booleans()
 )
