@@ -2,7 +2,8 @@
 
 A learner is a step of a scikit-learn pipeline like any other: here between a scaler and a
 classifier of wines by their nearest neighbours. A grid search tries the learner's parameters, and
-another learner, and nobody has to know what they mean.
+another learner, and nobody has to know what they mean. Where pairs are known instead of labels,
+``nearkin.grid_search`` does the same by pairs that it holds out.
 
 ``metric.save`` keeps a learner alone. A pipeline with a classifier is kept by skops
 (``pip install skops``), whose files hold no code but name classes: look at them before you load a
@@ -22,7 +23,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nearkin import ITML, Euclidean, KernelBeta
+from nearkin import ITML, Euclidean, KernelBeta, PairKFold, Pairs, grid_search
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -87,6 +88,11 @@ def main() -> None:
     print(f"best of {len(search.cv_results_['params'])}: {in_words(search.best_params_)}")
     print(f"share of new wines that are told right: {search.score(X_new, y_new):.1%}")
     draw(search.cv_results_)
+
+    pairs = Pairs.from_labels(y, n_pairs=100, random_state=0)  # as if somebody had been asked
+    by_pairs = grid_search(pipeline[:-1], GRID, X, pairs=pairs, cv=PairKFold(5))
+    print(f"best by {len(pairs)} pairs: {in_words(by_pairs.best_params_)}")
+    print(f"pair AUC on pairs held out: {by_pairs.best_score_:.3f}")
 
     best = search.best_estimator_
     if find_spec("skops") is None:

@@ -1,4 +1,5 @@
 import inspect
+import re
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ HOMES = {
     "nearkin.plot",
     "nearkin.web.notebook",
 }
+MODULES = {"datasets", "model_file", "onnx_file", "plot", "scores"}
 SLOW_TO_IMPORT = {
     "dask",
     "distributed",
@@ -52,13 +54,29 @@ def test_importing_nearkin_alone_loads_no_part_of_it():
     assert not {*SLOW_TO_IMPORT, "numpy", "scipy", "sklearn", "numba"} & set(loaded)
 
 
+def test_dir_shows_public_names_only():
+    assert set(dir(nearkin)) == {*nearkin.__all__, "__doc__", "__version__"}
+    assert dir(nearkin.datasets) == ["make_three_normal", "make_xor"]
+    for name in MODULES:
+        module = getattr(nearkin, name)
+        for shown in dir(module):
+            assert getattr(module, shown).__module__ == module.__name__
+
+
+def test_the_package_says_where_to_look():
+    text = nearkin.__doc__
+    named = [name for names in re.findall(r"^- (.+?):", text, re.M) for name in names.split(", ")]
+    for name in named:
+        root = name.strip("`").removeprefix("nearkin.").partition(".")[0]
+        assert root in ("metric", "dask") or root in nearkin.__all__, name
+    assert len(named) > 10
+
+
 def test_every_public_name_is_there():
     for name in nearkin.__all__:
         found = getattr(nearkin, name)
         assert callable(found) or inspect.ismodule(found), name
-    modules = {"datasets", "onnx_file", "plot", "scores"}
-    assert set(nearkin._HOMES) | modules == set(nearkin.__all__)
-    assert set(nearkin.__all__) <= set(dir(nearkin))
+    assert set(nearkin._HOMES) | MODULES == set(nearkin.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = nearkin.nonsense
 

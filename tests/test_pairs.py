@@ -336,18 +336,16 @@ def test_is_no_array_and_no_sequence():
 
 
 @pytest.mark.parametrize("n_links", [3, 10])
-def test_scikit_learn_never_slices_pairs(n_links):
-    pairs = Pairs([(0, row) for row in range(1, n_links + 1)])
-    X = np.zeros((10, 1))
+def test_scikit_learn_never_takes_pairs_for_rows(n_links):
+    links = [(0, row) for row in range(1, n_links + 1)]
+    X = np.zeros((12, 1))
 
-    def cross_validated():
+    def cross_validated(pairs):
         return cross_validate(Holder(), X, cv=2, params={"pairs": pairs}, error_score="raise")
 
-    if len(pairs) == len(X):
-        with pytest.raises(TypeError, match="Pairs are not an array"):
-            cross_validated()
-    else:
-        assert len(cross_validated()["test_score"]) == 2
+    with pytest.raises(ValueError, match="do not say how many rows X has"):
+        cross_validated(Pairs(links))
+    assert len(cross_validated(Pairs(links, n_rows=12))["test_score"]) == 2
 
 
 # Union -------------------------------------------------------------------------------------------

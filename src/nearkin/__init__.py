@@ -1,4 +1,30 @@
-"""Learn a distance from a few pairs."""
+"""Learn a distance from a few pairs.
+
+You have rows of numbers, and know of some pairs of rows that they are alike or that they differ.
+nearkin learns a distance that agrees with that, also for new rows:
+
+>>> import nearkin as nk
+>>> X, y = nk.datasets.make_xor(400, random_state=0)
+>>> pairs = nk.Pairs.from_labels(y, n_pairs=50, random_state=0)  # or Pairs(must_link=[(0, 5)], ...)
+>>> metric = nk.MetricLearner(random_state=0).fit(X, pairs=pairs)
+>>> Z = metric.transform(X)  # Euclidean distances between rows of Z are the learned ones
+>>> metric.score(X, y) > 0.9  # how often a pair of one class is closer than one of two
+True
+
+Where to look:
+
+- ``Pairs``: what is known to be alike or different, from row numbers, labels or data frames
+- ``MetricLearner``: chooses a metric by pairs that it holds out; ``metric.report_`` says why.
+  ``KernelBeta``, ``KernelA``, ``LLMA``, ``ITML``, ``GMML``, ``GeometryAware``, ``Generative``,
+  ``LMNN``, ``RCA``: one method each; ``Chain``, ``Blend``: several of them together
+- ``cross_validate``, ``grid_search``, ``PairKFold``, ``scores``: how good is it?
+- ``NeighborIndex``, ``MPCKMeans``, ``EnergyClassifier``, ``ManifoldAlignment``: what to do with it
+- ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer
+- ``metric.save``, ``load``, ``onnx_file``: keep a metric in a file; ``open_rows``: rows that do not
+  fit into memory; ``nearkin.dask``: rows on a cluster; ``plot``: pictures
+
+``help(nk.MetricLearner)`` says more of each. ``nearkin --help`` is the same for files.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +34,9 @@ from typing import TYPE_CHECKING, Any
 from nearkin._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from nearkin import datasets, onnx_file, plot, scores
+    from nearkin import datasets, model_file, onnx_file, plot, scores
     from nearkin.array_file import StorageError
+    from nearkin.cross_validation import PairKFold, cross_validate, grid_search
     from nearkin.learners.compositions import Blend, Chain
     from nearkin.learners.euclidean import Euclidean
     from nearkin.learners.generative import Generative
@@ -64,14 +91,18 @@ __all__ = [
     "MultipleKernelClassifier",
     "NeighborIndex",
     "Oracle",
+    "PairKFold",
     "Pairs",
     "ScaleWarning",
     "SelectionWarning",
     "StorageError",
     "Suspect",
+    "cross_validate",
     "datasets",
+    "grid_search",
     "learn_actively",
     "load",
+    "model_file",
     "onnx_file",
     "open_rows",
     "pairs_between",
@@ -107,12 +138,15 @@ _HOMES = {
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NeighborIndex": "nearkin.tasks.neighbor_index",
     "Oracle": "nearkin.tasks.learn_actively",
+    "PairKFold": "nearkin.cross_validation",
     "Pairs": "nearkin.pairs",
     "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.scaled_rows",
     "SelectionWarning": "nearkin.selection",
     "StorageError": "nearkin.array_file",
     "Suspect": "nearkin.suspicion",
+    "cross_validate": "nearkin.cross_validation",
+    "grid_search": "nearkin.cross_validation",
     "learn_actively": "nearkin.tasks.learn_actively",
     "load": "nearkin.model_file",
     "open_rows": "nearkin.row_sources",
@@ -139,4 +173,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__doc__", "__version__"])

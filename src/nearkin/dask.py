@@ -65,6 +65,8 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     _learner: ClassVar[type[Any]]
     client: Any
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
 
     def __init_subclass__(cls, *, learner: type[Any], **options: Any) -> None:
         super().__init_subclass__(auto_wrap_output_keys=None, **options)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nearkin.own_names import own_names
+
 _CORNERS = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
 
 
@@ -86,3 +88,7 @@ def make_three_normal(
     X[:, 0] = noise * X[:, 0] + 3.0 * (y - 1)
     X[:, 1] *= 6.0
     return X, y
+
+
+def __dir__() -> list[str]:
+    return own_names(globals())

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
@@ -27,6 +26,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import blocks, for_each_block
+from nearkin.compiled import REORDER, compiled
 from nearkin.evidence import Evidence, spread_labels
 from nearkin.sparse_rows import distances, is_sparse
 
@@ -54,9 +54,6 @@ _FEW_TERMS = 20_000
 _LEAST_MARGIN = 1e-3
 # Up to so many rows of a class, all distances at once.
 _FEW_ROWS = 200
-
-# Sums may be reordered for speed; infinities keep their meaning.
-_REORDER = {"reassoc", "contract", "nsz"}
 
 
 @dataclass(frozen=True)
@@ -284,7 +281,7 @@ class Problem:
         return float(value), 2 * total.T @ self.X
 
 
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def _squared_distance(Z: Any, i: int, j: int) -> float:
     squared = 0.0
     for t in range(Z.shape[1]):
@@ -293,7 +290,7 @@ def _squared_distance(Z: Any, i: int, j: int) -> float:
     return squared
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _target_rows(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> None:
     for i in range(start, stop):
         for t in range(targets.shape[1]):
@@ -301,7 +298,7 @@ def _target_rows(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> N
             squared[i, t] = _squared_distance(Z, i, j) if j >= 0 else -np.inf
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _differ(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
     if a == b:
         return False
@@ -312,7 +309,7 @@ def _differ(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
     return bool(place < unlike.shape[0] and unlike[place] == key)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _find_rivals(
     products: Any,
     first_row: int,
@@ -340,7 +337,7 @@ def _find_rivals(
     return n_pairs
 
 
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def _push(
     start: int,
     stop: int,
@@ -379,7 +376,7 @@ def _push(
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def _pull(Z: Any, targets: Any, weight: Any, force: Any) -> None:
     for i in range(targets.shape[0]):
         for t in range(targets.shape[1]):

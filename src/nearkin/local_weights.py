@@ -23,19 +23,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from nearkin import backend
+from nearkin.compiled import REORDER, compiled
 
 # Conditioning, relative to each neighbour's own squared distance.
 EPSILON = 1e-3
 
-# Sums may be reordered for speed; infinities and NaN keep their meaning.
-_REORDER = {"reassoc", "contract", "nsz"}
 _CHUNK = 8
 
 
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def _squared_distance(a: Any, b: Any) -> Any:
     total = a[0] * 0  # of the rows' own type: float32 sums run twice as fast
     for t in range(a.shape[0]):
@@ -44,7 +42,7 @@ def _squared_distance(a: Any, b: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})
+@compiled(fastmath={"nnan", "nsz"})
 def _chunk_minima(values: Any, minima: Any) -> None:
     for c in range(minima.shape[0]):
         lowest = values[c * _CHUNK]
@@ -53,7 +51,7 @@ def _chunk_minima(values: Any, minima: Any) -> None:
         minima[c] = lowest
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
     """Merge ``values[start:stop]`` into the sorted list of the K smallest seen so far."""
     last = smallest.shape[0] - 1
@@ -69,7 +67,7 @@ def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest
             positions[place] = j
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
     """Positions of the K smallest values, in increasing order, ties by position.
 
@@ -89,7 +87,7 @@ def _find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> N
     _insert_smaller(values, chunks * _CHUNK, values.shape[0], positions, smallest)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
     """Weights from half squared distances ``e`` (K) to, and ``gram`` (K×K) among, neighbours.
 
@@ -130,7 +128,7 @@ def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
         weights[a] /= total
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def weights_from_rows(
     rows: Any, landmarks: Any, ranking: Any, saturating: bool, neighbors: Any, weights: Any
 ) -> None:
@@ -167,7 +165,7 @@ def weights_from_rows(
             weights[i, a] = w[a]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def weights_from_distances(
     to_landmarks: Any, zero: Any, among_landmarks: Any, neighbors: Any, weights: Any
 ) -> None:
@@ -198,7 +196,7 @@ def weights_from_distances(
             weights[i, a] = w[a]
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
     """``out[i] = Σ_a weights[i, a] · coordinates[neighbors[i, a]]``."""
     k = neighbors.shape[1]

@@ -52,9 +52,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import lapack
+
+from nearkin.compiled import REORDER, compiled
 
 Floats = NDArray[np.floating]
 
@@ -319,7 +320,7 @@ def _solve(
     return B, duals, inverse_slacks, history, primal - dual, done()
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _sweep(
     order: Any,
     Z: Any,

@@ -26,6 +26,7 @@ from nearkin.array_file import (
     read_header,
     write_arrays,
 )
+from nearkin.own_names import own_names
 from nearkin.stored import Packed, fields_of, pack, unpack
 from nearkin.whole_file import StrPath
 
@@ -333,3 +334,7 @@ def _refusing(path: StrPath) -> Iterator[None]:
         yield
     except Exception as error:
         raise StorageError(f"{os.fspath(path)} holds no whole model: {error}") from error
+
+
+def __dir__() -> list[str]:
+    return own_names(globals())

@@ -43,6 +43,7 @@ from nearkin.learners.llma import LLMA
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.local_weights import EPSILON
 from nearkin.onnx_graph import Graph, Tensor
+from nearkin.own_names import own_names
 from nearkin.whole_file import StrPath, whole_file
 
 Floats = NDArray[np.floating]
@@ -434,3 +435,7 @@ def _unit_rows(X: Tensor) -> Tensor:
 
 def _divided(X: Tensor, size: Tensor) -> Tensor:
     return X / (size > 0.0).where(size, 1.0)
+
+
+def __dir__() -> list[str]:
+    return own_names(globals())

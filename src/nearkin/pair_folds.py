@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, depth_first_order
 
 from nearkin.pairs import Pairs
 
@@ -36,26 +36,102 @@ def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[t
     if not len(links):
         return []
     ends = np.searchsorted(pairs.points, links)
-    fold = _fold_of_points(ends, len(pairs.points), n_folds, rng)[ends]
+    n_points = len(pairs.points)
+    group = _groups(ends, n_points)
+    too_large = np.bincount(group)[group] > max(n_points / n_folds / 2, 2)
+    alone = np.where(too_large, n_points + np.arange(n_points), group)
+    fold = _dealt(alone, np.ones((n_points, 1)), n_folds, rng)[ends]
     masks = [((fold != j).all(axis=1), (fold == j).all(axis=1)) for j in range(n_folds)]
     return [(learn, judge) for learn, judge in masks if learn.any() and judge.any()]
 
 
-def _fold_of_points(ends: Ints, n_points: int, n_folds: int, rng: np.random.RandomState) -> Ints:
-    """Points that pairs tie together stay together, unless they are more than half a fold.
+def row_folds(
+    pairs: Pairs, n_rows: int, n_folds: int, rng: np.random.RandomState | None
+) -> NDArray[np.int64]:
+    """Deal all rows of X into folds, as :func:`pair_folds` does with the points of pairs.
 
-    Whole groups lose no pair between the parts. Where nearly all points hang together, as with many
-    pairs among few points, they are dealt out one by one.
+    Folds get about as many must-links, cannot-links and rows each. Rows in no pair fill them up.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    n_rows : int
+    n_folds : int
+    rng : RandomState or None
+        None deals in the order of rows.
+
+    Returns
+    -------
+    int ndarray of shape (n_rows,)
+        The fold of each row.
     """
-    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_points, n_points))
-    _, group = connected_components(graph, directed=False)
-    too_large = np.bincount(group)[group] > max(n_points / n_folds / 2, 2)
-    alone = np.where(too_large, n_points + np.arange(n_points), group)
-    _, unit, sizes = np.unique(alone, return_inverse=True, return_counts=True)
-    shuffled = rng.permutation(len(sizes))
+    points = pairs.points if rng is None else rng.permutation(pairs.points)
+    number = np.empty(n_rows, dtype=np.int64)
+    number[points] = np.arange(len(points))
+    kinds = [number[links] for links in (pairs.must_link, pairs.cannot_link)]
+    counts = [np.bincount(ends.ravel(), minlength=len(points)) for ends in kinds]
+    loads = np.column_stack([*counts, np.ones(len(points))])
+    pieces = _pieces(np.concatenate(kinds), len(points), -(-len(points) // n_folds))
+    fold = np.full(n_rows, -1, dtype=np.int64)
+    fold[points] = _dealt(pieces, loads, n_folds, rng)
+    others = np.flatnonzero(fold < 0)
+    if rng is not None:
+        others = rng.permutation(others)
+    fold[others] = _filling(np.bincount(fold[pairs.points], minlength=n_folds), len(others))
+    return fold
+
+
+def _groups(ends: Ints, n_points: int) -> Ints:
+    """Number of the group of each point; pairs tie points together to groups."""
+    _, group = connected_components(_graph(ends, n_points), directed=False)
+    return np.asarray(group, dtype=np.int64)
+
+
+def _pieces(ends: Ints, n_points: int, most: int) -> Ints:
+    """The same, with groups of more than ``most`` points cut where few pairs are lost.
+
+    Depth first, a point follows one that it is linked with nearly always, so that stretches of
+    this order hang together.
+    """
+    group, most = _groups(ends, n_points), max(most, 2)
+    graph, sizes = _graph(ends, n_points), np.bincount(group)
+    piece = group * n_points
+    for large in np.flatnonzero(sizes > most):
+        start = int(np.argmax(group == large))
+        order = depth_first_order(graph, start, directed=False, return_predecessors=False)
+        n_pieces = -(-sizes[large] // most)
+        piece[order] += np.arange(len(order)) * n_pieces // len(order)
+    return piece
+
+
+def _graph(ends: Ints, n_points: int) -> csr_array:
+    return csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_points, n_points))
+
+
+def _dealt(
+    unit: Ints, loads: NDArray[np.float64], n_folds: int, rng: np.random.RandomState | None
+) -> NDArray[np.int64]:
+    """Fold of each point; the points of a unit stay together.
+
+    The largest unit comes first, and each goes where there is least of what it brings. ``loads``
+    says of each point how much of each kind it brings.
+    """
+    _, unit, sizes = np.unique(unit, return_inverse=True, return_counts=True)
+    brought = np.zeros((len(sizes), loads.shape[1]))
+    np.add.at(brought, unit, loads)
+    order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
     fold = np.empty(len(sizes), dtype=np.int64)
-    load = np.zeros(n_folds)
-    for number in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        fold[number] = np.argmin(load)
-        load[fold[number]] += sizes[number]
-    return np.asarray(fold[unit])
+    so_far = np.zeros((n_folds, loads.shape[1]))
+    # Of all of a kind, a share counts the same for every kind.
+    worth = 1 / np.maximum(loads.sum(axis=0), 1) ** 2
+    for number in order[np.argsort(-sizes[order], kind="stable")]:
+        fold[number] = np.argmin(so_far @ (worth * brought[number]))
+        so_far[fold[number]] += brought[number]
+    return fold[unit]
+
+
+def _filling(sizes: Ints, n_more: int) -> NDArray[np.int64]:
+    """Folds of further rows, one by one, such that folds become as even as can be."""
+    levels = np.arange(n_more // len(sizes) + np.ptp(sizes) + 1)
+    places = np.argsort(sizes[:, None] + levels, axis=None, kind="stable")[:n_more]
+    return np.asarray(places // len(levels))

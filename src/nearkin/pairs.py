@@ -60,7 +60,8 @@ class Pairs:
     normal form, so that equal knowledge compares equal: the smaller row first, sorted, each pair
     once with the larger of its weights. A must-link of a row with itself says nothing and is
     dropped. The object is immutable, and deliberately no array: its length is a number of pairs,
-    not of rows, and cutting it like the rows of X would be wrong.
+    not of rows. Where it knows ``n_rows``, it is cut as X is: ``pairs[rows]`` speaks of
+    ``X[rows]``, and what of scikit-learn cuts rows, as ``train_test_split(X, pairs)``, cuts both.
 
     Parameters
     ----------
@@ -70,6 +71,7 @@ class Pairs:
         How much each pair counts, above 0; None stands for 1 each.
     n_rows : int, default=None
         How many rows X has, when known; a fit with an X of another length is then refused.
+        ``pairs + Pairs(n_rows=len(X))`` says it of pairs that are there.
 
     Attributes
     ----------
@@ -297,8 +299,55 @@ class Pairs:
         return f"Pairs({', '.join(parts)})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        # scikit-learn slices every fit parameter that is as long as X, by way of an array.
         raise TypeError("Pairs are not an array: use .must_link or .cannot_link")
+
+    @property
+    def shape(self) -> tuple[int]:
+        """How many rows of X the pairs speak of: (n_rows,).
+
+        scikit-learn looks here to see whether a parameter is to be cut together with X. If it is
+        not, X alone is cut, and row numbers mean other rows than before.
+
+        Raises
+        ------
+        ValueError
+            If ``n_rows`` is not known.
+        """
+        # Not an AttributeError, which would read as "has no shape, so it is left whole".
+        if self.n_rows is None:
+            raise ValueError(
+                "these pairs do not say how many rows X has, so they cannot be cut together with "
+                "it, and left whole they would name wrong rows of a part of X. Use "
+                "nearkin.cross_validate(learner, X, pairs=pairs, cv=nearkin.PairKFold(5)) or "
+                "nearkin.grid_search; for other functions of scikit-learn, give "
+                "pairs + nearkin.Pairs(n_rows=len(X))."
+            )
+        return (self.n_rows,)
+
+    def __getitem__(self, rows: Any) -> Pairs:
+        """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
+        if isinstance(rows, slice):
+            rows = np.arange(*self.shape)[rows]
+        if np.ndim(rows) == 0:
+            raise TypeError(
+                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
+                "in .must_link and .cannot_link"
+            )
+        return self.restrict(rows)
+
+    @property
+    def iloc(self) -> Pairs:
+        """The pairs themselves, as they are cut by row number.
+
+        Data frames have it too, and scikit-learn cuts what has it without making an array of it.
+        """
+        return self
+
+    loc = iloc
+
+    def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
+        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have."""
+        return self.restrict(rows)
 
     def __add__(self, other: object) -> Pairs:
         """Take the pairs of both; of a pair in both, the larger weight."""
@@ -438,6 +487,9 @@ class Pairs:
 
     def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
         """Split the pairs at random into two parts, each kind by the same share.
+
+        The parts may share rows, so that a pair of one follows from pairs of the other. To judge a
+        learner, hold out rows with their pairs: :class:`nearkin.PairKFold`.
 
         Parameters
         ----------
@@ -591,7 +643,7 @@ class Pairs:
         if self.n_rows not in (None, n_rows):
             raise ValueError(
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
-                "are fitted with; use pairs.restrict(rows) for a subset"
+                "are given with; for X[rows] use pairs.restrict(rows)"
             )
         for kind, links in (("must-link", self.must_link), ("cannot-link", self.cannot_link)):
             if (bad := first_true(links[:, 1] >= n_rows)) is not None:

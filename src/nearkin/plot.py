@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearkin.labels import class_numbers
 from nearkin.linalg import principal_coordinates
+from nearkin.own_names import own_names
 from nearkin.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -205,3 +206,7 @@ def _axes(ax: Axes | None) -> Axes:
         raise ImportError("pictures need matplotlib: pip install 'nearkin[plot]'") from error
     new: Axes = plt.subplots()[1]
     return new
+
+
+def __dir__() -> list[str]:
+    return own_names(globals())

@@ -1,7 +1,8 @@
-"""A line that says how far long work has come."""
+"""A line that says how far long work has come, or why it takes long."""
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
@@ -47,6 +48,18 @@ def progress(
         if written:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def note(message: str) -> None:
+    """Write a line to standard error for whoever watches, in a terminal or a notebook.
+
+    Nowhere else: neither files nor pipes get it.
+    """
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if terminal or hasattr(builtins, "__IPYTHON__"):
+        start = "\r\x1b[K" if terminal else ""  # a bar may be there
+        sys.stderr.write(f"{start}{message}\n")
+        sys.stderr.flush()
 
 
 def _show(what: str, done: int, total: int | None) -> None:

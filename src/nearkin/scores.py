@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_consistent_length
 from nearkin import backend, sparse_rows
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.labels import class_numbers
+from nearkin.own_names import own_names
 from nearkin.pairs import Pairs, check_roles
 
 Floats = NDArray[np.floating]
@@ -305,3 +306,7 @@ def _foreign_rowwise(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Any:
         difference = backend.wide(left) - backend.wide(right)
         out[block] = xp.sqrt(xp.sum(difference * difference, axis=1))
     return out
+
+
+def __dir__() -> list[str]:
+    return own_names(globals())

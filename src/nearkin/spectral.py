@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
@@ -41,6 +40,7 @@ from sklearn.utils import check_array, check_random_state
 from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import for_each_block
+from nearkin.compiled import REORDER, compiled
 from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.linalg import fix_signs
 
@@ -485,7 +485,7 @@ def _coarsen(L: Any, null: Any) -> _Grid:
     return _Grid(levels, values[kept], vectors[:, kept])
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
     """Gather rows around roots that share no neighbour, and the remaining ones with the nearest.
 
@@ -572,7 +572,7 @@ def _times(A: Any, X: Floats) -> Floats:
     return out
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _rows_times(
     start: int, stop: int, starts: Any, others: Any, entries: Any, X: Any, out: Any
 ) -> None:

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from nearkin.blocks import for_each_block
+from nearkin.compiled import REORDER, compiled
 
 Floats = NDArray[np.floating]
 
@@ -257,7 +257,7 @@ def _laplacian_times(weight: Floats, Y: Floats) -> Floats:
     return np.asarray(weight.sum(axis=1)[:, None] * Y - weight @ Y)
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _squared_distance(Y: Any, i: int, j: int) -> float:
     squared = 0.0
     for t in range(Y.shape[1]):
@@ -266,7 +266,7 @@ def _squared_distance(Y: Any, i: int, j: int) -> float:
     return squared
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: Any) -> None:
     """Turn inner products into squared distances, in place."""
     for i in range(start, stop):
@@ -282,7 +282,7 @@ def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: A
         row[i] = 0.0
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _complete_pull_rows(
     start: int, stop: int, weight: Any, rest: Any, Y: Any, squared_norms: Any, products: Any
 ) -> float:
@@ -299,7 +299,7 @@ def _complete_pull_rows(
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _pull_rows(
     start: int,
     stop: int,
@@ -321,7 +321,7 @@ def _pull_rows(
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath=REORDER)
 def _laplacian_rows(
     start: int, stop: int, starts: Any, others: Any, weight: Any, Y: Any, out: Any
 ) -> None:

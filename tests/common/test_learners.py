@@ -261,11 +261,24 @@ def test_pairs_pass_through_a_pipeline_by_metadata_routing(learner, data):
     scaler = StandardScaler().fit(X)
     expected = fitted(learner, scaler.transform(X), pairs=pairs)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = clone(learner).set_fit_request(pairs=True).set_score_request(pairs=True)
-        pipeline = make_pipeline(StandardScaler(), routed).fit(X, pairs=pairs)
+        pipeline = make_pipeline(StandardScaler(), clone(learner)).fit(X, pairs=pairs)
         assert_array_equal(pipeline.transform(X_new), expected.transform(scaler.transform(X_new)))
         # Pipeline.score itself routes sample_weight, which no metric takes, in any case.
-        assert routed.get_metadata_routing().consumes("score", ["pairs"]) == {"pairs"}
+        assert learner.get_metadata_routing().consumes("score", ["pairs"]) == {"pairs"}
+        silent = clone(learner).set_fit_request(pairs=False)
+        assert silent.get_metadata_routing().consumes("fit", ["pairs"]) == set()
+
+
+@each_learner
+def test_pairs_follow_their_rows_through_folds(learner, data):
+    X, _, pairs, _ = data
+    rows = as_seen_by(learner, X)
+    found = nearkin.cross_validate(learner, rows, pairs=pairs, cv=2, return_estimator=True)
+    folds = nearkin.PairKFold(2).split(rows, pairs=pairs)
+    for (train, _), metric in zip(folds, found["estimator"], strict=True):
+        assert metric.learned_from_["rows"] == len(train)
+        assert metric.learned_from_["must_links"] == len(pairs.restrict(train).must_link)
+    assert np.isfinite(found["test_score"]).all()
 
 
 @each_learner

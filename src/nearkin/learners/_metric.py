@@ -68,6 +68,10 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     distance between their images under ``transform``.
     """
 
+    # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
+
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between every row of one set and every row of another.
 
@@ -193,6 +197,13 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             Between 0 and 1; see :func:`nearkin.scores.pair_auc`.
         """
         check_roles(y, pairs)
+        if y is None and pairs is None:
+            raise ValueError(
+                "nothing to judge by: give score(X, y) or score(X, pairs=pairs). For "
+                "cross-validation by pairs, use nearkin.cross_validate or nearkin.grid_search: "
+                "scikit-learn's functions give no pairs to score, unless "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
         if y is None and pairs is not None and len(pairs):
             pairs.check_rows(n_rows_of(X))
             rows = pairs.points

@@ -22,7 +22,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import NotFittedError
@@ -33,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, sparse_rows
 from nearkin.blocks import for_each_block
+from nearkin.compiled import compiled
 from nearkin.large_margin import nearest_alike
 from nearkin.scaled_rows import warn_of_units
 from nearkin.sparse_rows import is_sparse, plain
@@ -315,7 +315,7 @@ def _squared_distances(A: Floats, B: Floats, rows: slice, left_out: Ints | None)
     return np.asarray(squared)
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
     k = out.shape[2]
     for r in range(squared.shape[0]):
@@ -332,7 +332,7 @@ def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
                     best[place] = value
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _fill_energies(
     squared: Any,
     own: Any,
@@ -370,7 +370,7 @@ def _fill_energies(
                 )
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _impostors(squared: Any, own: Any, starts: Any, margin: float) -> Any:
     """Hinges of rows of other classes, summed for each class that the point may have.
 
@@ -415,7 +415,7 @@ def _impostors(squared: Any, own: Any, starts: Any, margin: float) -> Any:
     return totals
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _intrusions(
     squared: Any, starts: Any, nearest: Any, member_squared: Any, left_out: int, margin: float
 ) -> Any:

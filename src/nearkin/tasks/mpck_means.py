@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -38,6 +37,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks, for_each_block
 from nearkin.column_scales import scales_of
+from nearkin.compiled import compiled
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.labels import class_numbers
 from nearkin.learners.rca import chunklets
@@ -57,11 +57,8 @@ _MOST_PASSES = 50
 _WIDEST, _LEAST_VARIANCE = 1e150, 1e-280
 _BLOCK = 65536
 
-# Sums may be reordered for speed; infinities and NaN keep their meaning.
-_REORDER = {"reassoc", "contract", "nsz"}
 
-
-@njit(nogil=True, cache=True)
+@compiled()
 def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) -> None:
     for i in range(X.shape[0]):
         c = labels[i]
@@ -71,7 +68,7 @@ def _add_deviations(X: Any, labels: Any, centers: Any, sums: Any, squares: Any) 
             squares[t] += difference * difference
 
 
-@njit(nogil=True, cache=True)
+@compiled()
 def _relabel(
     order: Any, starts: Any, neighbors: Any, links: Any, gains: Any, costs: Any, labels: Any
 ) -> Any:
@@ -392,6 +389,8 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     >>> balanced_rand(y, clusters.labels_) > 0.85
     True
     """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
 
     def __init__(
         self,

@@ -14,7 +14,6 @@ import warnings
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -23,6 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import blocks, for_each_block
+from nearkin.compiled import REORDER, compiled
 from nearkin.pair_numbers import draw_numbers
 from nearkin.tasks.neighbor_search import nearest, ranked
 
@@ -36,11 +36,8 @@ _TRAINING, _ROUNDS, _SAMPLE = 32, 10, 200
 _SPARE = 4
 _QUERIES, _BLOCK = 16384, 256
 
-# Sums may be reordered for speed; infinities and NaN keep their meaning.
-_REORDER = {"reassoc", "contract", "nsz"}
 
-
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def _scan(Z: Any, starts: Any, probes: Any, Q: Any, squared: Any, rows: Any) -> None:
     """Keep the nearest rows, sorted, of the cells that each query looks into."""
     last = squared.shape[1] - 1

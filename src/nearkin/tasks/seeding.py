@@ -6,21 +6,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from nearkin import sparse_rows
 from nearkin.blocks import block_rows, for_each_block
+from nearkin.compiled import REORDER, compiled
 from nearkin.sparse_rows import dense, is_sparse
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 
-# Sums may be reordered for speed; infinities and NaN keep their meaning.
-_REORDER = {"reassoc", "contract", "nsz"}
 
-
-@njit(nogil=True, cache=True, fastmath=_REORDER)
+@compiled(fastmath=REORDER)
 def fill_distances(X: Any, points: Any, weights: Any, squared: Any) -> None:
     """Write squared weighted distances between rows and points into ``squared``."""
     for i in range(X.shape[0]):

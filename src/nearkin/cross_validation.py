@@ -1,0 +1,358 @@
+"""Judge learners, and choose their parameters, by pairs that are held out with their rows.
+
+Pairs name rows by number, and a fold has other numbers. Here they follow their rows: a fold learns
+from the pairs among its training rows and is judged by those among its test rows. The work is
+scikit-learn's: its metadata routing hands pairs to whatever asks for them, and :class:`Pairs` that
+know how many rows there are can be cut like X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn import model_selection
+from sklearn.model_selection import BaseCrossValidator, GridSearchCV
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from nearkin import backend
+from nearkin.learners._metric import n_rows_of
+from nearkin.pair_folds import row_folds
+from nearkin.pairs import Pairs, check_roles
+from nearkin.scores import pair_auc
+
+__all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
+
+Ints = NDArray[np.int64]
+
+
+class PairKFold(BaseCrossValidator):
+    """Folds of rows that keep linked rows together.
+
+    Pairs held out with the test rows share no row with those learned from, so that none of them
+    follows from what was learned. Rows that pairs tie together, directly or by way of others, are
+    in one fold; folds have about equally many must-links, cannot-links and rows. Where more rows
+    hang together than belong into a fold, as with many pairs among few rows, they are cut into
+    pieces, and pairs between a training and a test row are used in neither part.
+
+    Rows in no pair are dealt out evenly, so that every row is tested once, as by scikit-learn's
+    ``KFold``.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    shuffle : bool, default=False
+        Deal in random order, instead of the order of rows.
+    random_state : int, RandomState instance or None, default=None
+        Makes ``shuffle`` repeatable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import PairKFold, Pairs
+    >>> pairs = Pairs(must_link=[(0, 5), (2, 3)], cannot_link=[(5, 1), (2, 4)])
+    >>> for train, test in PairKFold(2).split(np.zeros((8, 1)), pairs=pairs):
+    ...     print(train, test)
+    [2 3 4 7] [0 1 5 6]
+    [0 1 5 6] [2 3 4 7]
+    """
+
+    n_splits: int
+    shuffle: bool
+    random_state: Any
+
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"pairs": True}
+
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None
+    ) -> None:
+        if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 2:
+            raise ValueError(f"n_splits must be a whole number of at least 2, not {n_splits!r}.")
+        if random_state is not None and not shuffle:
+            raise ValueError("random_state has an effect with shuffle=True only.")
+        self.n_splits = int(n_splits)
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, pairs: Pairs | None = None
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Training and test rows of each fold.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Only its number of rows matters.
+        y, groups
+            Not used.
+        pairs : Pairs
+            Pairs of rows of X.
+
+        Yields
+        ------
+        train, test : int ndarray
+            Row numbers of X.
+
+        Raises
+        ------
+        ValueError
+            If a fold had no pair to learn from or none to judge by.
+        """
+        check_roles(y, pairs)
+        if pairs is None:
+            raise TypeError(
+                "PairKFold needs the pairs: use nearkin.cross_validate(learner, X, pairs=pairs, "
+                "cv=nearkin.PairKFold(5)) or nearkin.grid_search. Functions of scikit-learn pass "
+                "pairs on to it after sklearn.set_config(enable_metadata_routing=True)."
+            )
+        n_rows = n_rows_of(X)
+        pairs.check_rows(n_rows)
+        rng = check_random_state(self.random_state) if self.shuffle else None
+        fold = row_folds(pairs, n_rows, self.n_splits, rng)
+        ends = fold[np.concatenate([pairs.must_link, pairs.cannot_link])]
+        for number in range(self.n_splits):
+            there = ends == number
+            for part, kept in (("to judge by", there), ("to learn from", ~there)):
+                if not kept.all(axis=1).any():
+                    raise ValueError(
+                        f"{len(pairs)} pairs of {len(pairs.points)} rows do not make "
+                        f"{self.n_splits} folds: fold {number} has no pair {part}. Use a smaller "
+                        "n_splits, or more pairs."
+                    )
+        for number in range(self.n_splits):
+            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, pairs: Pairs | None = None
+    ) -> int:
+        """How many folds there are; the arguments are not used."""
+        return self.n_splits
+
+
+class PairScorer:
+    """A scorer that scikit-learn gives the pairs among the rows to judge by.
+
+    For its functions under ``sklearn.set_config(enable_metadata_routing=True)``;
+    :func:`cross_validate` and :func:`grid_search` make it by themselves.
+
+    Parameters
+    ----------
+    score : callable, optional
+        ``score(learner, X, y, pairs=pairs)`` gives a number, or a dictionary of them. The pair AUC
+        in the space that ``learner.transform`` leads to by default.
+    """
+
+    def __init__(self, score: Callable[..., Any] | None = None) -> None:
+        self.score = _learned_auc if score is None else score
+
+    def __call__(self, learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Any:
+        """Score a fitted learner on rows and the pairs among them."""
+        return self.score(learner, X, y, pairs=pairs)
+
+    def __repr__(self) -> str:
+        return f"PairScorer({getattr(self.score, '__name__', self.score)})"
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Ask for pairs, in scikit-learn's form."""
+        request = MetadataRequest(owner=type(self).__name__)
+        request.score.add_request(param="pairs", alias=True)
+        return request
+
+
+def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+    """As ``learner.score``, for whatever can embed rows: pipelines and searches too."""
+    if y is None and pairs is not None:  # other rows are not needed
+        rows = pairs.points
+        X, pairs = _safe_indexing(X, rows), pairs.restrict(rows)
+    Z = learner.transform(X)
+    return pair_auc(Z if backend.is_foreign(Z) else np.asarray(Z), y, pairs=pairs)
+
+
+def cross_validate(
+    learner: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs,
+    cv: Any = 5,
+    scoring: Any = None,
+    params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    return_train_score: bool = False,
+    return_estimator: bool = False,
+    return_indices: bool = False,
+    error_score: Any = "raise",
+) -> dict[str, Any]:
+    """Judge a learner by pairs that it has not seen.
+
+    scikit-learn's function of this name, with pairs that follow their rows through every split.
+
+    Parameters
+    ----------
+    learner : estimator
+        A learner, a ``Pipeline`` with one, or a search over one.
+    X : array, sparse matrix or data frame of shape (n, d)
+    y : array of shape (n,), optional
+        Labels; negative means unknown. They are learned from and judged by, beside the pairs.
+    pairs : Pairs
+        Pairs of rows of X.
+    cv : int, splitter or iterable of (train, test), default=5
+        A number is that of the folds of :class:`PairKFold`. With other splitters, pairs between a
+        training and a test row are left out, which may be most of them.
+    scoring : None, str, callable, or list, tuple or dict of them, default=None
+        None is the pair AUC on pairs of test rows, or ``learner.score`` of what cannot
+        ``transform``, such as a classifier. A callable is called as ``scoring(learner, X, y,
+        pairs=pairs)``, or without pairs if it does not name them. A str is a scorer of
+        scikit-learn, which compares with y.
+    params : dict, optional
+        More that belongs to rows, such as ``groups`` for a splitter that takes them.
+    n_jobs : int, optional
+        Folds at a time.
+    verbose, return_train_score, return_estimator, return_indices
+        As in scikit-learn.
+    error_score : "raise" or float, default="raise"
+        The score of a fold that fails; by default the error is raised.
+
+    Returns
+    -------
+    dict of arrays of length n_splits
+        ``test_score`` (or ``test_<name>`` of each of several scores), ``fit_time``,
+        ``score_time``, and what else was asked for.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 60, random_state=0)
+    >>> result = nk.cross_validate(nk.ITML(), X, pairs=pairs, cv=nk.PairKFold(5))
+    >>> result["test_score"].mean() > 0.8
+    np.True_
+    """
+    params = _routed(X, y, pairs, params, "cross_validate")
+    with sklearn.config_context(enable_metadata_routing=True):
+        found: dict[str, Any] = model_selection.cross_validate(
+            learner,
+            X,
+            y,
+            params=params,
+            cv=_splitter(cv),
+            scoring=_scorers(scoring, learner),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            return_train_score=return_train_score,
+            return_estimator=return_estimator,
+            return_indices=return_indices,
+            error_score=error_score,
+        )
+    return found
+
+
+def grid_search(
+    learner: Any,
+    grid: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs,
+    cv: Any = 5,
+    scoring: Any = None,
+    params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    refit: Any = True,
+    return_train_score: bool = False,
+    error_score: Any = "raise",
+) -> GridSearchCV:
+    """Choose a learner's parameters by pairs that are held out.
+
+    scikit-learn's ``GridSearchCV``, with pairs that follow their rows through every split.
+
+    Parameters
+    ----------
+    learner : estimator
+        A learner, or a ``Pipeline`` with one.
+    grid : dict or list of dicts
+        Parameters with the values to try; ``{"itml__slack": [...]}`` in a pipeline.
+    X, y, pairs, cv, scoring, params, n_jobs, verbose, error_score
+        As in :func:`cross_validate`.
+    refit : bool, str or callable, default=True
+        Whether, and by which of several scores, the best is learned again from all rows and
+        pairs.
+    return_train_score : bool, default=False
+
+    Returns
+    -------
+    GridSearchCV
+        Fitted: ``best_params_``, ``best_score_``, ``cv_results_``, and ``best_estimator_``, the
+        learner to go on with.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 60, random_state=0)
+    >>> search = nk.grid_search(nk.RCA(), {"shrinkage": [0.1, 0.9]}, X, pairs=pairs, cv=3)
+    >>> metric = search.best_estimator_
+    >>> metric.shrinkage
+    0.1
+    """
+    params = _routed(X, y, pairs, params, "grid_search")
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            learner,
+            grid,
+            cv=_splitter(cv),
+            scoring=_scorers(scoring, learner),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            refit=refit,
+            return_train_score=return_train_score,
+            error_score=error_score,
+        )
+        return search.fit(X, y, **params)
+
+
+def _routed(
+    X: Any, y: Any, pairs: Any, params: Mapping[str, Any] | None, where: str
+) -> dict[str, Any]:
+    """All that belongs to rows, by name; pairs know the number of rows."""
+    check_roles(y, pairs)
+    if pairs is None:
+        raise TypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
+    if backend.is_remote(X):
+        raise TypeError(
+            f"{where} takes rows in memory, not rows that are read block by block: give some of "
+            "them, for example rows.take(numbers) with pairs.restrict(numbers)."
+        )
+    if params and "pairs" in params:
+        raise TypeError(f"{where} takes pairs by their own name, not in params.")
+    n_rows = n_rows_of(X)
+    pairs.check_rows(n_rows)
+    return {**(params or {}), "pairs": pairs + Pairs(n_rows=n_rows)}
+
+
+def _splitter(cv: Any) -> Any:
+    whole = isinstance(cv, Integral) and not isinstance(cv, bool)
+    return PairKFold(int(cv)) if whole else cv
+
+
+def _scorers(scoring: Any, learner: Any) -> Any:
+    if scoring is None:
+        return PairScorer() if hasattr(learner, "transform") else None
+    if isinstance(scoring, Mapping):
+        return {name: _with_pairs(score) for name, score in scoring.items()}
+    return _with_pairs(scoring)
+
+
+def _with_pairs(score: Any) -> Any:
+    """A function that names pairs is to get them."""
+    if not callable(score) or hasattr(score, "get_metadata_routing"):
+        return score
+    return PairScorer(score) if "pairs" in signature(score).parameters else score

@@ -1,0 +1,103 @@
+"""Compiled loops are kept, and compilation is said to whoever watches."""
+
+import builtins
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import nearkin
+from nearkin.compiled import REORDER, Announcer, compiled
+from nearkin.local_weights import combine
+from nearkin.progress import note
+
+SOURCES = Path(nearkin.__file__).parent
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def begun(module, kept="folder"):
+    function, stats = SimpleNamespace(__module__=module), SimpleNamespace(cache_path=kept)
+    dispatcher = SimpleNamespace(py_func=function, stats=stats)
+    return SimpleNamespace(data={"dispatcher": dispatcher})
+
+
+def test_every_compiled_loop_is_made_in_one_place_and_kept():
+    users = [path for path in SOURCES.rglob("*.py") if re.search(r"\bnumba\b", path.read_text())]
+    assert users == [SOURCES / "compiled.py"]
+    assert combine.stats.cache_path
+
+
+def test_without_a_folder_to_keep_it_in_a_loop_is_compiled_all_the_same():
+    names = {}
+    exec("def total(values):\n    return values.sum()", names)  # of no file
+    total = compiled(fastmath=REORDER)(names["total"])
+    assert total(np.ones(3)) == 3
+    assert total.stats.cache_path is None
+
+
+def test_a_terminal_is_told_once(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    announcer = Announcer()
+    announcer.on_start(begun("somebody.elses"))
+    assert sys.stderr.getvalue() == ""
+    for module in ("nearkin.local_weights", "nearkin.logdet"):
+        announcer.on_start(begun(module))
+        announcer.on_end(begun(module))
+    assert sys.stderr.getvalue().count("nearkin: compiling for this machine") == 1
+    Announcer().on_start(begun("nearkin.logdet", kept=None))
+    assert "let NUMBA_CACHE_DIR name one" in sys.stderr.getvalue()
+
+
+def test_notes_are_for_terminals_and_notebooks(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    note("in passing")
+    assert sys.stderr.getvalue() == ""
+    monkeypatch.setattr(builtins, "__IPYTHON__", True, raising=False)
+    note("in passing")
+    assert sys.stderr.getvalue() == "in passing\n"
+    monkeypatch.delattr(builtins, "__IPYTHON__")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    note("in passing")
+    assert sys.stderr.getvalue() == "\r\x1b[Kin passing\n"
+    monkeypatch.setattr(sys, "stderr", None)
+    note("in passing")
+
+
+def shown_by_a_process(cache, *, terminal):
+    """What a process that compiles one loop, or finds it compiled, writes to standard error."""
+    code = (
+        "import numpy as np; from nearkin.tasks.seeding import fill_distances; "
+        "fill_distances(np.ones((3, 2)), np.ones((1, 2)), np.ones(2), np.ones((3, 1)))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", code]
+    if not terminal:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stderr
+    ours, theirs = pty.openpty()
+    subprocess.run(command, env=environment, stderr=theirs, check=True)
+    os.write(theirs, b"end")
+    shown = b""
+    while not shown.endswith(b"end"):
+        shown += os.read(ours, 1024)
+    os.close(ours)
+    os.close(theirs)
+    return shown.removesuffix(b"end").decode()
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_the_first_process_says_it_and_the_next_has_nothing_to_compile(tmp_path):
+    assert shown_by_a_process(tmp_path / "another", terminal=False) == ""
+    assert shown_by_a_process(tmp_path / "cache", terminal=True).count("compiling") == 1
+    assert shown_by_a_process(tmp_path / "cache", terminal=True) == ""

@@ -1,0 +1,489 @@
+"""Pairs follow their rows through every split, or there is an error."""
+
+import contextlib
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_wine
+from sklearn.ensemble import BaggingClassifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RandomizedSearchCV,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    train_test_split,
+    validation_curve,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.utils import _safe_indexing, shuffle
+
+import nearkin as nk
+from nearkin.cross_validation import PairScorer
+from nearkin.datasets import make_three_normal
+from nearkin.row_sources import open_rows
+
+N = 60
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_three_normal(N, random_state=0)
+    return X, y, nk.Pairs.from_labels(y, 50, random_state=0)
+
+
+def by_hand(pairs):
+    """The same pairs, without the number of rows."""
+    return nk.Pairs(
+        pairs.must_link,
+        pairs.cannot_link,
+        must_weight=pairs.must_weight,
+        cannot_weight=pairs.cannot_weight,
+    )
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """Checks that the pairs it is given are of the rows it is given; a row's first column is its
+    number in the whole, and pairs are right if both numbers leave the same remainder by 3."""
+
+    __metadata_request__fit = {"pairs": True}  # noqa: RUF012
+
+    def __init__(self, parameter=0):
+        self.parameter = parameter
+
+    def fit(self, X, y=None, *, pairs):
+        pairs.check_rows(len(X))
+        assert pairs.n_rows == len(X)
+        assert len(pairs.must_link)
+        assert len(pairs.cannot_link)
+        kind = X[:, 0].astype(int) % 3
+        assert (kind[pairs.must_link[:, 0]] == kind[pairs.must_link[:, 1]]).all()
+        assert (kind[pairs.cannot_link[:, 0]] != kind[pairs.cannot_link[:, 1]]).all()
+        self.classes_ = np.unique(y)
+        self.n_features_in_ = 1
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.arange(len(X)) % len(self.classes_)]
+
+    def predict_proba(self, X):
+        return np.tile([0.3, 0.7], (len(X), 1))
+
+
+ROWS = np.arange(90.0)[:, None]
+LABELS = np.arange(90) % 2
+FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
+# What of scikit-learn cuts rows, and takes more than X and y.
+CUTTERS = {
+    "cross_validate": lambda p: cross_validate(
+        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS, error_score="raise"
+    ),
+    "cross_val_score": lambda p: cross_val_score(
+        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS, error_score="raise"
+    ),
+    "cross_val_predict": lambda p: cross_val_predict(
+        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS
+    ),
+    "learning_curve": lambda p: learning_curve(
+        Witness(),
+        ROWS,
+        LABELS,
+        params={"pairs": p},
+        cv=FOLDS,
+        train_sizes=[0.6, 1.0],
+        error_score="raise",
+    ),
+    "validation_curve": lambda p: validation_curve(
+        Witness(),
+        ROWS,
+        LABELS,
+        params={"pairs": p},
+        cv=FOLDS,
+        param_name="parameter",
+        param_range=[1, 2],
+        error_score="raise",
+    ),
+    "permutation_test_score": lambda p: permutation_test_score(
+        Witness(), ROWS, LABELS, params={"pairs": p}, cv=FOLDS, n_permutations=2
+    ),
+    "GridSearchCV": lambda p: GridSearchCV(
+        Witness(), {"parameter": [1, 2]}, cv=FOLDS, error_score="raise"
+    ).fit(ROWS, LABELS, pairs=p),
+    "RandomizedSearchCV": lambda p: RandomizedSearchCV(
+        Witness(), {"parameter": [1, 2]}, n_iter=1, cv=FOLDS, error_score="raise"
+    ).fit(ROWS, LABELS, pairs=p),
+    "CalibratedClassifierCV": lambda p: CalibratedClassifierCV(Witness(), cv=FOLDS).fit(
+        ROWS, LABELS, pairs=p
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def true_pairs():
+    return nk.Pairs.from_labels(np.arange(90) % 3, 600, random_state=0)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("cutter", CUTTERS)
+def test_pairs_that_know_their_rows_follow_them_through_scikit_learn(cutter, routing, true_pairs):
+    with sklearn.config_context(enable_metadata_routing=routing):
+        CUTTERS[cutter](true_pairs)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("cutter", CUTTERS)
+def test_pairs_that_do_not_know_their_rows_are_refused_where_rows_are_cut(
+    cutter, routing, true_pairs
+):
+    with (
+        sklearn.config_context(enable_metadata_routing=routing),
+        pytest.raises(ValueError, match=r"nearkin\.cross_validate.*nearkin\.PairKFold\(5\)"),
+    ):
+        CUTTERS[cutter](by_hand(true_pairs))
+
+
+def test_rows_drawn_twice_are_refused(true_pairs):
+    with sklearn.config_context(enable_metadata_routing=True):
+        bagging = BaggingClassifier(Witness(), n_estimators=2, random_state=0)
+        with pytest.raises(ValueError, match="more than once"):
+            bagging.fit(ROWS, LABELS, pairs=true_pairs)
+        bagging.set_params(bootstrap=False, max_samples=0.7)
+        bagging.fit(ROWS, LABELS, pairs=true_pairs)
+
+
+def test_pairs_made_by_hand_are_not_applied_to_other_rows():
+    X, y = load_wine(return_X_y=True)
+    known = nk.Pairs.from_labels(y[:100], 60, random_state=0)
+    pairs = nk.Pairs(known.must_link, known.cannot_link)
+    folds = KFold(3, shuffle=True, random_state=0)
+    with pytest.raises(ValueError, match=r"nearkin\.cross_validate"):
+        cross_validate(nk.ITML(), scale(X), params={"pairs": pairs}, cv=folds)
+    found = nk.cross_validate(
+        nk.ITML(random_state=0), scale(X), pairs=pairs, cv=folds, return_estimator=True
+    )
+    for (train, _), metric in zip(folds.split(X), found["estimator"], strict=True):
+        assert metric.learned_from_["must_links"] == len(pairs.restrict(train).must_link)
+    whole = nk.cross_validate(nk.ITML(random_state=0), scale(X), pairs=pairs)
+    assert whole["test_score"].mean() > 0.9
+
+
+def test_without_routing_a_score_that_gets_no_pairs_says_what_would_be_right(data):
+    X, _, pairs = data
+    with pytest.raises(ValueError, match=r"nothing to judge by.*nearkin\.cross_validate"):
+        cross_validate(nk.RCA(), X, params={"pairs": pairs}, cv=3, error_score="raise")
+
+
+def test_rows_and_pairs_are_split_together(true_pairs):
+    first, second, of_first, of_second = train_test_split(ROWS, true_pairs, random_state=0)
+    for rows, pairs in ((first, of_first), (second, of_second)):
+        Witness().fit(rows, LABELS[: len(rows)], pairs=pairs)
+    rows, pairs = shuffle(ROWS, true_pairs, random_state=0)
+    Witness().fit(rows, LABELS, pairs=pairs)
+    assert len(pairs) == len(true_pairs)
+    with pytest.raises(ValueError, match="do not say how many rows"):
+        train_test_split(ROWS, by_hand(true_pairs))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        train_test_split(ROWS[:80], true_pairs)
+
+
+def test_pairs_are_cut_like_rows():
+    pairs = nk.Pairs([(0, 5), (2, 3)], n_rows=6)
+    assert pairs.shape == (6,)
+    assert pairs[[5, 0]] == pairs.restrict([5, 0])
+    assert pairs[2:] == pairs.restrict([2, 3, 4, 5])
+    assert pairs[np.arange(6) > 1] == pairs[2:]
+    assert pairs[::-1].must_link.tolist() == [[0, 5], [2, 3]]
+    for number in (0, np.int64(1)):
+        with pytest.raises(TypeError, match="cut by rows of X"):
+            pairs[number]
+    with pytest.raises(ValueError, match="do not say how many rows"):
+        nk.Pairs([(0, 5)])[1:]
+    assert len(pairs + nk.Pairs(n_rows=6)) == len(pairs) == 2
+
+
+@pytest.mark.parametrize("rows", [[5, 0], np.array([5, 0]), slice(2, None), np.arange(6) > 1, []])
+def test_scikit_learn_cuts_pairs_by_any_kind_of_numbers(rows):
+    pairs = nk.Pairs([(0, 5), (2, 3)], n_rows=6)
+    assert _safe_indexing(pairs, rows) == pairs.restrict(np.arange(6)[rows])
+
+
+@given(
+    st.integers(8, 80), st.integers(6, 60), st.integers(2, 5), st.integers(0, 1000), st.booleans()
+)
+def test_folds_share_no_linked_row_and_test_every_row_once(n, n_pairs, n_splits, seed, shuffled):
+    rng = np.random.RandomState(seed)
+    links = rng.randint(n, size=(n_pairs, 2))
+    links = links[links[:, 0] != links[:, 1]]
+    same = rng.rand(len(links)) < 0.5
+    pairs = nk.Pairs(links[same], links[~same])
+    folds = nk.PairKFold(n_splits, shuffle=shuffled, random_state=seed if shuffled else None)
+    found = []
+    with contextlib.suppress(ValueError):  # too few pairs for so many folds
+        found = list(folds.split(np.zeros((n, 1)), pairs=pairs))
+    assume(found)
+    assert len(found) == n_splits == folds.get_n_splits()
+    assert_array_equal(np.sort(np.concatenate([test for _, test in found])), np.arange(n))
+    for train, test in found:
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
+        assert len(pairs.restrict(train))
+        assert len(pairs.restrict(test))
+    again = list(folds.split(np.zeros((n, 1)), pairs=pairs))
+    for (_, one), (_, two) in zip(found, again, strict=True):
+        assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_folds_are_even_in_rows_and_in_both_kinds_of_pairs(shuffled):
+    must = [(2 * i, 2 * i + 1) for i in range(15)]
+    cannot = [(30 + 2 * i, 31 + 2 * i) for i in range(10)]
+    pairs = nk.Pairs(must, cannot)
+    folds = nk.PairKFold(5, shuffle=shuffled, random_state=0 if shuffled else None)
+    for _, test in folds.split(np.zeros((103, 2)), pairs=pairs):
+        held_out = pairs.restrict(test)
+        assert len(held_out.must_link) == 3
+        assert len(held_out.cannot_link) == 2
+        assert len(test) in (20, 21)
+
+
+def test_linked_rows_stay_together_up_to_a_whole_fold():
+    pairs = nk.Pairs([(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7)])
+    folds = nk.PairKFold(2).split(np.zeros((8, 1)), pairs=pairs)
+    assert [test.tolist() for _, test in folds] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_of_many_pairs_among_few_rows_most_are_still_judged():
+    pairs = nk.Pairs.from_labels(np.arange(90) % 3, 100, random_state=0)
+    folds = list(nk.PairKFold(5).split(np.zeros((90, 1)), pairs=pairs))
+    judged = [pairs.restrict(test) for _, test in folds]
+    assert sum(map(len, judged)) > len(pairs) / 2  # dealt out one by one, it were a fifth
+    assert all(len(part.must_link) and len(part.cannot_link) for part in judged)
+    assert np.ptp([len(test) for _, test in folds]) <= 4
+
+
+def test_what_a_splitter_refuses():
+    rows, pairs = np.zeros((6, 1)), nk.Pairs([(0, 1), (2, 3)])
+    for wrong in (1, 2.5, True, "5"):
+        with pytest.raises(ValueError, match="n_splits must be a whole number"):
+            nk.PairKFold(wrong)
+    with pytest.raises(ValueError, match="with shuffle=True only"):
+        nk.PairKFold(5, random_state=0)
+    with pytest.raises(ValueError, match="2 pairs of 4 rows do not make 3 folds"):
+        next(nk.PairKFold(3).split(rows, pairs=pairs))
+    with pytest.raises(ValueError, match="do not make 2 folds"):
+        next(nk.PairKFold(2).split(rows, pairs=nk.Pairs()))
+    with pytest.raises(TypeError, match=r"nearkin\.cross_validate.*enable_metadata_routing"):
+        next(nk.PairKFold(2).split(rows))
+    with pytest.raises(TypeError, match="enable_metadata_routing"):
+        cross_validate(nk.RCA(), rows, params={"pairs": pairs}, cv=nk.PairKFold(2))
+    with pytest.raises(ValueError, match="names row 3, but X has 3 rows"):
+        next(nk.PairKFold(2).split(rows[:3], pairs=pairs))
+    assert "n_splits=2" in repr(nk.PairKFold(2))
+
+
+def one_by_one(learner, X, pairs, folds):
+    scores = []
+    for train, test in folds:
+        metric = clone(learner).fit(X[train], pairs=pairs.restrict(train))
+        scores.append(metric.score(X[test], pairs=pairs.restrict(test)))
+    return scores
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("cv", [4, nk.PairKFold(3, shuffle=True, random_state=1), KFold(2)])
+def test_cross_validation_is_what_a_loop_over_folds_does(cv, known, data):
+    X, _, pairs = data
+    pairs = pairs if known else by_hand(pairs)
+    splitter = nk.PairKFold(cv) if cv == 4 else cv
+    more = {} if isinstance(cv, KFold) else {"pairs": pairs}
+    expected = one_by_one(nk.ITML(random_state=0), X, pairs, splitter.split(X, **more))
+    found = nk.cross_validate(nk.ITML(random_state=0), X, pairs=pairs, cv=cv)
+    assert_allclose(found["test_score"], expected)
+
+
+def test_a_pipeline_is_judged_in_the_space_of_its_last_step(data):
+    X, _, pairs = data
+    learner = nk.KernelBeta(random_state=0)
+    found = nk.cross_validate(make_pipeline(StandardScaler(), learner), X, pairs=pairs, cv=3)
+    expected = []
+    for train, test in nk.PairKFold(3).split(X, pairs=pairs):
+        scaler = StandardScaler().fit(X[train])
+        metric = clone(learner).fit(scaler.transform(X[train]), pairs=pairs.restrict(train))
+        expected.append(metric.score(scaler.transform(X[test]), pairs=pairs.restrict(test)))
+    assert_allclose(found["test_score"], expected)
+
+
+def test_a_classifier_after_a_learner_is_judged_by_labels(data):
+    X, y, pairs = data
+    pipeline = make_pipeline(nk.ITML(random_state=0), KNeighborsClassifier(3))
+    found = nk.cross_validate(
+        pipeline, X, y, pairs=pairs, cv=3, return_estimator=True, return_indices=True
+    )
+    for train, fitted in zip(found["indices"]["train"], found["estimator"], strict=True):
+        assert fitted[0].learned_from_["must_links"] == len(pairs.restrict(train).must_link)
+    by_name = nk.cross_validate(pipeline, X, y, pairs=pairs, cv=3, scoring="accuracy")
+    assert_allclose(found["test_score"], by_name["test_score"])
+
+
+@pytest.mark.parametrize(
+    "form", [pd.DataFrame, np.ndarray.tolist, lambda X: pd.DataFrame(X, index=range(N, 0, -1))]
+)
+def test_rows_may_be_in_any_form(form, data):
+    X, _, pairs = data
+    expected = nk.cross_validate(nk.RCA(), X, pairs=pairs, cv=3)["test_score"]
+    found = nk.cross_validate(nk.RCA(), form(X), pairs=pairs, cv=3)["test_score"]
+    assert_allclose(found, expected)
+
+
+def test_sparse_rows_and_precomputed_kernels(data):
+    X, _, pairs = data
+
+    def fitted(learner, rows):
+        return nk.cross_validate(learner, rows, pairs=pairs, cv=3, return_estimator=True)
+
+    options = {"extension": "nystroem", "random_state": 0}
+    plain = fitted(nk.KernelBeta(gamma=0.5, **options), X)
+    sparse = fitted(nk.KernelBeta(gamma=0.5, **options), csr_array(X))
+    K = rbf_kernel(X, gamma=0.5)
+    kernel = fitted(nk.KernelBeta(kernel="precomputed", **options), K)
+    folds = nk.PairKFold(3).split(X, pairs=pairs)
+    for i, (train, _) in enumerate(folds):
+        # Not the scores, which jump where distances are all but equal.
+        expected = plain["estimator"][i].distance(X)
+        assert_allclose(sparse["estimator"][i].distance(csr_array(X)), expected, atol=1e-6)
+        assert_allclose(kernel["estimator"][i].distance(K[:, train]), expected, atol=1e-6)
+
+
+def test_several_folds_at_a_time(data):
+    X, _, pairs = data
+    expected = nk.cross_validate(nk.RCA(), X, pairs=pairs, cv=3)["test_score"]
+    with parallel_config(backend="threading"):
+        found = nk.cross_validate(nk.RCA(), X, pairs=pairs, cv=3, n_jobs=2)["test_score"]
+    assert_array_equal(found, expected)
+    metric = nk.RCA().fit(X, pairs=pairs)
+    sent = pickle.loads(pickle.dumps(PairScorer()))  # as other processes get it
+    assert sent(metric, X, pairs=pairs) == metric.score(X, pairs=pairs)
+
+
+def kept_apart(learner, X, y, pairs):
+    apart = learner.pair_distance(X[pairs.cannot_link[:, 0]], X[pairs.cannot_link[:, 1]])
+    return float(np.mean(apart > learner.threshold_))
+
+
+def test_scores_of_ones_own(data):
+    X, _, pairs = data
+    scoring = {"auc": PairScorer(), "apart": kept_apart, "rows": lambda learner, X: len(X)}
+    found = nk.cross_validate(
+        nk.ITML(random_state=0), X, pairs=pairs, cv=3, scoring=scoring, return_train_score=True
+    )
+    usual = nk.cross_validate(nk.ITML(random_state=0), X, pairs=pairs, cv=3)
+    assert_allclose(found["test_auc"], usual["test_score"])
+    assert found["test_rows"].sum() == N
+    assert found["train_rows"].sum() == 2 * N
+    assert (found["test_apart"] <= 1).all()
+    alone = nk.cross_validate(nk.ITML(random_state=0), X, pairs=pairs, cv=3, scoring=kept_apart)
+    assert_allclose(alone["test_score"], found["test_apart"])
+
+
+def test_labels_are_learned_from_and_judged_by_too(data):
+    X, y, pairs = data
+    partly = np.where(np.arange(N) % 2, y, -1)
+    found = nk.cross_validate(nk.ITML(random_state=0), X, partly, pairs=pairs, cv=3)
+    expected = []
+    for train, test in nk.PairKFold(3).split(X, pairs=pairs):
+        metric = nk.ITML(random_state=0)
+        metric.fit(X[train], partly[train], pairs=pairs.restrict(train))
+        expected.append(metric.score(X[test], partly[test], pairs=pairs.restrict(test)))
+    assert_allclose(found["test_score"], expected)
+
+
+def test_other_things_that_belong_to_rows_follow_too(data):
+    X, _, pairs = data
+    groups = np.arange(N) // 10
+    found = nk.cross_validate(
+        nk.RCA(), X, pairs=pairs, cv=GroupKFold(2), params={"groups": groups}, return_indices=True
+    )
+    for test in found["indices"]["test"]:
+        assert len(test) == 10 * len(set(groups[test]))
+
+
+def test_what_cross_validation_refuses(data):
+    X, y, pairs = data
+    for function in (nk.cross_validate, lambda *a, **k: nk.grid_search(a[0], {}, *a[1:], **k)):
+        with pytest.raises(TypeError, match="needs pairs"):
+            function(nk.RCA(), X, y, pairs=None)
+        with pytest.raises(TypeError, match="by name"):
+            function(nk.RCA(), X, pairs, pairs=pairs)
+        with pytest.raises(TypeError, match=r"must be a nearkin\.Pairs"):
+            function(nk.RCA(), X, pairs=[(0, 1)])
+        with pytest.raises(TypeError, match="not in params"):
+            function(nk.RCA(), X, pairs=pairs, params={"pairs": pairs})
+        with pytest.raises(ValueError, match=f"pairs are for {N} rows, X has 10"):
+            function(nk.RCA(), X[:10], pairs=pairs)
+        with pytest.raises(TypeError, match="takes rows in memory"):
+            function(nk.RCA(), open_rows([X]), pairs=pairs)
+    only_must = nk.Pairs(pairs.must_link)
+    with pytest.raises(ValueError, match="needs both"):
+        nk.cross_validate(nk.RCA(), X, pairs=only_must, cv=3)
+
+
+def test_a_grid_search_finds_what_cross_validation_says(data):
+    X, _, pairs = data
+    values = [0.01, 0.5, 5.0]
+    search = nk.grid_search(
+        nk.ITML(random_state=0), {"slack": values}, X, pairs=by_hand(pairs), cv=3
+    )
+    expected = [
+        nk.cross_validate(nk.ITML(slack=value, random_state=0), X, pairs=pairs, cv=3)
+        for value in values
+    ]
+    means = [result["test_score"].mean() for result in expected]
+    assert_allclose(search.cv_results_["mean_test_score"], means)
+    assert search.best_params_ == {"slack": values[np.argmax(means)]}
+    whole = nk.ITML(random_state=0, **search.best_params_).fit(X, pairs=pairs)
+    assert_array_equal(search.best_estimator_.transform(X), whole.transform(X))
+
+
+def test_a_grid_search_over_a_pipeline(data):
+    X, _, pairs = data
+    pipeline = make_pipeline(StandardScaler(), nk.RCA())
+    grid = [{"rca__shrinkage": [0.1, 0.9]}, {"rca": [nk.Euclidean(), nk.ITML(random_state=0)]}]
+    search = nk.grid_search(pipeline, grid, X, pairs=pairs, cv=3)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_[-1].learned_from_["cannot_links"] == len(pairs.cannot_link)
+
+
+def test_scikit_learns_own_search_gets_pairs_by_routing_and_may_be_judged_itself(data):
+    X, _, pairs = data
+    grid = {"slack": [0.1, 2.0]}
+    expected = nk.grid_search(nk.ITML(random_state=0), grid, X, pairs=pairs, cv=3)
+    search = GridSearchCV(nk.ITML(random_state=0), grid, cv=nk.PairKFold(3), error_score="raise")
+    with sklearn.config_context(enable_metadata_routing=True):
+        search.fit(X, pairs=pairs)
+    assert_allclose(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+    nested = nk.cross_validate(search, X, pairs=pairs, cv=3, return_estimator=True)
+    assert np.isfinite(nested["test_score"]).all()
+    assert {fitted.best_params_["slack"] for fitted in nested["estimator"]} <= {0.1, 2.0}
+
+
+def test_clusters_are_judged_too(data):
+    X, _, pairs = data
+    found = nk.cross_validate(nk.MPCKMeans(3, random_state=0), X, pairs=pairs, cv=3)
+    assert (found["test_score"] > 0.5).all()
