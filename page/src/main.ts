@@ -1,7 +1,7 @@
 /** Puts the page together. */
 
-import { acceptState } from "./actions";
-import { api, ServerError } from "./api";
+import { acceptToldState } from "./actions";
+import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
 import { listenToKeys } from "./keys";
@@ -97,13 +97,16 @@ function listenLive(model: Model): void {
   const onMessage = (message: LiveMessage): void => {
     switch (message.type) {
       case "state":
-        acceptState(model, message.state);
+        acceptToldState(model, message.state);
         break;
       case "layout":
         model.learned.set(message.layout);
         break;
       case "problem":
         notify(message.message, "problem");
+        break;
+      case "notice":
+        if (message.by !== TAB) notify(message.message, "problem");
         break;
       case "report":
         model.report.set(message.report);

@@ -200,7 +200,7 @@ def test_the_exported_model_has_the_distances_that_are_shown(fresh, tmp_path):
 
 def test_a_full_disk_is_said_and_nothing_counts():
     class Full(StubLesson):
-        def answer(self, left, right, same, origin):
+        def answer(self, left, right, same, origin, before=None):
             raise OSError(errno.ENOSPC, "No space left on device", "answers.jsonl")
 
     with running(Full()) as studio, studio.client() as client:
