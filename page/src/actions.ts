@@ -25,7 +25,7 @@ export function acceptState(model: Model, state: State): void {
 
 /** The same for a state that all pages are told. */
 export function acceptToldState(model: Model, state: State): void {
-  if (model.heldBack === null) acceptState(model, state);
+  if (model.steps === 0) acceptState(model, state);
   else model.heldBack.push(state);
 }
 
@@ -219,7 +219,7 @@ async function step(
   onReply: (changes: Change[], n: number) => void,
   said: (state: State) => string,
 ): Promise<void> {
-  model.heldBack = [];
+  model.steps += 1;
   await change(
     model,
     async () => {
@@ -229,9 +229,10 @@ async function step(
     },
     said,
   );
-  const states = model.heldBack;
-  model.heldBack = null;
-  for (const state of states) acceptState(model, state);
+  model.steps -= 1;
+  if (model.steps === 0) {
+    for (const state of model.heldBack.splice(0)) acceptState(model, state);
+  }
 }
 
 export async function undo(model: Model): Promise<void> {

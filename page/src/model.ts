@@ -58,8 +58,9 @@ export interface Model {
   askedAgain: Signal<Asked[]>;
   /** What was answered on this page, the last first, each pair as it was shown. */
   answered: Pair[];
-  /** States that others were told while a step back or forth was under way; null if none is. */
-  heldBack: State[] | null;
+  /** Steps back and forth that are under way, and the states that all pages were told meanwhile. */
+  steps: number;
+  heldBack: State[];
   /** Why the last change came to nothing, as it was told. */
   problem: string | null;
   selected: Signal<number | null>;
@@ -95,7 +96,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     answering: null,
     askedAgain: new Signal<Asked[]>([]),
     answered: [],
-    heldBack: null,
+    steps: 0,
+    heldBack: [],
     problem: null,
     selected: new Signal<number | null>(null),
     hovered: new Signal<number | null>(null),

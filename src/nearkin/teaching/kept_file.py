@@ -168,7 +168,9 @@ class KeptFile:
         """Write what a file lacks of the content; whether that was anything."""
         there = _read(file)
         if not (bytes(self.content) + self._tried).startswith(there):
-            raise Displaced(errno.EEXIST, "a file of that name holds something else", str(self.path))
+            raise Displaced(
+                errno.EEXIST, "a file of that name holds something else", str(self.path)
+            )
         lacks = len(there) < len(self.content)
         if lacks:
             self._write(file, len(there), bytes(self.content[len(there) :]))

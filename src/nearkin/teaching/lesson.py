@@ -230,7 +230,10 @@ class Lesson:
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
         entry["origin"] = "group"
-        return self._change(entry, before=before) | {"n_pairs": len(links), "n_possible": n_possible}
+        return self._change(entry, before=before) | {
+            "n_pairs": len(links),
+            "n_possible": n_possible,
+        }
 
     def withdraw(self, left: int, right: int, before: str | None = None) -> dict[str, Any]:
         """Take back what was said of two rows, whenever that was; ``before`` as in ``answer``."""
