@@ -155,8 +155,8 @@ class Journal:
             except OSError:
                 where = f"they are not on the disk, since {reason}"
         warnings.warn(
-            f"the file of {len(self.entries)} answers, {self._file.path}, was taken away or changed "
-            f"by another program: {where}.",
+            f"the file of {len(self.entries)} answers, {self._file.path}, was taken away or "
+            f"changed by another program: {where}.",
             stacklevel=3,
         )
 
@@ -274,11 +274,13 @@ def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[
             f"({__version__}) does not know: update nearkin."
         )
     if said.get("fingerprint") != fingerprint:
-        source = said.get("about", {}).get("source")
-        other = f" ({source})" if source else ""
+        about = said.get("about", {})
+        other = f" ({about['source']})" if about.get("source") else ""
+        columns = ", ".join(about.get("features", ())[:20])
         raise JournalError(
             f"{path} has answers about other data{other}: rows, columns or ids differ. Give the "
-            "data it was made with, or another name for a new journal."
+            f"data it was made with{f', learned from {columns}' * bool(columns)}, or another name "
+            "for a new journal."
         )
     return said
 

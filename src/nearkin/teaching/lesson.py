@@ -148,6 +148,7 @@ class Lesson:
         self._journal: Journal | InMemory = InMemory()
         if journal is not None:
             about = {"source": records.source, "rows": len(records)}
+            about |= {"features": records.features[:_MOST_NAMES]}
             self._journal = Journal(os.fspath(journal), records.fingerprint, about)
         try:
             if not self._journal.entries:
@@ -459,7 +460,7 @@ class Lesson:
     @cached_property
     def _notes(self) -> list[str]:
         records = self.records
-        notes = []
+        notes = list(records.notes)
         if records.n_total > len(records):
             notes.append(
                 f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
@@ -467,6 +468,11 @@ class Lesson:
             )
         if self._scaler is None and (unequal := unequal_columns(records)):
             notes.append(unequal)
+        if self.journal is None:
+            notes.append(
+                "Answers are in memory only, and end with this program: journal= names a file that "
+                "keeps them."
+            )
         return [*notes, *self._start_notes]
 
     @cached_property

@@ -100,6 +100,7 @@ def studio(
     columns: Mapping[str, Sequence[Any]] | Any = None,
     images: str | tuple[int, int] | None = None,
     folder: StrPath = ".",
+    learn_from: Sequence[str] | None = None,
     journal: StrPath | None = None,
     standardise: bool = False,
     seed: int = 0,
@@ -112,7 +113,9 @@ def studio(
     Parameters
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
-        Numeric columns of a frame are learned from, all others are shown.
+        Numeric columns of a frame, or its column of vectors, are learned from, all others are
+        shown. Columns that name or count rows (``id``, ``index``), look like classes (``label``,
+        ``target``) or say yes or no are only shown too, and the page says so.
     pairs : Pairs, optional
         What is known of rows of X already.
     labels : array-like of shape (n,), optional
@@ -127,6 +130,8 @@ def studio(
         X are pixels.
     folder : path, default="."
         Where these files are.
+    learn_from : sequence of str, optional
+        Columns of a frame to learn from, whatever they are called.
     journal : path, optional
         Where each answer is kept at once. If it is there, you go on from it. Without: in memory
         only, until the program ends.
@@ -161,7 +166,8 @@ def studio(
     more = _by_name(columns)
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)
-        more.setdefault("label", list(labels))
+        name = getattr(labels, "name", None)
+        more.setdefault(name if isinstance(name, str) else "label", list(labels))
     records = records_of(
         X,
         ids,
@@ -169,6 +175,7 @@ def studio(
         images,
         folder=folder,
         source="the rows of X",
+        learn_from=learn_from,
         keep=() if pairs is None else pairs.points,
         seed=seed,
     )
