@@ -83,8 +83,8 @@ def test_all_tabs_are_told_of_answers_that_are_overruled():
             assert notice(tab) == {
                 "type": "notice",
                 "by": "me",
-                "message": "Another browser wants to say something else: same was said of rows 0 "
-                "and 1 meanwhile.",
+                "message": "Another browser disagrees: same was said of 0 and 1. It is asked which "
+                "is right.",
             }
             client.post("/api/answers", json={**other, "before": "same"}, headers=headers)
             assert "said different of 0 and 1, of which same" in notice(tab)["message"]

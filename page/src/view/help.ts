@@ -32,7 +32,7 @@ const HOW =
   "are listed as suspects.";
 
 const ON_DISK = "Every answer is on the disk before it is confirmed, in ";
-const IN_MEMORY =
+export const IN_MEMORY =
   "Answers are in memory only, and end with the program that opened this page: its option journal keeps them.";
 
 export function prepareHelp(model: Model): void {

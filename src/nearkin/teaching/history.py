@@ -45,11 +45,13 @@ class Conflict(ValueError):
     ----------
     said : str
         What is said now, in a word.
+    pair : tuple of int or None
+        The rows that it is said of, the first if there are more.
     """
 
-    def __init__(self, message: str, said: str) -> None:
+    def __init__(self, message: str, said: str, pair: Pair | None = None) -> None:
         super().__init__(message)
-        self.said = said
+        self.said, self.pair = said, pair
 
 
 @dataclass(frozen=True)
@@ -180,11 +182,13 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
         return
     (left, right), word = other[0]
     if len(change) == 1:
-        raise Conflict(f"{word} was said of rows {left} and {right} meanwhile.", word)
+        message = f"{word} was said of rows {left} and {right} meanwhile."
+        raise Conflict(message, word, (left, right))
     raise Conflict(
         f"of {len(other)} of these {len(change)} pairs something else was said before: of rows "
         f"{left} and {right}, {word}.",
         word,
+        (left, right),
     )
 
 

@@ -468,11 +468,8 @@ class Lesson:
             )
         if self._scaler is None and (unequal := unequal_columns(records)):
             notes.append(unequal)
-        if self.journal is None:
-            notes.append(
-                "Answers are in memory only, and end with this program: journal= names a file that "
-                "keeps them."
-            )
+        if not records.ids_differ:
+            notes.append("Some rows have the same id: exported files go by row numbers instead.")
         return [*notes, *self._start_notes]
 
     @cached_property
@@ -595,6 +592,8 @@ class Lesson:
             raise ValueError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
         known, seen = self._newest()
         ids, id_name = self.records.ids, self.records.id_name
+        if not self.records.ids_differ:
+            ids, id_name = self.records.numbers.tolist(), "row"
         if what == "pairs":
             return exports.pairs_file(known.pairs, known.unsure, ids)
         if what == "clusters":

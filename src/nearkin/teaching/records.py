@@ -134,6 +134,11 @@ class Records:
         return int(row)
 
     @cached_property
+    def ids_differ(self) -> bool:
+        """Whether every row has an id of its own."""
+        return len({str(one) for one in self.ids}) == len(self)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Of X, ids and names: what was answered of these records holds for no others."""
         digest = hashlib.sha256()

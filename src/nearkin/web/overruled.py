@@ -38,14 +38,16 @@ def overruled_sentence(state: Mapping[str, Any], name: Callable[[int], str]) -> 
     )
 
 
-def conflict_sentence(conflict: Conflict) -> str | None:
+def conflict_sentence(conflict: Conflict, name: Callable[[int], str]) -> str | None:
     """What came to nothing because something else was said before; None if nothing was said.
 
     Examples
     --------
-    >>> conflict_sentence(Conflict("same was said of rows 3 and 5 meanwhile.", "same"))
-    'Another browser wants to say something else: same was said of rows 3 and 5 meanwhile.'
+    >>> conflict_sentence(Conflict("same was said meanwhile.", "same", (3, 5)), str)
+    'Another browser disagrees: same was said of 3 and 5. It is asked which is right.'
     """
-    if conflict.said == "nothing":
+    if conflict.pair is None:
         return None
-    return f"Another browser wants to say something else: {conflict}"
+    left, right = map(name, conflict.pair)
+    said = f"{conflict.said} was said" if conflict.said != "nothing" else "nothing is said"
+    return f"Another browser disagrees: {said} of {left} and {right}. It is asked which is right."

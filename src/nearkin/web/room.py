@@ -75,7 +75,7 @@ class Room:
         try:
             found = change(*arguments)
         except Conflict as conflict:
-            self._tell_others(by, conflict_sentence(conflict))
+            self._tell_others(by, conflict_sentence(conflict, self._name))
             raise
         self.tell_state()
         self._tell_others(by, overruled_sentence(found, self._name))

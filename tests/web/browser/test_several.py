@@ -41,7 +41,7 @@ def test_opposite_answers_of_two_browsers_are_told_to_both(tab, late, demo, key,
     assert said_of(demo, pair) == "must_link"
     late.shoot("conflict")
     # The first is told.
-    tab.shows("notice-problem", "Another browser wants to say something else: same was said")
+    tab.shows("notice-problem", "Another browser disagrees: same was said of")
     late.press(key)
     expect(late.part("question")).not_to_contain_text("Two answers")
     assert said_of(demo, pair) == kept
