@@ -112,28 +112,30 @@ class KeptFile:
         """
         if self._is_as_it_was_left():
             return False
-        before = self._opened_file
         try:
-            file = before if self._has_its_name() else _opened(self.path)
+            return self._restored()
         except FileInUse as error:
-            raise Displaced(
-                errno.EBUSY, "another studio has a file of that name open", str(self.path)
-            ) from error
-        except (OSError, ValueError) as error:
-            code, reason = getattr(error, "errno", None), getattr(error, "strerror", None)
-            raise Displaced(code or errno.EIO, reason or str(error), str(self.path)) from error
+            reason = "another studio has a file of that name open"
+            raise Displaced(errno.EBUSY, reason, str(self.path)) from error
+        except OSError as error:
+            raise Displaced(error.errno, error.strerror or str(error), str(self.path)) from error
+
+    def _restored(self) -> bool:
+        before = self._opened_file
+        file = before if self._has_its_name() else _opened(self.path)
         try:
-            missing = self._complete(file)
+            lacked = self._complete(file)
+            if file != before:
+                _flush_folder(self.path.parent)
         except BaseException:
             if file != before:
                 os.close(file)
             raise
         if file != before:
-            _flush_folder(self.path.parent)
             os.close(before)
             self._file = file
         self._left = _traits(os.fstat(file))
-        return missing or file != before
+        return lacked or file != before
 
     def copied(self) -> Path:
         """Write the content to a file of another name: beside this one, or among temporary ones."""
