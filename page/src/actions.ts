@@ -1,11 +1,19 @@
 /** What a person can do: each asks the server, and takes over the state that it replies. */
 
-import { api } from "./api";
-import { withAnswer } from "./logic/known";
-import type { Same, State } from "./logic/types";
+import { api, ServerError } from "./api";
+import { saidOfPair, withAnswer, wordOf } from "./logic/known";
+import type { Change, Pair, Same, State, Suspect, Word } from "./logic/types";
 import { counted } from "./logic/words";
-import { asked, chosenSuspect, groupsReady, type Model, NO_GROUPS } from "./model";
-import { announce, notify, notifyProblem } from "./notices";
+import {
+  type Asked,
+  asked,
+  chosenSuspect,
+  type Groups,
+  groupsReady,
+  type Model,
+  NO_GROUPS,
+} from "./model";
+import { announce, dismiss, notify, notifyProblem } from "./notices";
 
 /** Take over a state unless a newer one is here. The question that is shown stays as long as nothing changed. */
 export function acceptState(model: Model, state: State): void {
@@ -13,6 +21,12 @@ export function acceptState(model: Model, state: State): void {
   if (state.version < now.version) return;
   const shown = state.version === now.version ? now.question : null;
   model.state.set({ ...state, question: shown ?? state.question });
+}
+
+/** The same for a state that all pages are told. */
+export function acceptToldState(model: Model, state: State): void {
+  if (model.steps === 0) acceptState(model, state);
+  else model.heldBack.push(state);
 }
 
 function nameOf(model: Model, row: number): string {
@@ -42,15 +56,22 @@ function change(
   model: Model,
   send: () => Promise<State>,
   said: (state: State) => string,
+  inConflict: (said: Word) => void = () => undefined,
 ): Promise<State | null> {
   return model.changes.run(async () => {
     try {
       const state = await send();
       acceptState(model, state);
       announce(said(state));
+      if (model.problem !== null) dismiss(model.problem);
+      model.problem = null;
       return state;
     } catch (problem) {
       notifyProblem(problem);
+      if (problem instanceof ServerError) {
+        model.problem = problem.message;
+        if (problem.said !== null) inConflict(problem.said);
+      }
       return null;
     }
   });
@@ -62,71 +83,124 @@ async function traced(
   pressedAt: number,
   send: () => Promise<State>,
   said: (state: State) => string,
+  inConflict?: (said: Word) => void,
 ): Promise<State | null> {
   const entry = model.trace.answered(pressedAt, performance.now());
   const sendNow = (): Promise<State> => {
     entry.sentAt = performance.now();
     return send();
   };
-  const state = await change(model, sendNow, said);
+  const state = await change(model, sendNow, said, inConflict);
   if (state === null) model.trace.entries.splice(model.trace.entries.indexOf(entry), 1);
   else model.trace.acknowledged(entry, state.version);
   return state;
 }
 
-export async function answerPair(
+function isPair(one: Pair, { left, right }: Pair): boolean {
+  return (one.left === left && one.right === right) || (one.left === right && one.right === left);
+}
+
+/** Ask no more about a pair that was put as a question by hand. */
+function askNoMore(model: Model, pair: Pair): void {
+  const asked = model.askedAgain.value.filter((one) => !isPair(one, pair));
+  if (asked.length < model.askedAgain.value.length) model.askedAgain.set(asked);
+}
+
+/** Put a pair before all other questions. */
+function askFirst(model: Model, question: Asked): void {
+  const others = model.askedAgain.value.filter((one) => !isPair(one, question));
+  model.askedAgain.set([question, ...others]);
+}
+
+async function answerPair(
   model: Model,
-  left: number,
-  right: number,
+  pair: Pair,
   same: Same,
   origin: string,
+  before: () => Word,
   pressedAt: number,
 ): Promise<void> {
-  const state = await traced(
+  const { left, right } = pair;
+  await traced(
     model,
     pressedAt,
-    () => api.answer(left, right, same, origin),
+    () => api.answer(left, right, same, origin, before()),
     (state) => {
-      const again = model.askedAgain.value;
-      if (again?.left === left && again.right === right) model.askedAgain.set(null);
+      askNoMore(model, pair);
+      model.answered.unshift(pair);
+      const known = model.known.value;
+      if (known?.version === state.version - 1) {
+        model.known.set(withAnswer(known, pair, same, state.version));
+      }
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
+    (said) =>
+      askFirst(model, {
+        ...pair,
+        origin: "question",
+        before: said,
+        title: "Two answers: which is right?",
+        hint: `${ELSEWHERE[said]} in another browser; you said ${wordOf(same)}. Your next answer counts, Esc leaves it.`,
+      }),
   );
-  const known = model.known.value;
-  if (state !== null && known?.version === state.version - 1) {
-    model.known.set(withAnswer(known, { left, right }, same, state.version));
-  }
+}
+
+const ELSEWHERE: Record<Word, string> = {
+  same: "They were said to be the same",
+  different: "They were said to be different",
+  unsure: "Someone was unsure of them",
+  nothing: "What was said of them was taken back",
+};
+
+/** Of a point and one of its neighbours, of which one sees what is said. */
+export function answerNeighbour(
+  model: Model,
+  pair: Pair,
+  same: boolean,
+  pressedAt: number,
+): Promise<void> {
+  const before = (): Word => {
+    const known = model.known.value;
+    return known === null ? "nothing" : saidOfPair(known, pair);
+  };
+  return answerPair(model, pair, same, "neighbors", before, pressedAt);
 }
 
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
   const question = asked(model);
   if (question === null) return;
-  const { left, right, origin } = question;
+  const { left, right, origin, before } = question;
   // A second press before the next question is shown is not meant for that.
   if (model.answering?.left === left && model.answering.right === right) return;
   model.answering = { left, right };
-  await answerPair(model, left, right, same, origin, pressedAt);
+  await answerPair(model, { left, right }, same, origin, () => before, pressedAt);
   if (model.answering.left === left && model.answering.right === right) model.answering = null;
 }
 
 /** Of group A and group B; with same, also of group A alone: all of it is one kind. */
 export async function answerGroups(model: Model, same: boolean, pressedAt: number): Promise<void> {
-  const { a, b } = model.groups.value;
-  if (!groupsReady(model.groups.value) && !(same && a.length > 1)) return;
+  const groups = model.groups.value;
+  const { a, b, sure } = groups;
+  if (!groupsReady(groups) && !(same && a.length > 1)) return;
   model.groups.set(NO_GROUPS);
   let sentence = "";
+  let again: Groups = groups;
   const state = await traced(
     model,
     pressedAt,
     async () => {
-      const reply = await api.answerGroups(a, b, same);
+      const reply = await api.answerGroups(a, b, same, sure ? null : "nothing");
       sentence = `${saidOf(same)}: ${counted(reply.n_pairs, "pair")} of ${counted(reply.n_possible, "possible one")} recorded.`;
       return reply;
     },
     () => sentence,
+    () => {
+      again = { a, b, sure: true };
+      notify("Say it again to have it take the place of what was said before.");
+    },
   );
-  if (state !== null) notify(sentence);
-  else model.groups.set({ a, b });
+  if (state === null) model.groups.set(again);
+  else notify(sentence);
 }
 
 /** s, d and u: of the two groups if both are there, else of the question. */
@@ -138,22 +212,65 @@ export async function say(model: Model, same: Same, pressedAt: number): Promise<
   await answerQuestion(model, same, pressedAt);
 }
 
+/** A step back or forth. What others are told of it waits for its reply, which says what to ask now. */
+async function step(
+  model: Model,
+  send: (version: number) => Promise<State>,
+  onReply: (changes: Change[], n: number) => void,
+  said: (state: State) => string,
+): Promise<void> {
+  model.steps += 1;
+  await change(
+    model,
+    async () => {
+      const state = await send(model.state.value.version);
+      onReply(state.changes ?? [], state.n_changes ?? 0);
+      return state;
+    },
+    said,
+  );
+  model.steps -= 1;
+  if (model.steps === 0) {
+    for (const state of model.heldBack.splice(0)) acceptState(model, state);
+  }
+}
+
 export async function undo(model: Model): Promise<void> {
   await model.changes.idle();
   if (!model.state.value.can_undo) return announce("There is nothing to undo.");
-  await change(model, api.undo, (state) => `Undone. ${counted(state.n_answers, "answer")}.`);
+  await step(
+    model,
+    api.undo,
+    ([undone], n) => {
+      // What was undone is asked again, so that it can be put right.
+      if (n !== 1 || undone.before === "nothing") return;
+      const pair = model.answered.find((one) => isPair(one, undone)) ?? undone;
+      const { left, right } = pair;
+      const hint = `Undone: ${undone.before} was said of these two.`;
+      askFirst(model, { left, right, origin: "question", before: undone.now, hint });
+    },
+    (state) => `Undone. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`,
+  );
 }
 
 export async function redo(model: Model): Promise<void> {
   await model.changes.idle();
   if (!model.state.value.can_redo) return announce("There is nothing to redo.");
-  await change(model, api.redo, (state) => `Done again. ${counted(state.n_answers, "answer")}.`);
+  await step(
+    model,
+    api.redo,
+    (changes) => {
+      for (const pair of changes) askNoMore(model, pair);
+    },
+    (state) => `Done again. ${counted(state.n_answers, "answer")}.`,
+  );
 }
 
-export async function withdraw(model: Model, left: number, right: number): Promise<void> {
+export async function withdraw(model: Model, suspect: Suspect): Promise<void> {
+  const { left, right, same } = suspect;
   const state = await change(
     model,
-    () => api.withdraw(left, right),
+    () => api.withdraw(left, right, wordOf(same)),
     (after) => `Withdrawn. ${counted(after.n_answers, "answer")}.`,
   );
   const report = model.report.value;
@@ -166,11 +283,12 @@ export async function withdraw(model: Model, left: number, right: number): Promi
 export async function withdrawSuspect(model: Model): Promise<void> {
   const suspect = chosenSuspect(model);
   if (suspect === undefined) return announce("There is no suspect to withdraw.");
-  await withdraw(model, suspect.left, suspect.right);
+  await withdraw(model, suspect);
 }
 
-export function askAgain(model: Model, left: number, right: number): void {
-  model.askedAgain.set({ left, right, origin: "suspect" });
+export function askAgain(model: Model, { left, right, same }: Suspect): void {
+  const title = "Asked again: same or different?";
+  askFirst(model, { left, right, origin: "suspect", before: wordOf(same), title });
   announce(questionSentence(model));
 }
 

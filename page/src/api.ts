@@ -13,12 +13,15 @@ import type {
   Report,
   Same,
   State,
+  Word,
 } from "./logic/types";
 
 export class ServerError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** What is said already, if that is why. */
+    readonly said: Word | null = null,
   ) {
     super(message);
   }
@@ -27,6 +30,9 @@ export class ServerError extends Error {
 export type ExportName = "pairs" | "embedding" | "clusters" | "model";
 
 const TOKEN = new URLSearchParams(window.location.search).get("token") ?? "";
+
+/** Tells this page from others that are open; each says it with what it changes. */
+export const TAB = Math.random().toString(36).slice(2);
 
 /** Addresses are relative to the page, which may be served below another path. */
 function address(path: string, query: Record<string, string | number> = {}): URL {
@@ -45,6 +51,7 @@ export const NO_ANSWER = "The server does not answer.";
 async function request(url: URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("X-Nearkin-Token", TOKEN);
+  headers.set("X-Nearkin-Tab", TAB);
   let response: Response;
   try {
     response = await fetch(url, { ...init, headers });
@@ -52,11 +59,12 @@ async function request(url: URL, init: RequestInit = {}): Promise<Response> {
     throw new ServerError(0, NO_ANSWER);
   }
   if (response.ok) return response;
-  const body = (await response.json().catch(() => ({}))) as { message?: unknown };
+  const body = (await response.json().catch(() => ({}))) as { message?: unknown; said?: Word };
   const message = typeof body.message === "string" ? body.message : "";
   throw new ServerError(
     response.status,
     message || `The server refused this (${response.status}).`,
+    body.said ?? null,
   );
 }
 
@@ -101,13 +109,15 @@ export const api = {
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
   imageAddress: (row: number) => addressWithToken(`records/${row}/image`),
 
-  answer: (left: number, right: number, same: Same, origin: string) =>
-    post<State>("answers", { left, right, same, origin }),
-  answerGroups: (first: number[], second: number[], same: boolean) =>
-    post<GroupsState>("groups", { first, second, same }),
-  withdraw: (left: number, right: number) => post<State>("withdrawals", { left, right }),
-  undo: () => post<State>("undo"),
-  redo: () => post<State>("redo"),
+  /** With what is believed to be said before: if it is something else, nothing is changed. */
+  answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
+    post<State>("answers", { left, right, same, origin, before }),
+  answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
+    post<GroupsState>("groups", { first, second, same, before }),
+  withdraw: (left: number, right: number, before: Word) =>
+    post<State>("withdrawals", { left, right, before }),
+  undo: (version: number) => post<State>("undo", { version }),
+  redo: (version: number) => post<State>("redo", { version }),
 
   exportAddress: (name: ExportName, clusters: number) =>
     addressWithToken(`export/${name}`, name === "clusters" ? { clusters } : {}),

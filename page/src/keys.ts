@@ -9,13 +9,43 @@ import { byId } from "./view/dom";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
 
-/** Keys belong to elements in which text is typed or an option is looked up by its letters. */
+/** Keys belong to elements in which text is typed, and to menus while an option is looked up by its letters. */
 export function takesText(element: Element | null): boolean {
   if (element === null) return false;
   if (element.closest("[contenteditable]:not([contenteditable=false])")) return true;
-  if (element.matches("textarea, select")) return true;
+  if (element.matches("textarea")) return true;
+  if (element.matches("select")) return lookedUp.has(element);
   if (!element.matches("input")) return false;
-  return !["range", "checkbox", "radio", "button"].includes(element.getAttribute("type") ?? "text");
+  return !NOT_TYPED.has(element.getAttribute("type") ?? "text");
+}
+
+/** None of the keys is a sign of a number. */
+const NOT_TYPED = new Set(["range", "checkbox", "radio", "button", "number"]);
+
+/** Menus that were reached by keys, and in which nothing was chosen since. */
+const lookedUp = new WeakSet<Element>();
+
+/** Choosing in a menu gives the keys back to the page: the focus too if it was done by mouse. */
+export function giveKeysBack(select: HTMLSelectElement): void {
+  let pointed = false;
+  select.addEventListener("pointerdown", () => {
+    pointed = true;
+    lookedUp.delete(select);
+  });
+  select.addEventListener("keydown", () => {
+    pointed = false;
+  });
+  select.addEventListener("focus", () => {
+    if (!pointed) lookedUp.add(select);
+  });
+  select.addEventListener("change", () => {
+    lookedUp.delete(select);
+    if (pointed) select.blur();
+    pointed = false;
+  });
+  select.addEventListener("blur", () => {
+    pointed = false;
+  });
 }
 
 export function listenToKeys(model: Model, stage: Stage | null): void {
@@ -30,7 +60,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
       announce("Groups cleared.");
-    } else if (model.askedAgain.value !== null) model.askedAgain.set(null);
+    } else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
     else {
       model.selected.set(null);
       model.hovered.set(null);

@@ -1,12 +1,13 @@
 /** Puts the page together. */
 
-import { acceptState } from "./actions";
-import { api, ServerError } from "./api";
+import { acceptToldState } from "./actions";
+import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
 import { listenToKeys } from "./keys";
 import { openLive } from "./live";
 import type { LiveMessage } from "./logic/messages";
+import type { Lesson } from "./logic/types";
 import { counted } from "./logic/words";
 import { asked, createModel, type Model } from "./model";
 import { announce, notify, notifyProblem } from "./notices";
@@ -19,7 +20,7 @@ import { showBlend } from "./view/blend";
 import { byId, h, replace } from "./view/dom";
 import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
-import { prepareHelp } from "./view/help";
+import { IN_MEMORY, prepareHelp } from "./view/help";
 import { showHoverCard } from "./view/hover_card";
 import { showLegend } from "./view/legend";
 import { setBadge, showPanels } from "./view/panels";
@@ -67,7 +68,9 @@ function showSide(model: Model): void {
 /** Notes stay below the map as long as they hold. */
 function showNotes(model: Model): void {
   model.report.show((report) => {
-    const notes = new Set([...model.lesson.notes, ...(report?.notes ?? [])]);
+    const { notes: own, journal } = model.lesson;
+    const notes = new Set([...own, ...(report?.notes ?? [])]);
+    if (journal === null) notes.add(IN_MEMORY);
     const items = [...notes].map((text) =>
       h("li", { text, title: text, dir: "auto", testid: "note" }),
     );
@@ -97,13 +100,16 @@ function listenLive(model: Model): void {
   const onMessage = (message: LiveMessage): void => {
     switch (message.type) {
       case "state":
-        acceptState(model, message.state);
+        acceptToldState(model, message.state);
         break;
       case "layout":
         model.learned.set(message.layout);
         break;
       case "problem":
         notify(message.message, "problem");
+        break;
+      case "notice":
+        if (message.by !== TAB) notify(message.message, "problem");
         break;
       case "report":
         model.report.set(message.report);
@@ -130,9 +136,7 @@ function listenLive(model: Model): void {
 async function reload(model: Model): Promise<void> {
   try {
     const lesson = await api.lesson();
-    if (lesson.source !== model.lesson.source || lesson.n_rows !== model.lesson.n_rows) {
-      return window.location.reload();
-    }
+    if (dataOf(lesson) !== dataOf(model.lesson)) return window.location.reload();
     model.state.set(lesson.state);
     const [report, learned, known] = await Promise.all([
       api.report(),
@@ -146,6 +150,10 @@ async function reload(model: Model): Promise<void> {
   } catch (problem) {
     notifyProblem(problem);
   }
+}
+
+function dataOf(lesson: Lesson): string {
+  return JSON.stringify({ ...lesson, state: null });
 }
 
 async function tryStage(model: Model): Promise<Stage | null> {

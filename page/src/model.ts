@@ -4,18 +4,35 @@ import { api } from "./api";
 import type { Connection } from "./live";
 import type { Theme } from "./logic/colours";
 import { Trace } from "./logic/trace";
-import type { Colouring, Known, Layout, Lesson, Pair, Report, State, Suspect } from "./logic/types";
+import type {
+  Colouring,
+  Known,
+  Layout,
+  Lesson,
+  Pair,
+  Report,
+  State,
+  Suspect,
+  Word,
+} from "./logic/types";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal } from "./signal";
 
 export interface Asked extends Pair {
   origin: "question" | "suspect";
+  /** What was said of the two when they were put as a question. */
+  before: Word;
+  /** Why they are asked again. */
+  title?: string;
+  hint?: string;
 }
 
 export interface Groups {
   a: number[];
   b: number[];
+  /** Different things were said of some of their pairs: whoever says it again means it. */
+  sure?: boolean;
 }
 
 export const NO_GROUPS: Groups = { a: [], b: [] };
@@ -37,8 +54,15 @@ export interface Model {
   changes: Queue;
   /** The pair whose answer is on its way. */
   answering: Pair | null;
-  /** A pair that was put as a question by hand, before the server's own. */
-  askedAgain: Signal<Asked | null>;
+  /** Pairs that are asked before the server's own questions: undone, in conflict, or put by hand. */
+  askedAgain: Signal<Asked[]>;
+  /** What was answered on this page, the last first, each pair as it was shown. */
+  answered: Pair[];
+  /** Steps back and forth that are under way, and the states that all pages were told meanwhile. */
+  steps: number;
+  heldBack: State[];
+  /** Why the last change came to nothing, as it was told. */
+  problem: string | null;
   selected: Signal<number | null>;
   hovered: Signal<number | null>;
   groups: Signal<Groups>;
@@ -70,7 +94,11 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     connection: new Signal<Connection>("connecting"),
     changes: new Queue(),
     answering: null,
-    askedAgain: new Signal<Asked | null>(null),
+    askedAgain: new Signal<Asked[]>([]),
+    answered: [],
+    steps: 0,
+    heldBack: [],
+    problem: null,
     selected: new Signal<number | null>(null),
     hovered: new Signal<number | null>(null),
     groups: new Signal(NO_GROUPS),
@@ -96,10 +124,10 @@ function firstColouring(lesson: Lesson): string {
 
 /** What is asked now. */
 export function asked(model: Model): Asked | null {
-  const again = model.askedAgain.value;
-  if (again !== null) return again;
+  const [again] = model.askedAgain.value;
+  if (again !== undefined) return again;
   const question = model.state.value.question;
-  return question && { ...question, origin: "question" };
+  return question && { ...question, origin: "question", before: "nothing" };
 }
 
 export function chosenSuspect(model: Model): Suspect | undefined {

@@ -3,6 +3,9 @@
 import { byId, h } from "./view/dom";
 
 const SHOWN_MS = 7000;
+const MOST_SHOWN = 3;
+/** Problems stay until they are closed, unless there are more than this. */
+const MOST_PROBLEMS = 6;
 
 /** Said by screen readers, not shown. */
 export function announce(sentence: string): void {
@@ -35,7 +38,11 @@ export function notify(sentence: string, kind: NoticeKind = "note"): void {
     }),
   );
   list.append(notice);
-  while (list.children.length > 3) list.firstElementChild?.remove();
+  while (list.children.length > MOST_SHOWN) {
+    const oldest = list.querySelector(".note");
+    if (oldest === null && list.children.length <= MOST_PROBLEMS) break;
+    (oldest ?? list.firstElementChild)?.remove();
+  }
   if (kind === "note") window.setTimeout(() => notice.remove(), SHOWN_MS);
 }
 

@@ -19,6 +19,13 @@ describe("bindingOf", () => {
     expect(bindingOf(press("S"))).toBe("s");
   });
 
+  it("goes by the place of a key where other letters are typed", () => {
+    expect(bindingOf(press("ы", { code: "KeyS" }))).toBe("s");
+    expect(bindingOf(press("Я", { code: "KeyZ", shiftKey: true }))).toBe("shift+z");
+    expect(bindingOf(press(",", { code: "KeyM" }))).toBeNull();
+    expect(bindingOf(press("a", { code: "KeyQ" }))).toBe("a");
+  });
+
   it("tells undo and redo apart", () => {
     expect(bindingOf(press("z"))).toBe("z");
     expect(bindingOf(press("Z", { shiftKey: true }))).toBe("shift+z");

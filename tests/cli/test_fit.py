@@ -51,6 +51,21 @@ def test_every_kind_of_file_gives_the_same_model(run, files, sample, model, kind
     assert_array_equal(found.transform(sample.X), model.transform(sample.X))
 
 
+def test_columns_that_are_hardly_features_are_not_learned_from_unless_named(run, files, sample):
+    frame = pd.DataFrame(sample.X, columns=["a", "b"])
+    frame = frame.assign(user_id=range(120), target=sample.y, glad=sample.y > 0)
+    frame.to_parquet("more.parquet")
+    err = fit(run, "more.parquet", "-p", "numbered.csv", *BETA).err
+    assert (
+        "note: not learned from 'user_id' (names rows), 'target' (looks like classes), 'glad' (yes "
+        "or no); --columns takes all that it names." in err
+    )
+    assert nearkin.load("new.nearkin").feature_names_in_.tolist() == ["a", "b"]
+    which = ["--columns", "a,target,glad", "--force"]
+    assert "note" not in fit(run, "more.parquet", "-p", "numbered.csv", *which, *BETA).err
+    assert nearkin.load("new.nearkin").feature_names_in_.tolist() == ["a", "target", "glad"]
+
+
 def test_labels_teach_too(run, files, sample):
     fit(run, "rows.csv", "--labels", "kind", "--exclude", "name", "--learner", "rca")
     found = nearkin.load("new.nearkin")

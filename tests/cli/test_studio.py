@@ -100,9 +100,9 @@ def test_columns_of_many_kinds(run, files, served):
     frame.to_parquet("many.parquet")
     opened(run, "many.parquet", "--exclude", "left_out", "--show", "text")
     (lesson,) = served
-    assert lesson.records.features == ["x", "yes"]
+    assert lesson.records.features == ["x"]
     assert next(iter(lesson.records.columns)) == "text"
-    assert set(lesson.records.columns) == {"text", "when", "left_out"}
+    assert set(lesson.records.columns) == {"text", "when", "yes", "left_out"}
     texts = [field["value"] for field in lesson.record(2)["fields"]]
     assert "c" * 2000 in texts
 
@@ -112,6 +112,79 @@ def test_a_column_of_vectors_is_taken_where_there_are_no_numbers(run, files, ser
     frame.to_parquet("v.parquet")
     opened(run, "v.parquet")
     assert served[0].records.X.shape == (3, 2)
+
+
+def test_columns_that_are_hardly_features_are_left_out_and_told(run, files, served):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "customer_id": rng.permutation(30),
+            "nr": range(100, 130),
+            "height": rng.normal(size=30),
+            "weight": rng.normal(size=30),
+            "label": rng.integers(3, size=30),
+            "paid": rng.integers(2, size=30).astype(bool),
+            "name": [f"n{k}" for k in range(30)],
+        }
+    )
+    for name, save in (("rows.parquet", frame.to_parquet), ("more.csv", frame.to_csv)):
+        save(name, index=False)
+        shown = opened(run, name)
+        said = (
+            "Learned from 'height', 'weight'; not from 'nr' (counts rows), 'customer_id' (names "
+            "rows), 'label' (looks like classes), 'paid' (yes or no), 'name' (text). --columns and "
+            "--exclude choose others."
+        )
+        assert said in shown.err
+        lesson = served[-1]
+        assert lesson.records.features == ["height", "weight"]
+        assert lesson.records.X.shape == (30, 2)
+        assert said in lesson.about()["notes"]
+        assert set(lesson.records.columns) == {"customer_id", "nr", "label", "paid", "name"}
+        names = {one["name"] for one in lesson.about()["colourings"]}
+        assert {"label", "paid", "nr"} <= names
+        assert lesson.metric.feature_names_in_.tolist() == ["height", "weight"]
+        opened(run, name, "--columns", "label,paid,nr", "--journal", f"{name}.other")
+        assert served[-1].records.features == ["label", "paid", "nr"]
+
+
+def test_a_column_of_vectors_is_taken_rather_than_numbers(run, files, served):
+    vectors = np.random.default_rng(0).normal(size=(5, 3)).tolist()
+    frame = pd.DataFrame({"price": [1.0, 5, 2, 9, 3], "v": vectors, "id": range(5)})
+    frame.to_parquet("v.parquet")
+    shown = opened(run, "v.parquet")
+    assert "Learned from 'v'; not from 'price' (beside vectors), 'id' (names rows)." in shown.err
+    assert served[-1].records.X.tolist() == vectors
+    assert set(served[-1].records.columns) == {"price", "id"}
+    opened(run, "v.parquet", "--exclude", "v", "--journal", "other.jsonl")
+    assert served[-1].records.features == ["price"]
+    frame.assign(w=vectors).to_parquet("two.parquet")
+    err = run("studio", "two.parquet", "--no-browser", status=2).err
+    assert "there are 2 columns of vectors, 'v', 'w': name the one to learn from" in err
+
+
+def test_nothing_but_ids_is_refused(run, files):
+    write_csv("ids.csv", ["id", "name"], [(3, "x"), (1, "y"), (2, "z")])
+    err = run("studio", "ids.csv", "--no-browser", status=2).err
+    assert "no columns of numbers to learn from but 'id' (names rows): --columns id learns" in err
+
+
+def test_a_journal_that_is_deleted_is_there_at_the_end(run, files, monkeypatch):
+    def run_and_lose(self):
+        self.lesson.answer(0, 1, True)
+        os.remove("rows.csv.answers.jsonl")
+        self._end()
+
+    monkeypatch.setattr(serving.Serving, "run", run_and_lose)
+    shown = opened(run, "rows.csv", "--id", "name")
+    assert "written to it anew" in shown.err
+    assert "1 answer in rows.csv.answers.jsonl" in shown.err
+    assert "resumed 1 answer" in opened_again(run, monkeypatch)
+
+
+def opened_again(run, monkeypatch):
+    monkeypatch.setattr(serving.Serving, "run", lambda self: self._end())
+    return opened(run, "rows.csv", "--id", "name").err
 
 
 def test_arrays(run, files, served):

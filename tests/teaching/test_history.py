@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearkin.teaching.history import MOST_BETWEEN, Past, after, pairs_of_groups
+from nearkin.teaching.history import (
+    MOST_BETWEEN,
+    NOTHING,
+    Conflict,
+    Past,
+    after,
+    check_belief,
+    pairs_of_groups,
+)
 
 N_ROWS = 6
 rows = st.integers(0, N_ROWS - 1)
@@ -172,3 +180,54 @@ def test_many_pairs_are_drawn_evenly(n_first, n_second):
     assert len(links) == len(np.unique(links, axis=0)) == min(n_possible, MOST_BETWEEN)
     for count in (np.bincount(links[:, 0]), np.bincount(links[:, 1])[n_first:]):
         assert count.max() - count.min() <= 1
+
+
+def said(*answers):
+    past = Past()
+    for left, right, same in answers:
+        past = after(past, {"do": "answer", "left": left, "right": right, "same": same}, 10)
+    return past
+
+
+def test_what_an_entry_has_changed():
+    past = said((1, 2, True))
+    assert past.changes() == [{"left": 1, "right": 2, "before": "nothing", "now": "same"}]
+    past = after(past, {"do": "answer", "left": 2, "right": 1, "same": None}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "same", "now": "unsure"}]
+    past = after(past, {"do": "undo"}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "unsure", "now": "same"}]
+    past = after(past, {"do": "redo"}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "same", "now": "unsure"}]
+    past = after(past, {"do": "withdraw", "left": 1, "right": 2}, 10)
+    assert past.changes() == [{"left": 1, "right": 2, "before": "unsure", "now": "nothing"}]
+    past = after(said((1, 2, True)), {"do": "answer", "left": 1, "right": 2, "same": True}, 10)
+    assert past.changes() == []
+
+
+@pytest.mark.parametrize(
+    ("before", "to_say", "fits"),
+    [
+        ("same", False, True),  # as believed
+        ("nothing", True, True),  # said already
+        ("nothing", False, False),
+        ("different", None, False),
+        ("unsure", NOTHING, False),
+    ],
+)
+def test_what_is_believed_must_be_so_unless_the_same_is_said(before, to_say, fits):
+    answers = said((1, 2, True)).answers
+    if fits:
+        check_belief(answers, [((1, 2), to_say)], before)
+        return
+    with pytest.raises(Conflict, match="same was said of rows 1 and 2 meanwhile") as caught:
+        check_belief(answers, [((1, 2), to_say)], before)
+    assert caught.value.said == "same"
+
+
+def test_conflicts_of_groups_are_counted():
+    answers = said((1, 2, True), (3, 4, False)).answers
+    change = [((1, 2), False), ((3, 4), False), ((5, 6), False)]
+    with pytest.raises(Conflict, match=r"of 1 of these 3 pairs .* rows 1 and 2, same"):
+        check_belief(answers, change, "nothing")
+    with pytest.raises(ValueError, match="before must be one of"):
+        check_belief(answers, change, "maybe")

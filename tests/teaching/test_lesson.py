@@ -14,6 +14,7 @@ from sklearn.base import clone
 import nearkin as nk
 from nearkin import GMML, ITML, LMNN, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
+from nearkin.teaching.history import Conflict
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
@@ -617,3 +618,37 @@ def test_questions_without_a_report():
     assert lesson.state()["question"] == lesson.questions()[0]
     with pytest.raises(ValueError, match="strategy='x' is unknown"):
         Lesson(records_of(X), strategy="x")
+
+
+def test_ids_that_are_there_twice_do_not_name_rows_in_exports():
+    ids = ["same"] * 2 + [f"n{k}" for k in range(118)]
+    lesson = Lesson(records_of(X, ids=ids))
+    lesson.answer(0, 5, True)
+    _, content = lesson.export("pairs")
+    assert content.decode().splitlines()[1] == "0,5,true,1"
+    assert any("same id" in note for note in lesson.about()["notes"])
+
+
+def test_another_answer_than_was_believed_changes_nothing():
+    lesson = Lesson(records_of(X))
+    lesson.answer(0, 1, True, before="nothing")
+    with pytest.raises(Conflict) as caught:
+        lesson.answer(1, 0, False, before="nothing")
+    assert (caught.value.said, caught.value.pair) == ("same", (0, 1))
+    assert lesson.state()["n_same"] == 1
+    assert lesson.state()["version"] == 1
+    with pytest.raises(Conflict, match="answered meanwhile"):
+        lesson.undo(version=0)
+    assert lesson.undo(version=1)["changes"][0]["before"] == "same"
+
+
+def test_a_lesson_goes_on_from_the_entries_of_another(tmp_path):
+    lesson = taught(4)
+    lesson.undo()
+    for journal in (None, tmp_path / "a.jsonl"):
+        with Lesson(records_of(X), entries=lesson.entries, journal=journal) as other:
+            assert other.known() == lesson.known()
+            assert other.state()["can_redo"]
+    # A journal that has entries of its own is what counts.
+    with Lesson(records_of(X), journal=tmp_path / "a.jsonl", entries=[]) as other:
+        assert other.known() == lesson.known()

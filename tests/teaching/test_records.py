@@ -234,3 +234,58 @@ def test_rows_that_are_named_are_in_the_sample():
     assert len(sample_numbers(1000, most=1000, keep=[5])) == 1000
     with pytest.raises(ValueError, match="row 1000 is to be shown"):
         sample_numbers(1000, most=10, keep=[1000])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_a_frame_that_are_hardly_features_are_only_shown(frame):
+    n = 25
+    height = np.random.default_rng(0).normal(size=n).tolist()
+    cells = {
+        "index": list(range(n)),
+        "height": height,
+        "target": [k % 3 for k in range(n)],
+        "glad": [k % 2 == 0 for k in range(n)],
+        "given": [k % 5 for k in range(n)],
+        "nr": [10 * k for k in range(n)],
+    }
+    records = records_of(frame(cells), columns={"given": cells["given"]})
+    assert records.features == ["height"]
+    assert records.X.ravel().tolist() == height
+    assert set(records.columns) == {"index", "target", "glad", "given", "nr"}
+    assert records.notes == (
+        "Learned from 'height'; not from 'nr' (counts rows), 'index' (counts rows), 'target' "
+        "(looks like classes), 'glad' (yes or no). learn_from=[...] chooses others.",
+    )
+    asked = records_of(frame(cells), learn_from=["target", "glad", "nr"])
+    assert asked.features == ["target", "glad", "nr"]
+    assert asked.X[3].tolist() == [0, 0, 30]
+    with pytest.raises(ValueError, match="has no column 'size'"):
+        records_of(frame(cells), learn_from=["size"])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_of_vectors_in_a_frame_is_learned_from(frame):
+    cells = {"price": [1.0, 2.0, 4.0], "v": [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], "t": list("abc")}
+    records = records_of(frame(cells))
+    assert records.X.tolist() == cells["v"]
+    assert records.features == ["v[0]", "v[1]"]
+    assert not records.named
+    assert set(records.columns) == {"price", "t"}
+    assert "Learned from 'v'; not from 'price' (beside vectors)" in records.notes[0]
+    assert records_of(frame(cells), learn_from=["price"]).features == ["price"]
+    with pytest.raises(ValueError, match="used alone"):
+        records_of(frame(cells), learn_from=["price", "v"])
+    with pytest.raises(ValueError, match="column 't' of the data is text"):
+        records_of(frame(cells), learn_from=["t"])
+    if frame is pd.DataFrame:
+        ragged = {**cells, "v": [[1.0, 2.0], [3.0], [5.0, 7.0]]}
+        with pytest.raises(ValueError, match="vectors of different lengths"):
+            records_of(frame(ragged))
+        arrays = {**cells, "v": [np.array(v, dtype=np.float32) for v in cells["v"]]}
+        assert records_of(frame(arrays)).X.dtype == np.float32
+
+
+def test_what_is_learned_from_arrays_is_not_chosen():
+    assert records_of(np.eye(3)).notes == ()
+    with pytest.raises(ValueError, match="learn_from is for frames"):
+        records_of(np.eye(3), learn_from=["a"])

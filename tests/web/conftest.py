@@ -138,7 +138,7 @@ class StubLesson:
         self.placed, self.reported = [], []
         self.closed = False
 
-    def answer(self, left, right, same, origin):
+    def answer(self, left, right, same, origin, before=None):
         self.version += 1
         return self.state()
 

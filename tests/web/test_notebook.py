@@ -2,6 +2,7 @@
 
 import re
 import sys
+import threading
 
 import httpx
 import numpy as np
@@ -57,9 +58,81 @@ def test_answers_are_kept_in_a_journal(data, tmp_path):
     with nk.studio(data[0], journal=path, port=0) as handle:
         answer(handle, 0, 1, True)
         with pytest.raises(JournalInUse, match="open already"):
-            nk.studio(data[0], journal=path, port=0)
+            nk.studio(data[0][:30], journal=path, port=0)
     with nk.studio(data[0], journal=path, port=0) as handle:
         assert handle.pairs == nk.Pairs([(0, 1)], n_rows=60)
+
+
+def servers():
+    return [one for one in threading.enumerate() if one.name == "nearkin-studio"]
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_cell_that_is_run_again_goes_on(data, tmp_path, on_disk):
+    X, y = data
+    journal = tmp_path / "answers.jsonl" if on_disk else None
+    before = len(servers())
+    with nk.studio(X, nk.Pairs([(0, 1)]), journal=journal, port=0) as handle:
+        url = handle.url
+        answer(handle, 2, 3, False)
+        answer(handle, 4, 5, None)
+        # The rows may be made anew, and other arguments may differ.
+        again = nk.studio(
+            X.copy(), nk.Pairs([(0, 1)]), columns={"kind": y}, standardise=True, journal=journal,
+            port=0,
+        )  # fmt: skip
+        assert again.pairs == nk.Pairs([(0, 1)], [(2, 3)], n_rows=60)
+        assert again.url == url
+        assert len(servers()) == before + 1
+        answer(again, 6, 7, True)
+        # Whoever has the handle of before sees it too.
+        assert handle.pairs == again.pairs
+        assert len(handle.pairs) == 3
+        base, token = url.split("/?token=")
+        reply = httpx.post(f"{base}/api/undo", headers={"X-Nearkin-Token": token}, trust_env=False)
+        assert reply.json()["n_answers"] == 3
+    assert len(servers()) == before
+    # Once it is closed, the next one begins anew, or from the journal.
+    with nk.studio(X, nk.Pairs([(0, 1)]), journal=journal, port=0) as handle:
+        assert len(handle.pairs) == (2 if on_disk else 1)
+
+
+def test_other_rows_are_another_studio(data):
+    with nk.studio(data[0], port=0) as one, nk.studio(data[0][:50], port=0) as two:
+        answer(one, 0, 1, True)
+        assert len(two.pairs) == 0
+
+
+def test_answers_in_memory_go_into_a_journal_that_is_named_later(data, tmp_path):
+    path = tmp_path / "answers.jsonl"
+    with nk.studio(data[0], port=0) as handle:
+        answer(handle, 0, 1, True)
+        nk.studio(data[0], journal=path, port=0)
+        answer(handle, 2, 3, False)
+    with nk.studio(data[0], journal=path, port=0) as handle:
+        assert handle.pairs == nk.Pairs([(0, 1)], [(2, 3)], n_rows=60)
+
+
+def test_a_cell_that_fails_the_second_time_loses_nothing(data):
+    X, _ = data
+    with nk.studio(X, nk.Pairs([(0, 1)]), port=0) as handle:
+        answer(handle, 2, 3, False)
+        base, token = handle.url.split("/?token=")
+        httpx.post(
+            f"{base}/api/withdrawals", json={"left": 0, "right": 1}, trust_env=False,
+            headers={"X-Nearkin-Token": token},
+        )  # fmt: skip
+        with pytest.raises(ValueError, match="Give the pairs that the lesson was begun with"):
+            nk.studio(X, port=0)
+        nk.studio(X, nk.Pairs([(0, 1)]), port=0)
+        assert handle.pairs == nk.Pairs([], [(2, 3)], n_rows=60)
+
+
+def test_a_closed_studio_shows_no_page(data):
+    with nk.studio(data[0], port=0) as handle:
+        pass
+    assert "iframe" not in handle._repr_html_()
+    assert "closed" in repr(handle)
 
 
 def test_frames_labels_and_columns(data):
@@ -92,7 +165,7 @@ def test_of_many_rows_a_sample_is_shown_with_all_that_pairs_name():
 
 
 def test_two_at_once(data):
-    with nk.studio(data[0]) as one, nk.studio(data[0]) as two:
+    with nk.studio(data[0]) as one, nk.studio(data[0][:50]) as two:
         assert one.url.split("?")[0] != two.url.split("?")[0]
 
 

@@ -103,6 +103,44 @@ def test_groups(fresh):
         assert fresh.post("/api/groups", json=wrong).status_code == 422
 
 
+def test_opposite_answers_are_a_conflict_and_change_nothing(fresh):
+    body = {"left": 0, "right": 1, "same": True, "before": "nothing"}
+    assert fresh.post("/api/answers", json=body).status_code == 200
+    reply = fresh.post("/api/answers", json={**body, "same": False})
+    assert reply.status_code == 409
+    assert reply.json() == {
+        "message": "same was said of rows 0 and 1 meanwhile.",
+        "said": "same",
+    }
+    assert fresh.get("/api/known").json()["must_link"] == [0, 1]
+    assert fresh.get("/api/lesson").json()["state"]["version"] == 1
+    # Whoever knows of it may say something else, or the same again.
+    assert fresh.post("/api/answers", json=body).status_code == 200
+    reply = fresh.post("/api/answers", json={**body, "same": False, "before": "same"})
+    assert reply.json()["changes"] == [
+        {"left": 0, "right": 1, "before": "same", "now": "different"}
+    ]
+    assert (
+        fresh.post("/api/withdrawals", json={"left": 0, "right": 1, "before": "same"}).status_code
+        == 409
+    )
+    groups = {"first": [0], "second": [1, 2], "same": True, "before": "nothing"}
+    reply = fresh.post("/api/groups", json=groups)
+    assert (reply.status_code, reply.json()["said"]) == (409, "different")
+    assert fresh.post("/api/groups", json={**groups, "before": None}).status_code == 200
+
+
+def test_steps_of_a_page_that_is_behind_are_a_conflict(fresh):
+    version = fresh.post("/api/answers", json=GOOD).json()["version"]
+    fresh.post("/api/answers", json={**GOOD, "right": 2})
+    assert fresh.post("/api/undo", json={"version": version}).status_code == 409
+    assert fresh.post("/api/undo", json={"version": version + 1}).json()["n_answers"] == 1
+    assert fresh.post("/api/redo", json={"version": version}).status_code == 409
+    assert fresh.post("/api/redo", json={"version": version + 2}).json()["n_answers"] == 2
+    for wrong in ({"version": -1}, {"version": "1"}, {"more": 1}, [1]):
+        assert fresh.post("/api/undo", json=wrong).status_code == 422
+
+
 GOOD = {"left": 0, "right": 1, "same": True}
 WRONG = {
     "a negative row": {**GOOD, "left": -1},
@@ -119,6 +157,7 @@ WRONG = {
     "no answer": {"left": 0, "right": 1},
     "more than there is": {**GOOD, "admin": True},
     "another origin": {**GOOD, "origin": "elsewhere"},
+    "another belief": {**GOOD, "before": "perhaps"},
     "a list": [GOOD],
     "nothing": None,
 }
@@ -200,7 +239,7 @@ def test_the_exported_model_has_the_distances_that_are_shown(fresh, tmp_path):
 
 def test_a_full_disk_is_said_and_nothing_counts():
     class Full(StubLesson):
-        def answer(self, left, right, same, origin):
+        def answer(self, left, right, same, origin, before=None):
             raise OSError(errno.ENOSPC, "No space left on device", "answers.jsonl")
 
     with running(Full()) as studio, studio.client() as client:

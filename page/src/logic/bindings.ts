@@ -3,6 +3,8 @@
 /** What a key press says, without the state of any page. */
 export interface KeyPress {
   key: string;
+  /** The key's place, named by what it says on an American keyboard. */
+  code?: string;
   shiftKey: boolean;
   ctrlKey: boolean;
   altKey: boolean;
@@ -12,11 +14,18 @@ export interface KeyPress {
 
 const NAMES = new Set(["s", "d", "u", "z", "w", "n", "a", "b", "g", "l", "f", "m", "q"]);
 
+const LAST_LATIN = "\u024f";
+
+/** The letter of a key; where others than Latin ones are typed, that of its place. */
+function letterOf({ key, code = "" }: KeyPress): string {
+  return (key.length === 1 && key > LAST_LATIN ? code.replace(/^Key/, "") : key).toLowerCase();
+}
+
 /** The name of the key binding that a press means, or null. Capitals by Caps Lock count as the letter. */
 export function bindingOf(press: KeyPress): string | null {
   if (press.ctrlKey || press.altKey || press.metaKey) return null;
   if (press.key === "Escape" || press.key === "?") return press.key;
-  const letter = press.key.toLowerCase();
+  const letter = letterOf(press);
   if (!NAMES.has(letter) || press.repeat) return null;
   if (press.shiftKey) return letter === "z" ? "shift+z" : null;
   return letter;

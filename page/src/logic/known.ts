@@ -1,6 +1,6 @@
 /** What is known, after one more answer, without asking the server for all of it again. */
 
-import type { Known, Pair, Same } from "./types";
+import type { Known, Pair, Same, Word } from "./types";
 
 function without(links: number[], { left, right }: Pair): number[] {
   const kept: number[] = [];
@@ -10,6 +10,21 @@ function without(links: number[], { left, right }: Pair): number[] {
     kept.push(i, j);
   }
   return kept;
+}
+
+function has(links: number[], { left, right }: Pair): boolean {
+  return without(links, { left, right }).length < links.length;
+}
+
+export function wordOf(same: Same): Word {
+  return same === null ? "unsure" : same ? "same" : "different";
+}
+
+/** What is said of a pair. */
+export function saidOfPair(known: Known, pair: Pair): Word {
+  if (has(known.must_link, pair)) return "same";
+  if (has(known.cannot_link, pair)) return "different";
+  return has(known.unsure, pair) ? "unsure" : "nothing";
 }
 
 /** The last answer of a pair counts. */

@@ -6,6 +6,7 @@ export type LiveMessage =
   | { type: "state"; state: State }
   | { type: "report"; report: Report }
   | { type: "problem"; message: string }
+  | { type: "notice"; by: string; message: string }
   | { type: "layout"; layout: Layout };
 
 const HEADER_BYTES = 4;
@@ -50,6 +51,10 @@ export function decodeLive(data: unknown): LiveMessage | null {
       return { type, report: rest as Report };
     case "problem":
       return { type, message: String((rest as { message?: unknown }).message ?? "") };
+    case "notice": {
+      const { by, message: sentence } = rest as { by?: unknown; message?: unknown };
+      return { type, by: String(by ?? ""), message: String(sentence ?? "") };
+    }
     default:
       return null;
   }

@@ -5,6 +5,14 @@ export interface Pair {
   right: number;
 }
 
+/** What is said of two records, in a word. */
+export type Word = "same" | "different" | "unsure" | "nothing";
+
+export interface Change extends Pair {
+  before: Word;
+  now: Word;
+}
+
 export interface State {
   version: number;
   n_answers: number;
@@ -15,6 +23,9 @@ export interface State {
   can_redo: boolean;
   conflicts: number;
   question: Pair | null;
+  /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
+  changes?: Change[];
+  n_changes?: number;
 }
 
 export interface GroupsState extends State {
@@ -39,6 +50,8 @@ export interface Lesson {
   has_images: boolean;
   id_name: string;
   colourings: ColouringName[];
+  /** The file that answers are kept in; null if they are in memory only. */
+  journal: string | null;
   notes: string[];
   state: State;
   nearkin: string;

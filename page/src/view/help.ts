@@ -8,7 +8,7 @@ const KEYS: [string[], string][] = [
   [["s"], "same: of the question, or of groups A and B"],
   [["d"], "different"],
   [["u"], "unsure"],
-  [["z"], "undo"],
+  [["z"], "undo, and ask again what was undone"],
   [["Shift", "z"], "redo"],
   [["w"], "withdraw the chosen suspect"],
   [["n"], "neighbours of the selected point"],
@@ -27,12 +27,17 @@ const HOW =
   "Every point is a record. Say of two records whether they are the same kind of thing or different, and the " +
   "distance between all records is learned anew at once: the map moves. Questions are chosen so that an answer " +
   "tells much; you may also answer for any two groups or neighbours. When unsure, say so: it costs nothing. " +
-  "Every answer is on the disk before it is confirmed and can be undone. Some answers are held out to measure " +
+  "Every answer can be undone. Some answers are held out to measure " +
   "whether the learned distance is better than the plain Euclidean one, and answers that the others contradict " +
   "are listed as suspects.";
 
+const ON_DISK = "Every answer is on the disk before it is confirmed, in ";
+export const IN_MEMORY =
+  "Answers are in memory only, and end with the program that opened this page: its option journal keeps them.";
+
 export function prepareHelp(model: Model): void {
   const dialog = byId<HTMLDialogElement>("help-dialog");
+  const { journal } = model.lesson;
   const box = h("input", { type: "checkbox", id: "shortcuts", testid: "shortcuts" });
   model.shortcuts.set(remembered("shortcuts") !== "off");
   box.checked = model.shortcuts.value;
@@ -56,6 +61,7 @@ export function prepareHelp(model: Model): void {
       }),
     ),
     h("p", { text: HOW }),
+    h("p", { text: journal === null ? IN_MEMORY : `${ON_DISK}${journal}.`, testid: "where-kept" }),
     h("h3", { text: "Keys" }),
     h(
       "dl",

@@ -1,6 +1,6 @@
 /** The selected point: its record, and its neighbours in the learned metric. */
 
-import { addToGroup, answerPair } from "../actions";
+import { addToGroup, answerNeighbour } from "../actions";
 import { api } from "../api";
 import { coalesced } from "../coalesce";
 import type { DataRecord, Neighbour } from "../logic/types";
@@ -95,7 +95,8 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       "aria-label": `${label}: ${name} and the selected point`,
       testid: `neighbour-${label.toLowerCase()}`,
       on: {
-        click: (event) => void answerPair(model, row, near.row, same, "neighbors", event.timeStamp),
+        click: (event) =>
+          void answerNeighbour(model, { left: row, right: near.row }, same, event.timeStamp),
       },
     });
   return h(

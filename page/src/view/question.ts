@@ -114,13 +114,12 @@ export function showQuestion(model: Model): void {
     const groups = groupsReady(model.groups.value);
     const { n_answers, can_undo, can_redo } = model.state.value;
     byId("question").classList.toggle("resting", question === null || groups);
-    title.textContent =
-      question?.origin === "suspect" ? "Asked again: same or different?" : "Same or different?";
+    title.textContent = question?.title ?? "Same or different?";
     hint.textContent = groups
       ? "s and d are now said of the two groups on the map."
       : question === null
         ? noQuestionSentence(model)
-        : "";
+        : (question.hint ?? "");
     hint.hidden = hint.textContent === "";
     body.hidden = question === null;
     for (const button of choices) button.toggleAttribute("disabled", question === null || groups);

@@ -87,7 +87,7 @@ export function suspectsPanel(model: Model): HTMLElement {
             class: "small",
             testid: "withdraw",
             "aria-keyshortcuts": "w",
-            on: { click: () => void withdraw(model, suspect.left, suspect.right) },
+            on: { click: () => void withdraw(model, suspect) },
           },
           "Withdraw",
           chosen ? key("w") : null,
@@ -97,7 +97,7 @@ export function suspectsPanel(model: Model): HTMLElement {
           class: "small quiet",
           text: "Ask again",
           testid: "ask-again",
-          on: { click: () => askAgain(model, suspect.left, suspect.right) },
+          on: { click: () => askAgain(model, suspect) },
         }),
       ),
     );

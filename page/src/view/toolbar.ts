@@ -1,5 +1,6 @@
 /** Above the map: what points are coloured by, lines on or off, lasso or moving about. */
 
+import { giveKeysBack } from "../keys";
 import type { Model } from "../model";
 import type { Plot } from "../scatter/plot";
 import { byId, h, key, replace } from "./dom";
@@ -41,6 +42,7 @@ function colourSelect(model: Model): HTMLSelectElement {
     part("feature-", "Features"),
   );
   select.addEventListener("change", () => model.colouringKey.set(select.value));
+  giveKeysBack(select);
   model.colouringKey.show((value) => {
     select.value = value;
   });

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from nearkin.cli.failures import UserError, guess, listed
+from nearkin.cli.messages import say
+from nearkin.column_roles import hardly_features
 
-# What a column holds: "number", "text", "date", "vector", or a type's own name.
+# What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]
 
 
@@ -70,6 +72,7 @@ def numeric_and_one_hot(
         chosen = matched(choice.columns, kinds, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
+        chosen = _worth_learning_from(chosen, kinds, choice, file)
     left_out = set(matched(choice.exclude, kinds, "--exclude", file))
     numeric = [column for column in chosen if column not in left_out and column not in one_hot]
     if not numeric and not one_hot:
@@ -78,11 +81,22 @@ def numeric_and_one_hot(
     return numeric, one_hot
 
 
+def _worth_learning_from(columns: list[str], kinds: Kinds, choice: Choice, file: str) -> list[str]:
+    """Without columns that name rows, look like classes, or say yes or no; these are told."""
+    spoken_of = {*matched(choice.exclude, kinds, "--exclude", file)}
+    spoken_of |= {*matched(choice.one_hot, kinds, "--one-hot", file)}
+    aside = hardly_features({c: kinds[c] for c in columns if c not in spoken_of})
+    if aside:
+        named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
+        say(f"note: not learned from {named}; --columns takes all that it names.")
+    return [column for column in columns if column not in aside]
+
+
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     """Raise if some columns are no numbers, with what can be done about them."""
     if len(columns) == 1 and kinds[columns[0]] == "vector":
         return
-    other = [column for column in columns if kinds[column] != "number"]
+    other = [column for column in columns if kinds[column] not in ("number", "boolean")]
     if not other:
         return
     shown = ", ".join(f"{column!r} ({kinds[column]})" for column in other[:5])

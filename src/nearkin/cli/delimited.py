@@ -93,7 +93,7 @@ class DelimitedFile:
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
             if pa.types.is_boolean(kind):
-                found[name] = ("number", kind)
+                found[name] = ("boolean", kind)
             elif pa.types.is_temporal(kind):
                 found[name] = ("date", pa.string())
             elif pa.types.is_string(kind) and not _mostly_numbers(column):

@@ -12,6 +12,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.tables import Table, column_kinds, open_table
+from nearkin.column_roles import Roles, counting, roles_of, sentence
 from nearkin.pairs import Pairs
 from nearkin.teaching.pictures import FilePictures
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
@@ -53,10 +54,11 @@ def records_of_file(
 ) -> tuple[Records, Pairs | None]:
     """Records of a file, and pairs of them that are known.
 
-    Numeric columns are learned from; all others are shown. Of more rows than ``most``, an even
+    A column of vectors or columns of numbers are learned from, see
+    :func:`nearkin.column_roles.roles_of`; all others are shown. Of more rows than ``most``, an even
     sample is taken, and with it all rows that are named in pairs.
     """
-    table = _opened(path, wishes)
+    table, roles = _opened(path, wishes)
     n, d = table.rows.shape
     most = max(2, min(most, _MOST_NUMBERS // d))
     pairs = _known(table, wishes)
@@ -85,30 +87,66 @@ def records_of_file(
         id_name=table.id_name,
         named=table.names is not None,
     )
+    records, roles = _without_counters(records, roles, wishes.choice)
+    if roles is not None:
+        told = sentence(roles, "--columns and --exclude choose others.")
+        say(told)
+        records = replace(records, notes=(told,))
     return records, None if pairs is None else among_shown(pairs, numbers, table.file)
 
 
-def _opened(path: Path, wishes: Wishes) -> Table:
+def _opened(path: Path, wishes: Wishes) -> tuple[Table, Roles | None]:
+    """A file with the columns to learn from, and why not from others; None if all are chosen."""
     choice = wishes.choice
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
-    if choice.columns or not kinds:
-        return open_table(path, choice, aside=named)
-    vectors = [name for name, kind in kinds.items() if kind == "vector" and name not in named]
-    left_out = {*named, *matched(choice.exclude, kinds, "--exclude", str(path))}
+    if choice.columns or not kinds or path.suffix.lower() == ".npz":
+        return open_table(path, choice, aside=named), None
     one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
-    usable = [
-        name for name, kind in kinds.items() if kind == "number" and name not in left_out
-    ] + one_hot
-    if not usable and len(vectors) == 1:
-        choice = replace(choice, columns=vectors)
-    elif not usable and path.suffix.lower() != ".npz":
-        raise UserError(_nothing_numeric(path, kinds, left_out))
-    others = [name for name, kind in kinds.items() if kind != "number" and name not in one_hot]
-    return open_table(path, choice, aside=[*named, *others])
+    left_out = [*named, *matched(choice.exclude, kinds, "--exclude", str(path))]
+    roles = _roles({c: kind for c, kind in kinds.items() if c not in left_out}, one_hot, path)
+    if not roles.learned and not one_hot:
+        raise UserError(_nothing_numeric(path, kinds, left_out, roles))
+    others = [name for name in kinds if name not in roles.learned and name not in one_hot]
+    table = open_table(path, choice, aside=[*named, *others])
+    return table, Roles([*roles.learned, *one_hot], roles.left_out)
 
 
-def _nothing_numeric(path: Path, kinds: Kinds, left_out: set[str]) -> str:
+def _roles(kinds: Kinds, one_hot: Sequence[str], path: Path) -> Roles:
+    """What is learned from; beside columns of text that are asked for, no vectors are."""
+    vectors = [name for name, kind in kinds.items() if kind == "vector"] if one_hot else []
+    try:
+        roles = roles_of(kinds, aside=[*one_hot, *vectors])
+    except ValueError as error:
+        raise UserError(f"{path}: {error} (--columns)") from error
+    return Roles(roles.learned, {**dict.fromkeys(vectors, "vectors"), **roles.left_out})
+
+
+def _without_counters(
+    records: Records, roles: Roles | None, choice: Choice
+) -> tuple[Records, Roles | None]:
+    """Records that do not learn from numbers that only count rows, unless these are asked for."""
+    if roles is None or not records.named or choice.columns:
+        return records, roles
+    aside = counting(records.X, records.features)
+    shown = {name: records.X[:, records.features.index(name)].tolist() for name in aside}
+    kept = [name not in aside for name in records.features]
+    learned = [name for name in records.features if name not in aside]
+    X = records.X[:, kept] if aside else records.X
+    return (
+        replace(records, X=X, features=learned, columns={**shown, **records.columns}),
+        Roles([name for name in roles.learned if name not in aside], {**aside, **roles.left_out}),
+    )
+
+
+def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], roles: Roles) -> str:
+    asked = [name for name in roles.left_out if kinds[name] in ("number", "boolean")]
+    if asked:
+        told = ", ".join(f"{name!r} ({roles.left_out[name]})" for name in asked[:5])
+        return (
+            f"{path} has no columns of numbers to learn from but {told}: --columns {asked[0]} "
+            "learns from it all the same."
+        )
     left = {name: kind for name, kind in kinds.items() if name not in left_out} or kinds
     shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(left.items())[:5])
     more = f" and {len(left) - 5} more" if len(left) > 5 else ""

@@ -78,7 +78,7 @@ def hold(
         if browser:
             threading.Thread(target=webbrowser.open, args=[serving.url], daemon=True).start()
         serving.run()
-        _say_how_it_ended(path, lesson.state(), n_given)
+        _say_how_it_ended(lesson.journal or path, lesson.state(), n_given)
 
 
 def journal_beside(data: Path | None) -> Path:

@@ -167,7 +167,7 @@ class _Source:
 
 
 def column_kinds(path: Path, choice: Choice) -> Kinds:
-    """What the columns of a file hold: "number", "text", "date", "vector" or a type's own name."""
+    """What the columns of a file hold: "number", "boolean", "text", "date", "vector" or other."""
     source = _opened(path, choice)
     return {c: kind for c, kind in source.kinds.items() if c not in source.aside}
 
@@ -387,7 +387,9 @@ def _kind(kind: Any) -> str:
     types = pa.types
     if types.is_dictionary(kind):  # whatever its values are, they stand for kinds of things
         return "text"
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind) or types.is_floating(kind):
         return "number"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "text"

@@ -34,6 +34,24 @@ class Nothing:
 
 
 NOTHING = Nothing()
+# What may be said of two rows, in a word.
+WORDS = ("same", "different", "unsure", "nothing")
+
+
+class Conflict(ValueError):
+    """Something else was said meanwhile than whoever answers believes.
+
+    Attributes
+    ----------
+    said : str
+        What is said now, in a word.
+    pair : tuple of int or None
+        The rows that it is said of, the first if there are more.
+    """
+
+    def __init__(self, message: str, said: str, pair: Pair | None = None) -> None:
+        super().__init__(message)
+        self.said, self.pair = said, pair
 
 
 @dataclass(frozen=True)
@@ -46,11 +64,24 @@ class Past:
     undo, redo : tuple of changes
         What takes back each step, the latest at the end, and what does each step again that was
         taken back.
+    back : change
+        What takes back the last entry, whatever that was.
     """
 
     answers: Answers = field(default_factory=dict)
     undo: tuple[Change, ...] = ()
     redo: tuple[Change, ...] = ()
+    back: Change = field(default_factory=list)
+
+    def changes(self) -> list[dict[str, Any]]:
+        """What the last entry has changed: ``left``, ``right``, and ``before`` and ``now``."""
+        found = []
+        for (left, right), before in reversed(self.back):
+            now = self.answers.get((left, right), NOTHING)
+            if now is not before:
+                found.append({"left": left, "right": right, "before": word_of(before)})
+                found[-1]["now"] = word_of(now)
+        return found
 
 
 def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
@@ -85,14 +116,14 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
         if not past.undo:
             raise ValueError("there is nothing to undo.")
         answers, back = _changed(past.answers, past.undo[-1])
-        return Past(answers, past.undo[:-1], (*past.redo, back))
+        return Past(answers, past.undo[:-1], (*past.redo, back), back)
     if do == "redo":
         if not past.redo:
             raise ValueError("there is nothing to do again.")
         answers, back = _changed(past.answers, past.redo[-1])
-        return Past(answers, (*past.undo, back), past.redo[:-1])
+        return Past(answers, (*past.undo, back), past.redo[:-1], back)
     answers, back = _changed(past.answers, change_of(past.answers, entry, n_rows))
-    return Past(answers, (*past.undo, back))
+    return Past(answers, (*past.undo, back), (), back)
 
 
 def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
@@ -113,6 +144,52 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
         links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
         return [((i, j), same) for i, j in links.tolist()]
     raise ValueError(f"an entry that says do={do!r} is unknown.")
+
+
+def word_of(said: bool | Nothing | None) -> str:
+    """What is said of two rows, in a word.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.history import NOTHING, word_of
+    >>> [word_of(said) for said in (True, False, None, NOTHING)]
+    ['same', 'different', 'unsure', 'nothing']
+    """
+    if isinstance(said, Nothing):
+        return "nothing"
+    return "unsure" if said is None else "same" if said else "different"
+
+
+def check_belief(answers: Answers, change: Change, believed: str) -> None:
+    """Raise a Conflict if something else is said of a pair than is believed, or than is to be said.
+
+    Parameters
+    ----------
+    answers : mapping
+    change : list
+        What is to be said.
+    believed : {"same", "different", "unsure", "nothing"}
+        What whoever says it believes to be said of these pairs now.
+    """
+    if believed not in WORDS:
+        raise ValueError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
+    other = []
+    for pair, to_say in change:
+        said = answers.get(pair, NOTHING)
+        if said is not to_say and word_of(said) != believed:
+            other.append((pair, word_of(said)))
+    if not other:
+        return
+    (left, right), word = other[0]
+    if len(change) == 1:
+        message = f"{word} was said of rows {left} and {right} meanwhile."
+        raise Conflict(message, word, (left, right))
+    raise Conflict(
+        f"of {len(other)} of these {len(change)} pairs something else was said before: of rows "
+        f"{left} and {right}, {word}.",
+        word,
+        (left, right),
+    )
 
 
 def _changed(answers: Answers, change: Change) -> tuple[dict[Pair, bool | None], Change]:

@@ -8,10 +8,9 @@ process that held the journal from there on.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import sys
+import warnings
 import zlib
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nearkin._version import __version__
+from nearkin.teaching.kept_file import Displaced, FileInUse, KeptFile
 from nearkin.whole_file import StrPath
 
 FORMAT = "nearkin journal"
@@ -28,8 +28,6 @@ _START, _MIDDLE, _END = b'{"check":"', b'","entry":', b"}\n"
 _DIGITS = 8
 # What every journal begins with, but for the digits of its first check.
 _FIRST = f'{{"format":"{FORMAT}"'.encode()
-# Windows locks bytes: one that no journal reaches.
-_LOCKED_BYTE = 1 << 62
 
 
 class JournalError(ValueError):
@@ -38,6 +36,22 @@ class JournalError(ValueError):
 
 class JournalInUse(ValueError):
     """Another process, or another part of this one, has the journal open."""
+
+
+class InMemory:
+    """Entries that end with the process."""
+
+    path = None
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Add an entry."""
+        self.entries.append(entry)
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
 
 class Journal:
@@ -89,32 +103,62 @@ class Journal:
     def __init__(
         self, path: StrPath, fingerprint: str, about: dict[str, Any] | None = None
     ) -> None:
-        self.path = Path(path)
         self.entries: list[dict[str, Any]] = []
-        self._file: int | None = _opened(self.path)
+        try:
+            self._file = KeptFile(path)
+        except FileInUse as error:
+            raise JournalInUse(_who_has_it(Path(path))) from error
         try:
             self._resume(fingerprint, about or {})
         except BaseException:
-            self.close()
+            self._file.close()
             raise
+        self.path = self._file.path
 
     def append(self, entry: dict[str, Any]) -> None:
-        """Add an entry, which is on the disk when this returns.
+        """Add an entry, which is on the disk, in the file of this name, when this returns.
 
         Raises
         ------
         OSError
-            If it could not be written, for example on a full disk. The file is as it was then, and
-            later entries may well succeed.
+            If it could not be written, for example on a full disk, or if another file has taken the
+            journal's name. What was written before is safe, or in memory until it can be written
+            again, and later entries may well succeed.
         """
         self._write({"entry": entry})
         self.entries.append(entry)
 
     def close(self) -> None:
-        """Let others open it. Closing twice does no harm."""
-        if self._file is not None:
-            os.close(self._file)  # which unlocks it
-            self._file = None
+        """Let others open it. Closing twice does no harm.
+
+        If the file was taken away meanwhile, its entries are written anew, to a file of another
+        name if need be: ``path`` is where they are, and a warning says so.
+        """
+        if self._file.closed:
+            return
+        try:
+            if self.entries:
+                self._leave_entries()
+        finally:
+            self._file.close()
+
+    def _leave_entries(self) -> None:
+        try:
+            if not self._file.restore():
+                return
+            where = "they were written to it anew"
+        except OSError as error:
+            reason = error.strerror or error
+            try:
+                self.path = self._file.copied()
+                where = f"since {reason}, they are in {self.path} now"
+            except OSError:
+                where = f"they are not on the disk, since {reason}"
+        warnings.warn(
+            f"the file of {len(self.entries)} answers, {self._file.path}, was taken away or "
+            f"changed by another program: {where}.",
+            stacklevel=3,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -123,10 +167,11 @@ class Journal:
         self.close()
 
     def _resume(self, fingerprint: str, about: dict[str, Any]) -> None:
-        content = _content(self._file)
-        lines, self._length, self._check = read_lines(content, self.path)
+        path = self._file.path
+        lines, length, self._check = read_lines(bytes(self._file.content), path)
         if lines:
-            header = _checked_header(lines[0], fingerprint, self.path)
+            header = _checked_header(lines[0], fingerprint, path)
+            self._file.cut(length)
         else:
             header = {
                 "format": FORMAT,
@@ -136,37 +181,19 @@ class Journal:
                 "about": about,
                 "made": _now(),
             }
+            self._file.cut(0)
             self._write(header)
-            _flush_folder(self.path.parent)
         self.about: dict[str, Any] = header["about"]
         self.entries = [line["entry"] for line in lines[1:] if "entry" in line]
         with suppress(OSError):  # on a full disk, what is there can still be looked at
             self._write({"opened": _now(), "process": os.getpid(), "nearkin": __version__})
 
     def _write(self, said: dict[str, Any]) -> None:
-        if self._file is None:
-            raise ValueError(f"{self.path} is closed.")
         line, check = line_of(said, self._check)
         try:
-            os.ftruncate(self._file, self._length)  # what an error before may have left
-            os.lseek(self._file, self._length, os.SEEK_SET)
-            left = memoryview(line)
-            while left:
-                left = left[os.write(self._file, left) :]
-            os.fsync(self._file)
-        except BaseException as error:
-            with suppress(OSError):
-                os.ftruncate(self._file, self._length)
-                os.fsync(self._file)
-            if not isinstance(error, OSError):
-                raise
-            raise OSError(
-                error.errno,
-                f"the answer was not kept, because the journal could not be written "
-                f"({error.strerror or error}). What was answered before is safe",
-                str(self.path),
-            ) from error
-        self._length += len(line)
+            self._file.append(line)
+        except OSError as error:
+            raise OSError(error.errno, _why_not_kept(error, self._file.path)) from error
         self._check = check
 
 
@@ -247,60 +274,35 @@ def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[
             f"({__version__}) does not know: update nearkin."
         )
     if said.get("fingerprint") != fingerprint:
-        source = said.get("about", {}).get("source")
-        other = f" ({source})" if source else ""
+        about = said.get("about", {})
+        other = f" ({about['source']})" if about.get("source") else ""
+        columns = ", ".join(about.get("features", ())[:20])
         raise JournalError(
             f"{path} has answers about other data{other}: rows, columns or ids differ. Give the "
-            "data it was made with, or another name for a new journal."
+            f"data it was made with{f', learned from {columns}' * bool(columns)}, or another name "
+            "for a new journal."
         )
     return said
 
 
-def _opened(path: Path) -> int:
-    """The file, made if need be, and locked."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "A folder, not a journal", str(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            errno.ENOENT, f"There is no folder {path.parent}; make it first", str(path)
+def _why_not_kept(error: OSError, path: Path) -> str:
+    reason = error.strerror or error
+    if isinstance(error, Displaced):
+        return (
+            f"the answer was not kept, because the journal {path} was taken away or changed by "
+            f"another program, and cannot be written anew: {reason}. What was answered before is "
+            "in memory, and is written with the next answer once this is put right"
         )
-    while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            _lock(file, path)
-            # Whoever had it before may have taken it away in between.
-            if path.exists() and os.path.samestat(os.fstat(file), os.stat(path)):
-                return file
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)
+    return (
+        f"the answer was not kept, because the journal could not be written ({reason}). What was "
+        "answered before is safe"
+    )
 
 
-def _lock(file: int, path: Path) -> None:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(file, _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-            raise JournalInUse(_who_has_it(file, path)) from error
-        raise JournalError(
-            f"{path} cannot be locked ({error.strerror}), so two could write to it at once: put "
-            "the journal on a disk of this machine."
-        ) from error
-
-
-def _who_has_it(file: int, path: Path) -> str:
+def _who_has_it(path: Path) -> str:
     process = None
     with suppress(OSError, JournalError):
-        lines, _, _ = read_lines(_content(file), path)
+        lines, _, _ = read_lines(path.read_bytes(), path)
         process = next((line["process"] for line in reversed(lines) if "process" in line), None)
     holder = "" if process is None else f" by process {process}"
     if process == os.getpid():
@@ -309,26 +311,6 @@ def _who_has_it(file: int, path: Path) -> str:
         f"{path} is open already{holder}: close the studio that has it, or give this one a journal "
         "of its own."
     )
-
-
-def _content(file: int | None) -> bytes:
-    assert file is not None
-    os.lseek(file, 0, os.SEEK_SET)
-    parts = []
-    while part := os.read(file, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _flush_folder(folder: Path) -> None:
-    """See to it that a new file's name is on the disk too."""
-    if sys.platform == "win32":
-        return
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _now() -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +20,15 @@ from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs, check_roles
 from nearkin.tasks.question_strategies import strategy_named
 from nearkin.teaching import colours, exports
-from nearkin.teaching.history import after, pairs_of_groups
-from nearkin.teaching.journal import Journal, JournalError
+from nearkin.teaching.history import (
+    Conflict,
+    Past,
+    after,
+    change_of,
+    check_belief,
+    pairs_of_groups,
+)
+from nearkin.teaching.journal import InMemory, Journal, JournalError
 from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
 from nearkin.teaching.layout import aligned
 from nearkin.teaching.learning import (
@@ -47,6 +55,8 @@ EXPORTS = ("pairs", "embedding", "clusters", "model")
 # Names of features that are told.
 _MOST_NAMES = 200
 _CLUSTERS = 10
+# Pairs that a change tells of.
+_MOST_CHANGES = 20
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,9 @@ class Lesson:
         goes on where it ended.
     pairs : Pairs, optional
         What is known of rows of ``records.X`` before the first answer.
+    entries : sequence of dict, optional
+        Of a lesson about the same records (its ``entries``) that this one goes on from, unless the
+        journal has some of its own.
     learner : KernelBeta, ITML or GMML, optional
         ``ITML(kernel="rbf")`` by default, on 500 landmarks where there are more than 1000 rows.
     standardise : bool, default=False
@@ -110,6 +123,7 @@ class Lesson:
         *,
         journal: StrPath | None = None,
         pairs: Pairs | None = None,
+        entries: Sequence[Mapping[str, Any]] = (),
         learner: Any = None,
         standardise: bool = False,
         strategy: str = "consolidate",
@@ -127,15 +141,19 @@ class Lesson:
         self._rows: Floats = (
             records.X if self._scaler is None else self._scaler.transform(records.X)
         )
-        start, self._weights, self._start_notes = start_of(pairs)
-        self._past, self._known = start, knowledge_of(start, 0, len(records), self._weights)
+        self._past, self._weights, self._start_notes = start_of(pairs)
+        self._known = self._known_of(self._past, 0)
         self._questions: Ints = np.empty((0, 2), dtype=np.int64)
         self._found_clusters: tuple[tuple[int, int], Ints] | None = None
-        self._journal = None
+        self._journal: Journal | InMemory = InMemory()
         if journal is not None:
             about = {"source": records.source, "rows": len(records)}
+            about |= {"features": records.features[:_MOST_NAMES]}
             self._journal = Journal(os.fspath(journal), records.fingerprint, about)
         try:
+            if not self._journal.entries:
+                for entry in entries:
+                    self._journal.append(dict(entry))
             self._euclidean = aligned(PlainView(self._rows).coordinates(), None)
             first = first_learned(self._learner, self._rows, self._known.told)
             self._seen = _Seen(first, aligned(first.view.coordinates(), self._euclidean))
@@ -148,11 +166,16 @@ class Lesson:
     # Changes
 
     def answer(
-        self, left: int, right: int, same: bool | None, origin: str = "question"
+        self,
+        left: int,
+        right: int,
+        same: bool | None,
+        origin: str = "question",
+        before: str | None = None,
     ) -> dict[str, Any]:
         """Say of two rows that they are the same, or different, or that one cannot tell.
 
-        It takes the place of what was said of them before.
+        It takes the place of what was said of them before, as long as that is what was believed.
 
         Parameters
         ----------
@@ -162,19 +185,32 @@ class Lesson:
             None for unsure: they are not asked about again, and nothing is learned.
         origin : {"question", "suspect", "neighbors", "group"}
             Where it was answered, for the journal.
+        before : {"same", "different", "unsure", "nothing"}, optional
+            What whoever answers believes to be said of the two. Without, whatever it is.
 
         Returns
         -------
         dict
-            As :meth:`state`.
+            As :meth:`state`, with ``changes``: pairs with what was said of them ``before`` and is
+            ``now``. All changes give these.
+
+        Raises
+        ------
+        Conflict
+            If something else was said meanwhile, by somebody else: neither that nor this. Nothing
+            is changed.
         """
         if origin not in ORIGINS:
             raise ValueError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
-        return self._change(entry)
+        return self._change(entry, before=before)
 
     def answer_groups(
-        self, first: Sequence[int], second: Sequence[int], same: bool
+        self,
+        first: Sequence[int],
+        second: Sequence[int],
+        same: bool,
+        before: str | None = None,
     ) -> dict[str, Any]:
         """Say of two groups of rows that all of them are the same, or that the two differ.
 
@@ -183,44 +219,68 @@ class Lesson:
         first, second : sequence of int
             Row numbers, none in both.
         same : bool
+        before : str, optional
+            With ``"nothing"`` it is a Conflict if one of these pairs was said to be otherwise.
 
         Returns
         -------
         dict
-            As :meth:`state`, with ``n_pairs`` that were made of it and ``n_possible`` that follow.
+            As :meth:`answer`, with ``n_pairs`` that were made of it and ``n_possible`` that follow.
             See :func:`nearkin.teaching.history.pairs_of_groups`.
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
         entry["origin"] = "group"
-        return self._change(entry) | {"n_pairs": len(links), "n_possible": n_possible}
+        return self._change(entry, before=before) | {
+            "n_pairs": len(links),
+            "n_possible": n_possible,
+        }
 
-    def withdraw(self, left: int, right: int) -> dict[str, Any]:
-        """Take back what was said of two rows, whenever that was."""
-        return self._change({"do": "withdraw", "left": left, "right": right})
+    def withdraw(self, left: int, right: int, before: str | None = None) -> dict[str, Any]:
+        """Take back what was said of two rows, whenever that was; ``before`` as in ``answer``."""
+        return self._change({"do": "withdraw", "left": left, "right": right}, before=before)
 
-    def undo(self) -> dict[str, Any]:
-        """Take back the last change; ValueError if there is none."""
-        return self._change({"do": "undo"})
+    def undo(self, version: int | None = None) -> dict[str, Any]:
+        """Take back the last change; ValueError if there is none.
 
-    def redo(self) -> dict[str, Any]:
-        """Do again what was taken back last; ValueError if there is nothing."""
-        return self._change({"do": "redo"})
+        With a version it is a Conflict if there were changes after that one.
+        """
+        return self._change({"do": "undo"}, version=version)
 
-    def _change(self, entry: dict[str, Any]) -> dict[str, Any]:
+    def redo(self, version: int | None = None) -> dict[str, Any]:
+        """Do again what was taken back last; ValueError if there is nothing. As ``undo``."""
+        return self._change({"do": "redo"}, version=version)
+
+    def _change(
+        self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
+    ) -> dict[str, Any]:
         with self._changing:
             entry = _plain(entry)
             past = after(self._past, entry, len(self.records))
-            version = self._known.version + 1
-            known = knowledge_of(past, version, len(self.records), self._weights)
-            if self._journal is not None:
-                self._journal.append(entry | {"at": _now()})
+            if before is not None:
+                change = change_of(self._past.answers, entry, len(self.records))
+                check_belief(self._past.answers, change, before)
+            if version is not None and version != self._known.version:
+                raise Conflict(
+                    "something was answered meanwhile, and nothing is undone: look at it, and try "
+                    "again.",
+                    "nothing",
+                )
+            known = self._known_of(past, self._known.version + 1)
+            self._journal.append(entry | {"at": _now()})
             self._past, self._known = past, known
-            return self._state_of(known)
+            changes = past.changes()
+            return self._state_of(known) | {
+                "changes": changes[:_MOST_CHANGES],
+                "n_changes": len(changes),
+            }
+
+    def _known_of(self, past: Past, version: int) -> Knowledge:
+        return knowledge_of(past, version, len(self.records), self._weights)
 
     def _resume(self) -> None:
         """Go through the journal, and learn what it says."""
-        if self._journal is None or not self._journal.entries:
+        if not self._journal.entries:
             return
         past = self._past
         for number, entry in enumerate(self._journal.entries, 1):
@@ -228,12 +288,10 @@ class Lesson:
                 past = after(past, entry, len(self.records))
             except (ValueError, TypeError, KeyError) as error:
                 raise JournalError(
-                    f"entry {number} of {self._journal.path} does not fit what was known before: "
-                    f"{error} Give the pairs that the lesson was begun with."
+                    f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
+                    f"what was known before: {error} Give the pairs that the lesson was begun with."
                 ) from error
-        version = len(self._journal.entries)
-        self._past = past
-        self._known = knowledge_of(past, version, len(self.records), self._weights)
+        self._past, self._known = past, self._known_of(past, len(self._journal.entries))
         self.place()
 
     # What is known
@@ -274,6 +332,16 @@ class Lesson:
             "cannot_link": known.pairs.cannot_link.ravel().tolist(),
             "unsure": known.unsure.ravel().tolist(),
         }
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """All that was answered and undone, as the journal has it."""
+        return list(self._journal.entries)
+
+    @property
+    def journal(self) -> Path | None:
+        """Where answers are kept, None if only in memory."""
+        return self._journal.path
 
     @property
     def pairs(self) -> Pairs:
@@ -385,13 +453,14 @@ class Lesson:
             "has_images": records.pictures is not None,
             "id_name": records.id_name,
             "colourings": [dict(one) for one in self._colourings.values()],
+            "journal": None if self.journal is None else self.journal.name,
             "notes": list(self._notes),
         }
 
     @cached_property
     def _notes(self) -> list[str]:
         records = self.records
-        notes = []
+        notes = list(records.notes)
         if records.n_total > len(records):
             notes.append(
                 f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
@@ -399,6 +468,8 @@ class Lesson:
             )
         if self._scaler is None and (unequal := unequal_columns(records)):
             notes.append(unequal)
+        if not records.ids_differ:
+            notes.append("Some rows have the same id: exported files go by row numbers instead.")
         return [*notes, *self._start_notes]
 
     @cached_property
@@ -521,6 +592,8 @@ class Lesson:
             raise ValueError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
         known, seen = self._newest()
         ids, id_name = self.records.ids, self.records.id_name
+        if not self.records.ids_differ:
+            ids, id_name = self.records.numbers.tolist(), "row"
         if what == "pairs":
             return exports.pairs_file(known.pairs, known.unsure, ids)
         if what == "clusters":
@@ -532,8 +605,7 @@ class Lesson:
 
     def close(self) -> None:
         """Let others have the journal. Closing twice does no harm."""
-        if self._journal is not None:
-            self._journal.close()
+        self._journal.close()
 
     def __enter__(self) -> Self:
         return self

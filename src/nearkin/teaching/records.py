@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearkin.column_scales import differing_units
 from nearkin.scaled_rows import in_words
+from nearkin.teaching.frames import parts_of
 from nearkin.teaching.pictures import FilePictures, Image, Pictures, PixelPictures
 from nearkin.whole_file import StrPath
 
@@ -53,6 +54,8 @@ class Records:
         What the ids are called.
     named : bool
         Whether the names of the features are the data's own, not made up.
+    notes : tuple of str
+        What is to be said of the data, such as which columns are learned from.
     """
 
     X: Floats
@@ -66,6 +69,7 @@ class Records:
     hidden: frozenset[str] = frozenset()
     id_name: str = "row"
     named: bool = False
+    notes: tuple[str, ...] = ()
     # A few numbers of each feature, so that a record can say which of them stand out.
     _mean: Floats = field(init=False, repr=False)
     _deviation: Floats = field(init=False, repr=False)
@@ -130,6 +134,11 @@ class Records:
         return int(row)
 
     @cached_property
+    def ids_differ(self) -> bool:
+        """Whether every row has an id of its own."""
+        return len({str(one) for one in self.ids}) == len(self)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Of X, ids and names: what was answered of these records holds for no others."""
         digest = hashlib.sha256()
@@ -187,6 +196,7 @@ def records_of(
     folder: StrPath = ".",
     source: str = "the data",
     hidden: Sequence[str] = (),
+    learn_from: Sequence[str] | None = None,
     most: int = MOST_SHOWN,
     keep: ArrayLike = (),
     seed: int = 0,
@@ -196,7 +206,8 @@ def records_of(
     Parameters
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
-        Numeric columns of a frame are learned from, all others are shown.
+        Numeric columns of a frame, or its column of vectors, are learned from, all others are
+        shown; see :func:`nearkin.column_roles.roles_of`.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional
@@ -210,6 +221,8 @@ def records_of(
         What the data are called.
     hidden : sequence of str
         Columns to colour by that are not shown with a question.
+    learn_from : sequence of str, optional
+        Columns of the frame to learn from, whatever they are called.
     most : int, default=200_000
         Rows that are shown. Of more, a sample is.
     keep : row numbers
@@ -234,14 +247,12 @@ def records_of(
     >>> records.record(1)["fields"][0]
     {'name': 'name', 'value': 'b', 'cut': False}
     """
-    given, names, others = _parts(X, source)
-    others |= _as_columns(columns)
+    more = _as_columns(columns)
+    aside = [*more, *([ids] if isinstance(ids, str) else [])]
+    parts = parts_of(X, source, learn_from, aside)
+    given, others = parts.X, {**parts.others, **more}
     id_name = "row"
     if isinstance(ids, str):
-        if ids in names:
-            others[ids] = given[:, names.index(ids)].tolist()
-            given = np.delete(given, names.index(ids), axis=1)
-            names = [name for name in names if name != ids]
         if ids not in others:
             raise ValueError(f"ids={ids!r}: {source} has no such column.")
         id_name, ids = ids, _plain_ids(others.pop(ids))
@@ -264,7 +275,7 @@ def records_of(
         pictures = PixelPictures(given, images)
     return Records(
         given,
-        names or [f"x{j}" for j in range(given.shape[1])],
+        parts.features,
         named_ids,
         others,
         source,
@@ -273,7 +284,8 @@ def records_of(
         pictures,
         frozenset(hidden),
         id_name,
-        bool(names),
+        parts.named,
+        parts.notes,
     )
 
 
@@ -305,51 +317,6 @@ def unequal_columns(records: Records) -> str | None:
         return None
     said = in_words(found, records.features)
     return f"{said[0].upper()}{said[1:]}: standardise to give all columns the same say."
-
-
-def _parts(X: Any, source: str) -> tuple[Floats, list[str], dict[str, Sequence[Any]]]:
-    """Numbers, their names if they have any, and other columns."""
-    if isinstance(X, (np.ndarray, list, tuple)):
-        return _numbers(X, source), [], {}
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(X, eager_only=True, allow_series=False)
-    except TypeError as error:
-        if hasattr(X, "toarray"):
-            raise TypeError(f"{source} is sparse: give X.toarray(), or reduce it first.") from error
-        return _numbers(X, source), [], {}
-    numeric = [name for name in frame.columns if frame[name].dtype.is_numeric()]
-    others: dict[str, Sequence[Any]] = {
-        str(name): frame[name].to_list() for name in frame.columns if name not in numeric
-    }
-    if not numeric:
-        raise ValueError(
-            f"{source} has no numeric columns: there is nothing to measure distances by. Its "
-            f"columns are {', '.join(map(repr, frame.columns[:10]))}."
-        )
-    kept = all(frame[name].dtype == nw.Float32 for name in numeric)
-    wide = np.float32 if kept else np.float64
-    columns = [_column(frame[name]).astype(wide) for name in numeric]
-    return np.column_stack(columns), [str(name) for name in numeric], others
-
-
-def _column(series: Any) -> NDArray[Any]:
-    """Numbers of a column, NaN where there are none."""
-    if series.null_count():
-        return np.array([np.nan if cell is None else float(cell) for cell in series.to_list()])
-    return np.asarray(series.to_numpy())
-
-
-def _numbers(X: ArrayLike, source: str) -> Floats:
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise ValueError(f"X must have rows and columns, but has shape {array.shape}.")
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{source} is of type {array.dtype}, not of numbers.")
-    return np.ascontiguousarray(
-        array, dtype=np.float32 if array.dtype == np.float32 else np.float64
-    )
 
 
 def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:

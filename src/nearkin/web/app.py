@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import FastAPI, HTTPException, Path, Query, Request, Response, WebSocket
+from fastapi import FastAPI, Header, HTTPException, Path, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
+from nearkin.teaching.history import Conflict
 from nearkin.web.guard import Guard
 from nearkin.web.hosts import Hosts
 from nearkin.web.live import Mailbox
@@ -45,6 +46,10 @@ RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
 RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
+# Which tab asks, so that it is not told of what it did itself.
+Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
+# What is believed to be said of two rows; if it is something else, nothing is changed.
+Said = Literal["same", "different", "unsure", "nothing"]
 
 
 class _Body(BaseModel):
@@ -60,6 +65,7 @@ class Answer(_Body):
     right: Row
     same: bool | None
     origin: Literal["question", "suspect", "neighbors", "group"] = "question"
+    before: Said | None = None
 
 
 class Groups(_Body):
@@ -68,6 +74,7 @@ class Groups(_Body):
     first: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
     second: Annotated[list[Row], Field(max_length=_MOST_OF_A_GROUP)]
     same: bool
+    before: Literal["nothing"] | None = None
 
 
 class Withdrawal(_Body):
@@ -75,6 +82,13 @@ class Withdrawal(_Body):
 
     left: Row
     right: Row
+    before: Said | None = None
+
+
+class Step(_Body):
+    """A step back or forth from a version that is the newest, as far as a page knows."""
+
+    version: Row | None = None
 
 
 class PlainJSON(Response):
@@ -131,6 +145,10 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(AnyHTTPException)
     async def said(request: Request, error: AnyHTTPException) -> Response:
         return PlainJSON({"message": str(error.detail)}, error.status_code, error.headers)
+
+    @app.exception_handler(Conflict)
+    async def in_conflict(request: Request, error: Conflict) -> Response:
+        return PlainJSON({"message": _said(error), "said": error.said}, 409)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
@@ -228,9 +246,11 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    async def changed(status: int, change: Any, *arguments: Any) -> Response:
+    async def changed(by: str, status: int, change: Any, *arguments: Any) -> Response:
         try:
-            return PlainJSON(await room.change(change, *arguments))
+            return PlainJSON(await room.change(by, change, *arguments))
+        except Conflict:
+            raise
         except (ValueError, IndexError) as error:
             raise HTTPException(status, _said(error)) from None
         except OSError as error:
@@ -242,27 +262,29 @@ def _add_changes(app: FastAPI, room: Room) -> None:
             raise HTTPException(422, f"There is no row {outside}: rows are 0 to {n_rows - 1}.")
 
     @app.post("/api/answers")
-    async def answer(body: Answer) -> Response:
+    async def answer(body: Answer, by: Tab = "") -> Response:
         check(body.left, body.right)
-        return await changed(422, lesson.answer, body.left, body.right, body.same, body.origin)
+        told = body.left, body.right, body.same, body.origin, body.before
+        return await changed(by, 422, lesson.answer, *told)
 
     @app.post("/api/groups")
-    async def groups(body: Groups) -> Response:
+    async def groups(body: Groups, by: Tab = "") -> Response:
         check(*body.first, *body.second)
-        return await changed(422, lesson.answer_groups, body.first, body.second, body.same)
+        told = body.first, body.second, body.same, body.before
+        return await changed(by, 422, lesson.answer_groups, *told)
 
     @app.post("/api/withdrawals")
-    async def withdraw(body: Withdrawal) -> Response:
+    async def withdraw(body: Withdrawal, by: Tab = "") -> Response:
         check(body.left, body.right)
-        return await changed(409, lesson.withdraw, body.left, body.right)
+        return await changed(by, 409, lesson.withdraw, body.left, body.right, body.before)
 
     @app.post("/api/undo")
-    async def undo() -> Response:
-        return await changed(409, lesson.undo)
+    async def undo(body: Step | None = None, by: Tab = "") -> Response:
+        return await changed(by, 409, lesson.undo, None if body is None else body.version)
 
     @app.post("/api/redo")
-    async def redo() -> Response:
-        return await changed(409, lesson.redo)
+    async def redo(body: Step | None = None, by: Tab = "") -> Response:
+        return await changed(by, 409, lesson.redo, None if body is None else body.version)
 
 
 def _add_live(app: FastAPI, room: Room) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ from nearkin.pairs import Pairs
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import Records, records_of
 from nearkin.web.packages import check_packages
-from nearkin.web.serving import Serving
+from nearkin.web.serving import AddressError, Serving
 from nearkin.web.shown_pairs import among_shown, in_the_data, with_labels
 from nearkin.whole_file import StrPath
 
@@ -31,11 +32,14 @@ class Studio:
         A copy of what was learned last.
     """
 
-    def __init__(self, records: Records, serving: Serving) -> None:
-        self._records = records
-        self._serving = serving
-        self._lesson = serving.lesson
+    def __init__(self, key: _Key, records: Records, serving: Serving) -> None:
+        self._key = key
+        self._show(records, serving)
+
+    def _show(self, records: Records, serving: Serving) -> None:
+        self._records, self._serving, self._lesson = records, serving, serving.lesson
         self.url = serving.url
+        self._closed = False
 
     @property
     def pairs(self) -> Pairs:
@@ -53,7 +57,10 @@ class Studio:
         return self._serving.wait(seconds)
 
     def close(self) -> None:
-        """End the server. What was taught can still be read."""
+        """End the server. What was taught can still be read, and a new studio begins anew."""
+        self._closed = True
+        if _open.get(self._key) is self:
+            del _open[self._key]
         self._serving.close()
 
     def __enter__(self) -> Self:
@@ -64,15 +71,24 @@ class Studio:
 
     def __repr__(self) -> str:
         n_answers = self._lesson.state()["n_answers"]
-        return f"Studio({self._records.source}, {n_answers} answers, {self.url})"
+        where = "closed" if self._closed else self.url
+        return f"Studio({self._records.source}, {n_answers} answers, {where})"
 
     def _repr_html_(self) -> str:
+        if self._closed:
+            return f"<p>{html.escape(repr(self))}</p>"
         url = html.escape(self.url, quote=True)
         return (
             f'<p><a href="{url}" target="_blank" rel="noopener">nearkin studio in a tab of its own'
             f'</a></p><iframe src="{url}" title="nearkin studio" width="100%" height="720" '
             'allow="clipboard-write"></iframe>'
         )
+
+
+# What a studio is about, and the file that its answers are kept in.
+_Key = tuple[str, str | None]
+# Those of this process, so that a cell that is run again goes on with what was answered.
+_open: dict[_Key, Studio] = {}
 
 
 def studio(
@@ -84,6 +100,7 @@ def studio(
     columns: Mapping[str, Sequence[Any]] | Any = None,
     images: str | tuple[int, int] | None = None,
     folder: StrPath = ".",
+    learn_from: Sequence[str] | None = None,
     journal: StrPath | None = None,
     standardise: bool = False,
     seed: int = 0,
@@ -96,7 +113,9 @@ def studio(
     Parameters
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
-        Numeric columns of a frame are learned from, all others are shown.
+        Numeric columns of a frame, or its column of vectors, are learned from, all others are
+        shown. Columns that name or count rows (``id``, ``index``), look like classes (``label``,
+        ``target``) or say yes or no are only shown too, and the page says so.
     pairs : Pairs, optional
         What is known of rows of X already.
     labels : array-like of shape (n,), optional
@@ -111,9 +130,11 @@ def studio(
         X are pixels.
     folder : path, default="."
         Where these files are.
+    learn_from : sequence of str, optional
+        Columns of a frame to learn from, whatever they are called.
     journal : path, optional
         Where each answer is kept at once. If it is there, you go on from it. Without: in memory
-        only.
+        only, until the program ends.
     standardise : bool, default=False
         Bring all columns to one scale first.
     seed : int, default=0
@@ -125,6 +146,12 @@ def studio(
     -------
     Studio
         With ``pairs`` and ``metric``, at any time. The page is only served to this machine.
+
+    Notes
+    -----
+    Called again for the same rows, as when a notebook's cell is run again, it goes on with what was
+    answered: it gives the same handle, at the same address, with the other arguments as they are
+    now. ``close`` ends that: the next studio begins anew, or from its journal.
 
     Examples
     --------
@@ -139,7 +166,8 @@ def studio(
     more = _by_name(columns)
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)
-        more.setdefault("label", list(labels))
+        name = getattr(labels, "name", None)
+        more.setdefault(name if isinstance(name, str) else "label", list(labels))
     records = records_of(
         X,
         ids,
@@ -147,20 +175,56 @@ def studio(
         images,
         folder=folder,
         source="the rows of X",
+        learn_from=learn_from,
         keep=() if pairs is None else pairs.points,
         seed=seed,
     )
     if pairs is not None:
         pairs.check_rows(records.n_total)
         pairs = among_shown(pairs, records.numbers, "X")
-    lesson = Lesson(records, journal=journal, pairs=pairs, standardise=standardise, seed=seed)
+    key = records.fingerprint, None if journal is None else os.path.realpath(journal)
+    earlier = _open.get(key) or _to_be_kept(key)
+    if earlier is not None:
+        earlier._serving.close()
+    lesson = Lesson(
+        records,
+        journal=journal,
+        pairs=pairs,
+        entries=() if earlier is None else earlier._lesson.entries,
+        standardise=standardise,
+        seed=seed,
+    )
     try:
-        serving = Serving(lesson, port=port)
+        serving = _serving(lesson, port, None if earlier is None else earlier._serving)
         serving.start()
     except BaseException:
         lesson.close()
         raise
-    return Studio(records, serving)
+    if earlier is None:
+        found = Studio(key, records, serving)
+    else:
+        found = _open.pop(earlier._key)
+        found._key = key
+        found._show(records, serving)
+    _open[key] = found
+    return found
+
+
+def _to_be_kept(key: _Key) -> Studio | None:
+    """A studio about the same rows whose answers are in memory, if the journal is a new one."""
+    fingerprint, journal = key
+    is_new = journal is not None and not os.path.exists(journal)
+    return _open.get((fingerprint, None)) if is_new else None
+
+
+def _serving(lesson: Lesson, port: int | None, before: Serving | None) -> Serving:
+    """A server, at the address of the one before if there was one and no other is asked for."""
+    if before is None:
+        return Serving(lesson, port=port)
+    try:
+        return Serving(lesson, port=port or before.port, token=before.token)
+    except AddressError:  # taken by another program within this moment
+        return Serving(lesson, port=port, token=before.token)
 
 
 def _by_name(columns: Any) -> dict[str, Sequence[Any]]:

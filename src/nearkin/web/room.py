@@ -7,12 +7,18 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from nearkin.teaching.history import Conflict
 from nearkin.web.live import Live, Mailbox
+from nearkin.web.overruled import conflict_sentence, overruled_sentence
 from nearkin.web.refits import Refits
 from nearkin.web.wire import as_json, layout_bytes
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
+
+
+# Sentences that a tab which does not listen may have waiting.
+_MOST_SENTENCES = 16
 
 
 class Room:
@@ -33,6 +39,7 @@ class Room:
         self.lesson = lesson
         self.live = Live()
         self.report: Mapping[str, Any] | None = None
+        self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._refits = Refits(
             lesson,
@@ -53,19 +60,36 @@ class Room:
         await asyncio.to_thread(self._refits.stop)
 
     async def change(
-        self, change: Callable[..., dict[str, Any]], *arguments: Any
+        self, by: str, change: Callable[..., dict[str, Any]], *arguments: Any
     ) -> dict[str, Any]:
-        """Change what is known, after all changes before this one; gives the new state."""
+        """Change what is known, after all changes before this one; gives the new state.
+
+        Whoever does not have this tab, ``by``, is told if it overrules what was said before.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._changes, self._changed, change, arguments)
+        return await loop.run_in_executor(self._changes, self._changed, by, change, arguments)
 
     def _changed(
-        self, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
+        self, by: str, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
     ) -> dict[str, Any]:
-        found = change(*arguments)
+        try:
+            found = change(*arguments)
+        except Conflict as conflict:
+            self._tell_others(by, conflict_sentence(conflict, self._name))
+            raise
         self.tell_state()
+        self._tell_others(by, overruled_sentence(found, self._name))
         self._refits.want()
         return found
+
+    def _name(self, row: int) -> str:
+        return str(self.lesson.record(row)["id"])[:100]
+
+    def _tell_others(self, by: str, sentence: str | None) -> None:
+        if sentence is not None:
+            self._n_sentences = (self._n_sentences + 1) % _MOST_SENTENCES
+            told = _typed("notice", {"by": by, "message": sentence})
+            self.live.tell(f"notice {self._n_sentences}", told)
 
     async def greet(self, mailbox: Mailbox) -> None:
         """Tell a tab that has just been opened how things stand."""

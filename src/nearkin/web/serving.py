@@ -79,11 +79,13 @@ class Serving:
     address : str, default="127.0.0.1"
     port : int, optional
         Without: the first one free from 8765 on. 0 is any that is free.
+    token : str, optional
+        Of a server that this one takes the place of. Without: a new one.
 
     Attributes
     ----------
     url : str
-        With the token, which is new in every run.
+        With the token.
 
     Raises
     ------
@@ -92,7 +94,12 @@ class Serving:
     """
 
     def __init__(
-        self, lesson: Lesson, *, address: str = THIS_MACHINE, port: int | None = None
+        self,
+        lesson: Lesson,
+        *,
+        address: str = THIS_MACHINE,
+        port: int | None = None,
+        token: str | None = None,
     ) -> None:
         import uvicorn
 
@@ -101,9 +108,9 @@ class Serving:
         self.lesson = lesson
         self._socket = listening_socket(address, port)
         self.port = int(self._socket.getsockname()[1])
-        token = secrets.token_urlsafe(24)
-        self.url = f"http://{in_url(address)}:{self.port}/?token={token}"
-        self.app = make_app(lesson, token, hosts_of(address, self.port))
+        self.token = token or secrets.token_urlsafe(24)
+        self.url = f"http://{in_url(address)}:{self.port}/?token={self.token}"
+        self.app = make_app(lesson, self.token, hosts_of(address, self.port))
         settings: dict[str, Any] = {
             # What is installed beside must not change how we behave.
             "loop": "asyncio",

@@ -1,0 +1,156 @@
+"""Which columns of a table are learned from, and why others are not: by name and by kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the command line reads this before it does anything
+    import numpy as np
+    from numpy.typing import NDArray
+
+NAMES_ROWS = "names rows"
+COUNTS_ROWS = "counts rows"
+CLASSES = "looks like classes"
+YES_OR_NO = "yes or no"
+VECTORS_INSTEAD = "beside vectors"
+
+# "id", "user_id", "userId" and "Rec-ID", but neither "acid" nor "valid".
+_ID = re.compile(r"(?:^|.*[_\W])(?i:ids?|identifier|uuid|guid)$|.*[a-z]I[dD]$")
+_COUNTER = re.compile(r"(?i:index|level_0|unnamed: 0|row|rowid|row[_ ]?(?:number|index|nr|no))$")
+_CLASS = re.compile(r"(?i:(?:.*[_\W])?(?:labels?|class(?:es)?|targets?)|y|ground[_ ]?truth)$")
+# Fewer rows may increase by chance.
+_FEWEST_ROWS = 20
+# Names that are told.
+_MOST_NAMES = 8
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Columns that are learned from, and others with the reason why they are not."""
+
+    learned: list[str]
+    left_out: dict[str, str]
+
+
+def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
+    """Columns of numbers that say little of what a row is like, with the reason.
+
+    Those that name or count rows, or look like classes, by their names; and those of yes and no,
+    unless there is nothing else.
+
+    Parameters
+    ----------
+    kinds : mapping
+        What each column holds: "number", "boolean", "vector", "text" and so on.
+
+    Examples
+    --------
+    >>> from nearkin.column_roles import hardly_features
+    >>> kinds = {"user_id": "number", "age": "number", "target": "number", "paid": "boolean"}
+    >>> hardly_features(kinds)
+    {'user_id': 'names rows', 'target': 'looks like classes', 'paid': 'yes or no'}
+    """
+    found = {}
+    for name, kind in kinds.items():
+        if kind not in ("number", "boolean"):
+            continue
+        if _ID.match(name):
+            found[name] = NAMES_ROWS
+        elif _COUNTER.match(name):
+            found[name] = COUNTS_ROWS
+        elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
+            found[name] = CLASSES
+    others = [name for name in kinds if name not in found]
+    if any(kinds[name] in ("number", "vector") for name in others):
+        found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
+    return {name: found[name] for name in kinds if name in found}
+
+
+def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
+    """What is learned from where nobody has said so.
+
+    The column of vectors if there is one, all columns of numbers otherwise, but for those that
+    :func:`hardly_features` names. ``aside`` are left out without a reason.
+
+    Raises
+    ------
+    ValueError
+        If there are several columns of vectors, or nothing to learn from.
+
+    Examples
+    --------
+    >>> from nearkin.column_roles import roles_of
+    >>> roles_of({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
+    Roles(learned=['embedding'], left_out={'id': 'names rows', 'price': 'beside vectors', 'text': \
+'text'})
+    """
+    set_aside = set(aside)
+    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
+    vectors = [name for name, kind in kinds.items() if kind == "vector"]
+    if len(vectors) > 1:
+        raise ValueError(
+            f"there are {len(vectors)} columns of vectors, {_listed(vectors)}: name the one to "
+            "learn from."
+        )
+    left_out = hardly_features(kinds)
+    learned = []
+    for name, kind in kinds.items():
+        if name in left_out:
+            continue
+        if kind == "vector" or (kind in ("number", "boolean") and not vectors):
+            learned.append(name)
+        else:
+            left_out[name] = VECTORS_INSTEAD if kind in ("number", "boolean") else kind
+    return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
+
+
+def counting(X: NDArray[np.floating], names: Sequence[str]) -> dict[str, str]:
+    """Columns of whole numbers that grow from each row to the next, unless all do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.column_roles import counting
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> X[:, 0] = range(100, 130)
+    >>> counting(X, ["number", "height"])
+    {'number': 'counts rows'}
+    """
+    if len(X) < _FEWEST_ROWS:
+        return {}
+    grows = (X[1:] > X[:-1]).all(axis=0) & (X.round() == X).all(axis=0)
+    found = {name: COUNTS_ROWS for name, one in zip(names, grows, strict=True) if one}
+    return found if len(found) < len(names) else {}
+
+
+def sentence(roles: Roles, how: str) -> str:
+    """What is learned from and what is not, and how to change that.
+
+    Examples
+    --------
+    >>> from nearkin.column_roles import roles_of, sentence
+    >>> kinds = {"id": "number", "a": "number", "b": "number"}
+    >>> sentence(roles_of(kinds), "--columns chooses others.")
+    "Learned from 'a', 'b'; not from 'id' (names rows). --columns chooses others."
+    """
+    text = f"Learned from {_listed(roles.learned)}"
+    if not roles.left_out:
+        return f"{text}."
+    # Last what nobody would expect to be learned from.
+    plain = ("text", "date")
+    order = sorted(roles.left_out.items(), key=lambda one: one[1] in plain)
+    reasons = [f"{name!r} ({why})" for name, why in order]
+    return f"{text}; not from {_few(reasons)}. {how}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return _few([repr(name) for name in names])
+
+
+def _few(texts: Sequence[str]) -> str:
+    shown = ", ".join(texts[:_MOST_NAMES])
+    more = len(texts) - _MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,185 @@
+"""Arrays and frames as numbers to learn from, and columns to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearkin.column_roles import Roles, counting, roles_of, sentence
+
+Floats = NDArray[np.floating]
+_HOW = "learn_from=[...] chooses others."
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is learned from, and what is only shown.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    features : list of str
+        Names of its columns.
+    named : bool
+        Whether these are the data's own.
+    others : dict
+        All other columns but vectors.
+    notes : tuple of str
+        Which columns are learned from.
+    """
+
+    X: Floats
+    features: list[str]
+    named: bool
+    others: dict[str, Sequence[Any]]
+    notes: tuple[str, ...] = ()
+
+
+def parts_of(
+    X: Any, source: str, learn_from: Sequence[str] | None = None, aside: Iterable[str] = ()
+) -> Parts:
+    """Parts of an array, or of a frame of pandas, polars or pyarrow.
+
+    Parameters
+    ----------
+    X : array or frame
+    source : str
+        What the data are called.
+    learn_from : sequence of str, optional
+        Columns to learn from; :func:`nearkin.column_roles.roles_of` chooses otherwise.
+    aside : names
+        Columns that are not learned from unless they are among those.
+    """
+    frame = None if isinstance(X, (np.ndarray, list, tuple)) else _frame(X, source)
+    if frame is not None:
+        return _parts_of_frame(frame, source, learn_from, aside)
+    if learn_from is not None:
+        raise ValueError("learn_from is for frames: an array is learned from as it is.")
+    numbers = _numbers(X, source)
+    return Parts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
+
+
+def _frame(X: Any, source: str) -> Any:
+    """As a frame of narwhals; None if it is none."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(X, eager_only=True, allow_series=False)
+    except TypeError as error:
+        if hasattr(X, "toarray"):
+            raise TypeError(f"{source} is sparse: give X.toarray(), or reduce it first.") from error
+        return None
+
+
+def _parts_of_frame(
+    frame: Any, source: str, learn_from: Sequence[str] | None, aside: Iterable[str]
+) -> Parts:
+    columns = {str(name): frame[name] for name in frame.columns}
+    kinds = {name: _kind(column) for name, column in columns.items()}
+    if learn_from is None:
+        roles = roles_of(kinds, aside)
+    else:
+        roles = Roles(_named(learn_from, kinds, source), {})
+    if not roles.learned:
+        shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
+        raise ValueError(
+            f"{source} has no numeric columns: there is nothing to measure distances by. Its "
+            f"columns are {shown}; learn_from=[...] learns from numbers of any name."
+        )
+    is_vector = [kinds[name] == "vector" for name in roles.learned]
+    if any(is_vector):
+        if len(is_vector) > 1:
+            raise ValueError(f"learn_from={roles.learned}: a column of vectors is used alone.")
+        X = _stacked(columns[roles.learned[0]], roles.learned[0], source)
+        features = [f"{roles.learned[0]}[{j}]" for j in range(X.shape[1])]
+    else:
+        X, features = _side_by_side([columns[name] for name in roles.learned]), roles.learned
+        if learn_from is None:
+            X, features, roles = _without_counters(X, features, roles)
+    others: dict[str, Sequence[Any]] = {
+        name: column.to_list()
+        for name, column in columns.items()
+        if name not in roles.learned and kinds[name] != "vector"
+    }
+    return Parts(X, features, not any(is_vector), others, (sentence(roles, _HOW),))
+
+
+def _without_counters(
+    X: Floats, features: list[str], roles: Roles
+) -> tuple[Floats, list[str], Roles]:
+    aside = counting(X, features)
+    if not aside:
+        return X, features, roles
+    kept = [name for name in features if name not in aside]
+    X = X[:, [name not in aside for name in features]]
+    return X, kept, Roles(kept, {**aside, **roles.left_out})
+
+
+def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> list[str]:
+    names = [learn_from] if isinstance(learn_from, str) else [str(name) for name in learn_from]
+    for name in names:
+        if name not in kinds:
+            raise ValueError(f"learn_from: {source} has no column {name!r}.")
+        if kinds[name] not in ("number", "boolean", "vector"):
+            raise ValueError(f"learn_from: column {name!r} of {source} is {kinds[name]}.")
+    return names
+
+
+def _kind(column: Any) -> str:
+    """As :mod:`nearkin.column_roles` has it."""
+    import narwhals as nw
+
+    kind = column.dtype
+    if kind.is_numeric():
+        return "number"
+    if kind == nw.Boolean:
+        return "boolean"
+    if kind in (nw.List, nw.Array):
+        return "vector"
+    if kind in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
+        return "date"
+    if kind == nw.Object and len(column):
+        first = next((cell for cell in column.to_list() if cell is not None), None)
+        if isinstance(first, (list, tuple, np.ndarray)):
+            return "vector"
+    return "text"
+
+
+def _stacked(column: Any, name: str, source: str) -> Floats:
+    rows = column.to_list()
+    lengths = {None if row is None else len(row) for row in rows}
+    if len(lengths) != 1 or None in lengths:
+        raise ValueError(
+            f"column {name!r} of {source} has vectors of different lengths, or none in some rows."
+        )
+    return _numbers(np.stack([np.asarray(row) for row in rows]), f"column {name!r} of {source}")
+
+
+def _side_by_side(columns: Sequence[Any]) -> Floats:
+    import narwhals as nw
+
+    kept = all(column.dtype == nw.Float32 for column in columns)
+    wide = np.float32 if kept else np.float64
+    return np.column_stack([_column(column).astype(wide) for column in columns])
+
+
+def _column(series: Any) -> NDArray[Any]:
+    """Numbers of a column, NaN where there are none."""
+    if series.null_count():
+        return np.array([np.nan if cell is None else float(cell) for cell in series.to_list()])
+    return np.asarray(series.to_numpy())
+
+
+def _numbers(X: ArrayLike, source: str) -> Floats:
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(f"X must have rows and columns, but has shape {array.shape}.")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{source} is of type {array.dtype}, not of numbers.")
+    return np.ascontiguousarray(
+        array, dtype=np.float32 if array.dtype == np.float32 else np.float64
+    )

@@ -1,0 +1,77 @@
+"""Which columns are learned from where nobody has said so."""
+
+import numpy as np
+import pytest
+
+from nearkin.column_roles import Roles, counting, hardly_features, roles_of, sentence
+
+NUMBER = "number"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("id", "names rows"),
+        ("ID", "names rows"),
+        ("user_id", "names rows"),
+        ("userId", "names rows"),
+        ("rec-id", "names rows"),
+        ("uuid", "names rows"),
+        ("index", "counts rows"),
+        ("Unnamed: 0", "counts rows"),
+        ("row_number", "counts rows"),
+        ("label", "looks like classes"),
+        ("Class", "looks like classes"),
+        ("target", "looks like classes"),
+        ("true_label", "looks like classes"),
+        ("y", "looks like classes"),
+        ("acid", None),
+        ("valid", None),
+        ("humid", None),
+        ("width", None),
+        ("classic", None),
+        ("yield", None),
+        ("row_height", None),
+        ("price_index", None),
+    ],
+)
+def test_names(name, why):
+    assert hardly_features({name: NUMBER, "other": NUMBER}).get(name) == why
+
+
+def test_y_beside_x_is_a_coordinate():
+    assert hardly_features({"x": NUMBER, "y": NUMBER}) == {}
+    assert hardly_features({"X": NUMBER, "Y": NUMBER, "label": NUMBER}).keys() == {"label"}
+
+
+def test_yes_and_no_are_learned_from_where_there_is_nothing_else():
+    assert roles_of({"a": "boolean", "b": "boolean", "id": NUMBER}).learned == ["a", "b"]
+    assert roles_of({"a": "boolean", "b": NUMBER}).learned == ["b"]
+    assert roles_of({"a": "boolean", "v": "vector"}).learned == ["v"]
+
+
+def test_what_is_set_aside_is_not_spoken_of():
+    kinds = {"id": NUMBER, "a": NUMBER, "v": "vector", "w": "vector"}
+    assert roles_of(kinds, aside=["id", "v", "w"]) == Roles(["a"], {})
+    with pytest.raises(ValueError, match="2 columns of vectors"):
+        roles_of(kinds)
+    assert roles_of({"id": NUMBER, "when": "date"}) == Roles(
+        [], {"id": "names rows", "when": "date"}
+    )
+
+
+def test_numbers_that_count():
+    n = 30
+    rng = np.random.default_rng(0)
+    gaps = np.sort(rng.choice(1000, n, replace=False))
+    X = np.column_stack([gaps, gaps[::-1], gaps + 0.5, rng.permutation(n), rng.normal(size=n)])
+    assert counting(X, list("abcde")) == {"a": "counts rows"}
+    assert counting(X[:, :1], ["a"]) == {}  # or there would be nothing left
+    assert counting(X[:19], list("abcde")) == {}  # so few may do so by chance
+
+
+def test_long_lists_are_cut():
+    kinds = {f"a{k}": NUMBER for k in range(12)} | {"id": NUMBER, "text": "text"}
+    said = sentence(roles_of(kinds), "Ask.")
+    assert "'a7' and 4 more; not from 'id' (names rows), 'text' (text). Ask." in said
+    assert sentence(Roles(["a"], {}), "Ask.") == "Learned from 'a'."
