@@ -48,10 +48,9 @@ def transform(
     Rows are read and written block by block: the file may be larger than memory.
     """
     del seed  # nothing is random
-    import sys
-
     from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
+    from nearkin.cli.messages import is_watched
     from nearkin.cli.models import Model
     from nearkin.cli.tables import open_table
 
@@ -67,6 +66,6 @@ def transform(
     table = open_table(data, choice, carry=along, model=learned)
     stream = table.rows.mapped(learned.embed, learned.output_names)
     if output is not None and (is_array or output.suffix == ".parquet"):
-        stream.write(output, verbose=sys.stderr.isatty())
+        stream.write(output, verbose=is_watched())
     else:
         out.write(with_carried(stream), len(stream))
