@@ -26,13 +26,13 @@ nearkin transform wines.nearkin wines.csv --id name -o learned.csv
 nearkin same wines.nearkin wines.csv --id name --pairs pairs.csv > verdicts.csv
 nearkin neighbors wines.nearkin wines.csv --id name -k 3 | cut -d, -f1,3 > neighbors.csv
 nearkin duplicates wines.nearkin wines.csv --id name --radius 0 > groups.csv
-nearkin cluster wines.csv --model wines.nearkin --clusters 3 -o clustered.csv
+nearkin cluster wines.nearkin wines.csv --clusters 3 -o clustered.csv
 nearkin suggest wines.nearkin wines.csv --id name --pairs pairs.csv -n 4 > questions.csv
 printf 'y\nn\nu\nq\n' |
     nearkin suggest none wines.csv --id name --columns 'a*,m*' --ask -o answers.csv
-nearkin plot embedding wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
+nearkin plot wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
     -o picture.svg
-nearkin plot spectrum wines.nearkin -o spectrum.html
+nearkin plot wines.nearkin --kind spectrum -o spectrum.html
 nearkin info wines.nearkin --json > info.json
 nearkin demo -o demo > demo.txt
 nearkin studio wines.csv --id name --no-browser --port 0 > address.txt &

@@ -187,7 +187,17 @@ def _misuse(error: Any) -> str:
         known = [name for parameter in command.params for name in parameter.opts]
         meant = near(option, [name for name in known if name.startswith("--")])
         return f"No such option: {option}" + (f". Did you mean {meant}?" if meant else "")
-    return " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split())
+    names = [parameter.name for parameter in getattr(command, "params", ())]
+    missing = getattr(getattr(error, "param", None), "name", None)
+    if {"model", "data"} <= {*names} and (missing == "data" or "extra argument" in message):
+        message += f" The model comes first, then the rows: {_line(error.ctx)}"
+    return message
+
+
+def _line(ctx: Any) -> str:
+    kind = " --kind embedding" if ctx.command.name == "plot" else ""
+    return f"{ctx.command_path} model.nearkin rows.csv{kind}"
 
 
 def _is_said_by_the_library(error: Exception) -> bool:

@@ -13,6 +13,11 @@ from nearkin.remote import Floats
 from nearkin.verdicts import chance_same
 
 
+def model_or_none(path: Path) -> Model | None:
+    """A learned metric from a file; the name "none" stands for no model."""
+    return None if str(path) == "none" else Model(path)
+
+
 class Model:
     """A learned metric from a file.
 
