@@ -63,8 +63,9 @@ def suggest(
 ) -> None:
     """Suggest pairs whose answer, same or different, would teach the model most.
 
-    With --ask, answer y (same), n (different), u (unsure) or q (enough). The rows are held in
-    memory.
+    With --ask, answer s or y (same), d or n (different), u (unsure), z (take the last answer back)
+    or q (enough). The end of the input is enough too; ten lines in a row that are no answer end
+    with status 2. The rows are held in memory.
     """
     from nearkin.cli.asking import Answers, interview
     from nearkin.cli.columns import table_of
@@ -77,6 +78,8 @@ def suggest(
 
     if ask and output is None:
         raise UserError("--ask: name a .csv file for the answers with --output.")
+    if ask and any(str(path) in ("-", "/dev/stdin") for path in (data, pairs)):
+        raise UserError("--ask reads answers from standard input: rows and pairs must be in files.")
     out = Output(None if ask else output, as_json=as_json, force=force)
     learned = model_or_none(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter)
