@@ -132,6 +132,16 @@ OutputPath: TypeAlias = Annotated[
         "output.",
     ),
 ]
+Components: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--components",
+        metavar="N",
+        min=1,
+        show_default=False,
+        help="Columns of the learned space, at most: the N that tell most. Without: all.",
+    ),
+]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="JSON lines on standard output instead of CSV.")
 ]
