@@ -39,7 +39,7 @@ KIND = "nearkin model"
 OLDEST, NEWEST = 1, 3
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
-_MOST_TESTS = 100
+_MOST_TRIALS = 100
 # A file of a few bytes can claim any number of columns, and both a dense row and the product of
 # sparse ones take memory for each.
 _MOST_COLUMNS = 1 << 24
@@ -49,7 +49,7 @@ _SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
 @dataclass(frozen=True)
-class Tested:
+class Trial:
     """How well a model did on rows that were kept apart.
 
     Attributes
@@ -71,7 +71,7 @@ class Tested:
     rows: int
 
 
-_TESTED = {
+_TRIAL = {
     "judged_by": str, "measure": str, "learned": float, "euclidean": float, "pairs": int,
     "rows": int,
 }  # fmt: skip
@@ -85,11 +85,11 @@ class Facts:
     ----------
     marks : uint32 ndarray or None
         Of the rows that it was learned from: :func:`nearkin.row_marks.smallest_marks`.
-    tested : list of Tested
+    tested : list of Trial
     """
 
     marks: Marks | None = None
-    tested: Sequence[Tested] = ()
+    tested: Sequence[Trial] = ()
 
 
 def save(
@@ -104,7 +104,7 @@ def save(
         arrays[_MARKS] = facts.marks
     if facts is not None and facts.tested:
         content["tested"] = [
-            {name: getattr(test, name) for name in _TESTED}
+            {name: getattr(test, name) for name in _TRIAL}
             for test in facts.tested
             if math.isfinite(test.learned) and math.isfinite(test.euclidean)
         ]
@@ -187,8 +187,10 @@ class ModelInfo:
         Bytes of the file.
     format_version : int
     nearkin_version : str
-    tested : list of Tested
+    tested : list of Trial
         How well it did on rows that were kept apart.
+    n_marks : int
+        How many rows it was learned from are marked, so that they are known again.
     """
 
     learner: str
@@ -203,7 +205,8 @@ class ModelInfo:
     size: int
     format_version: int
     nearkin_version: str
-    tested: list[Tested] = field(default_factory=list)
+    tested: list[Trial] = field(default_factory=list)
+    n_marks: int = 0
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -274,6 +277,7 @@ def describe(path: StrPath) -> ModelInfo:
             format_version=header.version,
             nearkin_version=str(header.content["nearkin"]),
             tested=_tested(header.content),
+            n_marks=header.arrays[_MARKS][1][0] if _MARKS in header.arrays else 0,
         )
 
 
@@ -284,12 +288,12 @@ def _model(content: Any) -> Any:
     raise StorageError("it says other things than it is to say.")
 
 
-def _tested(content: Any) -> list[Tested]:
+def _tested(content: Any) -> list[Trial]:
     given = content.get("tested", []) if isinstance(content, dict) else []
-    few = isinstance(given, list) and len(given) <= _MOST_TESTS
-    if not few or not all(isinstance(test, dict) and _types(test) == _TESTED for test in given):
+    few = isinstance(given, list) and len(given) <= _MOST_TRIALS
+    if not few or not all(isinstance(test, dict) and _types(test) == _TRIAL for test in given):
         raise StorageError("it does not say as it should how it was tested.")
-    return [Tested(**test) for test in given]
+    return [Trial(**test) for test in given]
 
 
 def _types(values: dict[str, Any]) -> dict[str, type]:
@@ -308,10 +312,11 @@ def _plain_dict(node: Any) -> dict[str, Any] | None:
 
 
 def _summary(state: dict[str, Any]) -> dict[str, Any]:
-    """Numbers and texts at the top, and the reason for a choice."""
+    """Numbers and texts at the top, and the reason for a choice, here or in a step."""
     found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
-    if "report_" in state:
-        found["report_"] = state["report_"]["state"]["reason"]
+    for part in [state, *(step["state"] for step in state.get("steps_", []))]:
+        if "report_" in part:
+            found["report_"] = part["report_"]["state"]["reason"]
     return {
         name: value
         for name, value in found.items()

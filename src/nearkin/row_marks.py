@@ -1,8 +1,8 @@
 """Marks of rows: small numbers that tell whether a row was among many, without the rows.
 
 A mark is 32 bits of a row's content. Of many rows the smallest marks are kept, each of which stands
-for the same share of them. Whoever has a row can ask whether it was there; nobody can read a row from
-a mark, which a great many rows have in common (though not if rows can take few values only).
+for the same share of them. Whoever has a row can ask whether it was there; nobody can read a row
+from a mark, which a great many rows have in common (unless rows can take few values only).
 """
 
 from __future__ import annotations

@@ -29,9 +29,18 @@ def test_what_was_compared_is_drawn(run, files):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("model.nearkin", "-o", "new.png", "--kind", "embedding"), "name their file after the model"),
-        (("model.nearkin", "rows.csv", "-o", "new.png", "--kind", "distances"), "give --pairs FILE"),
-        (("model.nearkin", "-o", "new.png", "--kind", "selection"), "--learner auto; model.nearkin has a"),
+        (
+            ("model.nearkin", "-o", "new.png", "--kind", "embedding"),
+            "name their file after the model",
+        ),
+        (
+            ("model.nearkin", "rows.csv", "-o", "new.png", "--kind", "distances"),
+            "give --pairs FILE",
+        ),
+        (
+            ("model.nearkin", "-o", "new.png", "--kind", "selection"),
+            "--learner auto; model.nearkin has a",
+        ),
         (("model.nearkin", "-o", "new.gif", "--kind", "spectrum"), "must end in .png, .svg, .html"),
         (("model.nearkin", "--kind", "spectrum"), "name a file for the picture"),
         (("model.nearkin", "-o", "new.png", "--kind", "portrait"), "portrait"),

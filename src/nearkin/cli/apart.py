@@ -68,9 +68,9 @@ def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
     else:
         if not can_be_judged(test.labels):
             raise UserError(
-                f"--test {share:g}: the {counted(int(drawn.sum()), 'row')} kept apart have no pairs "
-                "that are the same and others that are different to judge by. Give more pairs, or "
-                "keep more rows apart."
+                f"--test {share:g}: the {counted(int(drawn.sum()), 'row')} kept apart have no "
+                "pairs that are the same and others that are different to judge by. Give more "
+                "pairs, or keep more rows apart."
             )
     learn = whole.chosen(~drawn)
     if len(learn.rows) < 2 or not (learn.labels is not None or learn.pairs):

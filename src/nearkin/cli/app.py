@@ -166,7 +166,9 @@ def _reported(error: Exception, given: list[str]) -> int:
         return MISUSE
     command = next((word for word in given if not word.startswith("-")), "")
     if isinstance(error, MemoryError):
-        complain(f"nearkin {command}: there is not enough memory; --learner kernel-beta needs little.")
+        complain(
+            f"nearkin {command}: there is not enough memory; --learner kernel-beta needs little."
+        )
         return MISUSE
     if isinstance(error, ValueError | OSError | ImportError) or _is_said_by_the_library(error):
         complain(f"nearkin {command}: {_in_two_lines(_text(error))}")

@@ -15,7 +15,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.labels import class_numbers
-from nearkin.model_file import Tested
+from nearkin.model_file import Trial
 from nearkin.pairs import Pairs
 from nearkin.remote import Floats
 from nearkin.row_marks import n_known
@@ -27,7 +27,7 @@ _MOST_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Score(Tested):
+class Score(Trial):
     """A score, and how many of its rows the model was learned from; None if that is not known."""
 
     seen: int | None
