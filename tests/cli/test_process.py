@@ -87,6 +87,14 @@ def test_nobody_reads(tmp_path, arguments):
     assert status_without_a_reader(arguments, tmp_path) == (141, b"")
 
 
+def test_messages_that_nobody_can_read_stop_nothing(tmp_path):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(50, 8)))
+    (tmp_path / "p.csv").write_text("left,right,same\n0,1,1\n2,3,0\n")
+    line = f'"{sys.executable}" -m nearkin fit rows.npy -p p.csv --learner rca -o m.nearkin 2>&-'
+    assert subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode == 0
+    assert (tmp_path / "m.nearkin").exists()
+
+
 def test_the_head_of_the_help_in_a_shell():
     line = f'"{sys.executable}" -m nearkin --help | true; echo ${{PIPESTATUS[0]}}'
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)

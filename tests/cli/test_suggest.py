@@ -151,11 +151,6 @@ def test_quiet_still_asks(run, files, model, answering):
     assert "added to" not in err
 
 
-def test_answers_and_rows_do_not_come_through_one_pipe(run, files, model):
-    arguments = ("suggest", "model.nearkin", "-", "--ask", "-o", "answers.csv")
-    assert "--ask reads answers from standard input" in run(*arguments, status=2).err
-
-
 def test_what_is_shown_can_be_chosen(run, files, model, answering):
     answering("q\n")
     arguments = ("suggest", "model.nearkin", *NAMED, "--ask", "-o", "answers.csv")

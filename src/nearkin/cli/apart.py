@@ -85,7 +85,7 @@ def what_is_apart(whole: Part, learn: Part, test: Part) -> str:
         said += f", with {len(test.pairs)} of {counted(len(whole.pairs), 'pair')}"
         between = len(whole.pairs) - len(learn.pairs) - len(test.pairs)
         if between:
-            said += f"; {counted(between, 'pair')} between them and the others are not used"
+            said += f"; not used: {counted(between, 'pair')} between them and the others"
     return said
 
 

@@ -164,18 +164,16 @@ def _reported(error: Exception, given: list[str]) -> int:
         path = getattr(getattr(error, "ctx", None), "command_path", "nearkin")
         complain(f"{path}: {_misuse(error) or f'see {path} --help'}")
         return MISUSE
-    command = next((word for word in given if not word.startswith("-")), "")
+    command = " ".join(["nearkin", *[word for word in given if not word.startswith("-")][:1]])
     if isinstance(error, MemoryError):
-        complain(
-            f"nearkin {command}: there is not enough memory; --learner kernel-beta needs little."
-        )
+        complain(f"{command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
     if isinstance(error, ValueError | OSError | ImportError) or _is_said_by_the_library(error):
-        complain(f"nearkin {command}: {_in_two_lines(_text(error))}")
+        complain(f"{command}: {_in_two_lines(_text(error))}")
         return MISUSE
     if not MANNER.debug:
         complain(
-            f"nearkin {command}: {type(error).__name__}: {_in_two_lines(str(error))}\n"
+            f"{command}: {type(error).__name__}: {_in_two_lines(str(error))}\n"
             "This is a defect of nearkin; --debug shows where."
         )
     return DEFECT

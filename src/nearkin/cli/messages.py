@@ -33,13 +33,15 @@ def say(message: str) -> None:
 
 def complain(message: str) -> None:
     """What went wrong, which is said to those too who want no messages."""
+    if sys.stderr is None:  # closed from the start
+        return
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
 
 
 def is_watched() -> bool:
     """Whether somebody looks on who wants to see how far work has come."""
-    return not MANNER.quiet and sys.stderr.isatty()
+    return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
 def counted(n: int, thing: str) -> str:

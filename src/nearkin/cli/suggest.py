@@ -78,8 +78,6 @@ def suggest(
 
     if ask and output is None:
         raise UserError("--ask: name a .csv file for the answers with --output.")
-    if ask and any(str(path) in ("-", "/dev/stdin") for path in (data, pairs)):
-        raise UserError("--ask reads answers from standard input: rows and pairs must be in files.")
     out = Output(None if ask else output, as_json=as_json, force=force)
     learned = model_or_none(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter)
