@@ -229,4 +229,6 @@ def test_every_command_has_help_and_a_seed(run):
         "fit transform same neighbors duplicates cluster evaluate suggest plot info demo studio"
     )
     for command in commands.split():
-        assert "--seed" in run(command, "--help").out
+        out = run(command, "--help").out
+        assert "--seed" in out
+        assert "--quiet" in out

@@ -36,6 +36,9 @@ _EPILOG = (
     "The status is 0 if all went well, 2 if the user can put something right, 1 for a defect of "
     "nearkin, 130 after Ctrl-C and 141 if the reader of a pipe has gone."
 )
+_EVERYWHERE = (
+    "In every command: --quiet for no messages but errors, --debug to see where one arose."
+)
 # What commands are called elsewhere.
 _MEANT = {
     "transform": ("embed", "embedding", "encode", "project", "map", "apply", "infer"),
@@ -105,7 +108,7 @@ for _command in (
     demo.demo,
     studio.studio,
 ):
-    app.command()(_command)
+    app.command(epilog=_EVERYWHERE)(_command)
 
 
 def _version(wanted: bool) -> None:

@@ -82,7 +82,9 @@ def fit(
     one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
-    as_json: o.Json = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
+    ] = False,
     force: o.Force = False,
     seed: o.Seed = 0,
 ) -> None:
