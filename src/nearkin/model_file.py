@@ -35,7 +35,7 @@ KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
 # new version; load then says what becomes of files of the ones before.
 # Files of version 1 do not say how much a learner was told, and those of version 2 know nothing of
-# the rows that it was learned from and tested on.
+# the rows that it was learned from and tested on, nor of columns that it divides.
 OLDEST, NEWEST = 1, 3
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
@@ -316,7 +316,8 @@ def _summary(state: dict[str, Any]) -> dict[str, Any]:
     found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
     for part in [state, *(step["state"] for step in state.get("steps_", []))]:
         if "report_" in part:
-            found["report_"] = part["report_"]["state"]["reason"]
+            said = part["report_"]["state"]
+            found["report_"] = " ".join(filter(None, [said["reason"], said.get("columns")]))
     return {
         name: value
         for name, value in found.items()

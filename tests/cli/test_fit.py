@@ -124,11 +124,27 @@ def test_text_becomes_columns_on_request(run, files, sample):
     assert "column 'kind' of other.csv is 'k7', which the model has not seen" in err
 
 
-def test_units_that_differ_are_worth_a_note(run, files, sample):
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_units_that_differ_are_worth_one_note(run, files, sample, monkeypatch, by_blocks):
+    if by_blocks:
+        monkeypatch.setattr(learning, "_MOST_READ", 1)
+    frame = pd.DataFrame(sample.X * [1000, 1], columns=["wide", "narrow"])
+    frame.to_csv("wide.csv", index=False)
+    which = ("wide.csv", "-p", "numbered.csv", "--learner", "rca", "--force")
+    err = fit(run, *which).err
+    assert err.startswith("note: column 'wide' reaches ")
+    assert "--standardise gives all columns the same say" in err
+    assert err.count("note:") == 1
+    assert "note" not in fit(run, *which, "--standardise").err
+    assert "note" not in fit(run, *which, "--set", "scale=true").err
+
+
+def test_auto_says_what_it_does_about_units(run, files, sample):
     np.save("wide.npy", sample.X * [1000, 1])
-    err = fit(run, "wide.npy", "-p", "numbered.csv", "--learner", "rca").err
-    assert "note: column 0 varies" in err
-    assert "--standardise" in err
+    err = fit(run, "wide.npy", "-p", "numbered.csv", "--set", "time_budget=0").err
+    assert "\nColumns are divided by their spreads: column 0 is " in err
+    assert "--standardise" not in err
+    assert "Columns are divided" in run("info", "new.nearkin").out
 
 
 def test_many_rows_get_landmarks(run, tmp_path):
@@ -187,7 +203,7 @@ def test_info_speaks_to_people(run, model):
 def test_info_says_how_it_was_tested_and_chosen(run, files):
     which = ("-c", "a,b", "-p", "numbered.csv", "--set", "time_budget=1", "--components", 1)
     said = fit(run, "rows.csv", *which, "--standardise", "--test", 0.25)
-    assert "Euclidean distance" in said.err  # the reason, of a step that is not the last
+    assert "held-out pairs" in said.err  # the reason, of a step that is not the last
     out = " ".join(run("info", "new.nearkin").out.split())
     assert "by StandardScaler (all columns at one scale), then MetricLearner (the best of" in out
     assert "then PCA (the axes that tell most) learned from" in out

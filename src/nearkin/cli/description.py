@@ -119,8 +119,10 @@ def _verdicts(summary: dict[str, Any]) -> str:
 
 
 def _kept(info: ModelInfo) -> str:
-    n = sum(shape[0] for shape in info.training_rows.values())
-    said = f"{counted(n, 'row')} of the training data: whoever has this file can read them"
+    parts = [shape[0] for shape in info.training_rows.values()]
+    n = max(parts, default=0)  # parts may have the same rows
+    said = f"{counted(n, 'row')} of the training data{' or more' * (len(parts) > 1)}: whoever has "
+    said += "this file can read them"
     if not n:
         said = "no rows of the training data"
     return said + "; marks by which evaluate knows these again" * bool(info.n_marks)

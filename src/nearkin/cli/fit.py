@@ -143,6 +143,8 @@ def fit(
     save(metric, output, forget_names=forget_names, facts=facts)
     chosen = part_with(metric, "report_")
     if chosen is not None:
+        if chosen.report_.columns:
+            say(chosen.report_.columns)
         say(chosen.report_.reason)
     knowledge = [] if learn.pairs is None else [counted(len(learn.pairs), "pair")]
     knowledge += [] if labels is None else [f"the labels in {labels!r}"]

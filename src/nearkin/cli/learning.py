@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,10 @@ from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs import Pairs
 from nearkin.row_streams import RowStream
+from nearkin.scaled_rows import units_are_known, warn_of_units
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
-# Columns whose standard deviations differ by more than this are worth a word.
-_UNEQUAL = 100
 
 
 def known_pairs(table: Table, path: Path | None, delimiter: str | None) -> Pairs | None:
@@ -64,14 +64,16 @@ def learned(
     learner = cls(**settings)
     by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
     X: Any = rows if by_blocks else rows.to_numpy()
-    if standardise and by_blocks:
-        metric = _standardised(learner, rows, y, pairs)
-    elif standardise:
-        metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
-    else:
-        if not by_blocks:
-            _note_unequal(X, rows.names)
-        metric = learner.fit(X, y, pairs=pairs)
+    if not standardise and getattr(learner, "scale", None) is False:
+        named = SimpleNamespace(feature_names_in_=rows.names)
+        warn_of_units(named, X, "--standardise gives all columns the same say.")
+    with units_are_known():
+        if standardise and by_blocks:
+            metric = _standardised(learner, rows, y, pairs)
+        elif standardise:
+            metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
+        else:
+            metric = learner.fit(X, y, pairs=pairs)
     if components is not None:
         if is_reduced and components < metric.n_components_:
             metric = _reduced(metric, X, y, pairs, components, settings.get("random_state"))
@@ -91,7 +93,7 @@ def _reduced(
     """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
     axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
     vars(metric).pop("feature_names_in_", None)
-    with warnings.catch_warnings():  # the metric has warned of contradictions already
+    with warnings.catch_warnings(), units_are_known():  # the metric has warned already
         warnings.filterwarnings("ignore", message="pairs contradict")
         reduced = Chain(axes).fit(metric.transform(X), y, pairs=pairs)
     is_chain = isinstance(metric, Chain)
@@ -109,17 +111,3 @@ def _standardised(learner: Any, rows: RowStream, y: Any, pairs: Pairs | None) ->
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
     chain = Chain([StandardScaler(), learner])
     return chain._made_of([scaler, fitted], rows.n_columns)
-
-
-def _note_unequal(X: Any, names: list[str] | None) -> None:
-    spread = X.std(axis=0, dtype=np.float64)
-    varying = np.flatnonzero(spread > 0)
-    if len(varying) < 2:
-        return
-    most, least = varying[spread[varying].argmax()], varying[spread[varying].argmin()]
-    if spread[most] > _UNEQUAL * spread[least]:
-        one, two = (j if names is None else repr(names[j]) for j in (most, least))
-        say(
-            f"note: column {one} varies {spread[most] / spread[least]:.0f} times as much as column "
-            f"{two}; --standardise gives all columns the same say."
-        )
