@@ -31,11 +31,15 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
 from nearkin.array_file import _digest, read_arrays, write_arrays
-from nearkin.model_file import KIND, NEWEST, OLDEST, describe
+from nearkin.model_file import KIND, NEWEST, OLDEST, Facts, Trial, describe, save
+from nearkin.row_marks import smallest_marks
 
 # A file that takes longer ends the program.
 MOST_SECONDS = 20
 MOST_MEGABYTES = 300
+FACTS = Facts(
+    marks=smallest_marks([np.eye(20)]), tested=[Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20)]
+)
 
 
 def models() -> list[tuple[Any, Any]]:
@@ -254,7 +258,7 @@ def fuzz(n_files: int, seed: int = 0, keep: Path | None = None) -> Counter[str]:
         saved = []
         for i, (metric, rows) in enumerate(models()):
             saved.append((Path(folder, f"{i}.nearkin"), metric, rows))
-            metric.save(saved[-1][0])
+            save(metric, saved[-1][0], facts=FACTS)
         path = Path(folder, "changed.nearkin")
         for i in range(n_files):
             base, metric, rows = saved[rng.integers(len(saved))]

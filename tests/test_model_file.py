@@ -31,7 +31,8 @@ from nearkin import (
 )
 from nearkin.array_file import read_arrays, write_arrays
 from nearkin.kernels import Kernel
-from nearkin.model_file import KIND, NEWEST, describe
+from nearkin.model_file import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
+from nearkin.row_marks import smallest_marks
 from nearkin.selection import SelectionReport
 from tests.common.learners import example
 
@@ -94,6 +95,54 @@ def test_files_of_format_version_3_are_read():
     assert describe(GOLDEN / "model-3.nearkin").format_version == 3
     before = nearkin.load(GOLDEN / "model-2.nearkin")
     assert not any(hasattr(learner, "column_scale_") for learner in before.learners_)
+
+
+def test_a_file_may_say_more_of_rows(data, path):
+    metric = Euclidean().fit(*data[:2])
+    facts = Facts(
+        marks=smallest_marks([data[0]]),
+        tested=[
+            Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20),
+            Trial("labels", "separability", np.inf, 0.5, 10, 20),  # no number that a file has
+        ],
+    )
+    save(metric, path, facts=facts)
+    found, known = load_with_facts(path)
+    assert_array_equal(found.transform(data[0]), metric.transform(data[0]))
+    assert_array_equal(known.marks, facts.marks)
+    assert known.tested == facts.tested[:1]
+    info = describe(path)
+    assert info.tested == facts.tested[:1]
+    assert info.n_marks == len(facts.marks)
+    assert nearkin.load(path).threshold_ == metric.threshold_
+    metric.save(path)
+    assert load_with_facts(path)[1] == Facts(None, [])
+
+
+@pytest.mark.parametrize(
+    "tested",
+    [
+        None,
+        [{}],
+        [{"judged_by": 1}],
+        [[]],
+        [vars(Trial("pairs", "pair_auc", 1, 0.5, 10, 20))],
+        [vars(Trial("pairs", "pair_auc", 1.0, 0.5, 10, 20))] * 101,
+    ],
+)
+def test_forged_tests(data, path, tested):
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, lambda content, _: content.update(tested=tested))
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match="how it was tested"):
+            reader(path)
+
+
+def test_forged_marks(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, lambda _, arrays: arrays.update({"learned rows": np.arange(3.0)}))
+    with pytest.raises(StorageError, match="are no marks of rows"):
+        nearkin.load(path)
 
 
 def test_a_description_says_where_training_rows_are(data, path):

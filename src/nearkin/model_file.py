@@ -6,11 +6,12 @@ learner. Nothing in it is code, and only classes of the register there can be bu
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,19 @@ from nearkin.array_file import (
     write_arrays,
 )
 from nearkin.own_names import own_names
+from nearkin.row_marks import Marks, are_marks
 from nearkin.stored import Packed, fields_of, pack, unpack
 from nearkin.whole_file import StrPath
 
 KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
 # new version; load then says what becomes of files of the ones before.
-# Files of version 1 do not say how much a learner was told.
-# Files before version 3 do not say what columns were divided by: by nothing.
+# Files of version 1 do not say how much a learner was told, and those of version 2 know nothing of
+# the rows that it was learned from and tested on, nor of columns that it divides.
 OLDEST, NEWEST = 1, 3
+# The array of marks; no attribute has a name with a space.
+_MARKS = "learned rows"
+_MOST_TRIALS = 100
 # A file of a few bytes can claim any number of columns, and both a dense row and the product of
 # sparse ones take memory for each.
 _MOST_COLUMNS = 1 << 24
@@ -44,12 +49,67 @@ _MOST_TRIED = 2000
 _SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
-def save(metric: Any, path: StrPath, *, forget_names: bool = False) -> None:
+@dataclass(frozen=True)
+class Trial:
+    """How well a model did on rows that were kept apart.
+
+    Attributes
+    ----------
+    judged_by : str
+        "pairs" or "labels".
+    measure : str
+    learned, euclidean : float
+        Of the model, and of the Euclidean distance.
+    pairs, rows : int
+        How many it was judged by.
+    """
+
+    judged_by: str
+    measure: str
+    learned: float
+    euclidean: float
+    pairs: int
+    rows: int
+
+
+_TRIAL = {
+    "judged_by": str, "measure": str, "learned": float, "euclidean": float, "pairs": int,
+    "rows": int,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a model beside what it has learned; empty if nothing is.
+
+    Attributes
+    ----------
+    marks : uint32 ndarray or None
+        Of the rows that it was learned from: :func:`nearkin.row_marks.smallest_marks`.
+    tested : list of Trial
+    """
+
+    marks: Marks | None = None
+    tested: Sequence[Trial] = ()
+
+
+def save(
+    metric: Any, path: StrPath, *, forget_names: bool = False, facts: Facts | None = None
+) -> None:
     """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`."""
     packed = pack(metric, ("feature_names_in_",) if forget_names else ())
     _try(metric, "this metric cannot be stored")
-    content = {"nearkin": __version__, "model": packed.node}
-    write_arrays(path, KIND, NEWEST, packed.arrays, content)
+    content: dict[str, Any] = {"nearkin": __version__, "model": packed.node}
+    arrays = dict(packed.arrays)
+    if facts is not None and facts.marks is not None:
+        arrays[_MARKS] = facts.marks
+    if facts is not None and facts.tested:
+        content["tested"] = [
+            {name: getattr(test, name) for name in _TRIAL}
+            for test in facts.tested
+            if math.isfinite(test.learned) and math.isfinite(test.euclidean)
+        ]
+    write_arrays(path, KIND, NEWEST, arrays, content)
 
 
 def load(path: StrPath) -> Any:
@@ -83,13 +143,22 @@ def load(path: StrPath) -> Any:
     ...     nearkin.load(f"{folder}/example.nearkin")
     RCA()
     """
+    return load_with_facts(path)[0]
+
+
+def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
+    """Fitted learner, and what is known of it beside; see :func:`load`."""
     arrays, content = read_arrays(path, KIND, (OLDEST, NEWEST))
     with _refusing(path):
+        marks = arrays.pop(_MARKS, None)
+        if marks is not None and not are_marks(marks):
+            raise StorageError(f"{_MARKS!r} are no marks of rows.")
+        facts = Facts(marks, _tested(content))
         metric = unpack(Packed(_model(content), arrays))
         if not hasattr(metric, "threshold_"):
             raise StorageError("it holds no fitted learner.")
         _try(metric, "it does not fit together")
-    return metric
+    return metric, facts
 
 
 @dataclass(frozen=True)
@@ -119,6 +188,10 @@ class ModelInfo:
         Bytes of the file.
     format_version : int
     nearkin_version : str
+    tested : list of Trial
+        How well it did on rows that were kept apart.
+    n_marks : int
+        How many rows it was learned from are marked, so that they are known again.
     """
 
     learner: str
@@ -133,6 +206,8 @@ class ModelInfo:
     size: int
     format_version: int
     nearkin_version: str
+    tested: list[Trial] = field(default_factory=list)
+    n_marks: int = 0
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -202,14 +277,28 @@ def describe(path: StrPath) -> ModelInfo:
             size=header.size,
             format_version=header.version,
             nearkin_version=str(header.content["nearkin"]),
+            tested=_tested(header.content),
+            n_marks=header.arrays[_MARKS][1][0] if _MARKS in header.arrays else 0,
         )
 
 
 def _model(content: Any) -> Any:
     match content:
-        case {"nearkin": str(), "model": dict(node), **rest} if not rest:
+        case {"nearkin": str(), "model": dict(node), **rest} if rest.keys() <= {"tested"}:
             return node
     raise StorageError("it says other things than it is to say.")
+
+
+def _tested(content: Any) -> list[Trial]:
+    given = content.get("tested", []) if isinstance(content, dict) else []
+    few = isinstance(given, list) and len(given) <= _MOST_TRIALS
+    if not few or not all(isinstance(test, dict) and _types(test) == _TRIAL for test in given):
+        raise StorageError("it does not say as it should how it was tested.")
+    return [Trial(**test) for test in given]
+
+
+def _types(values: dict[str, Any]) -> dict[str, type]:
+    return {name: type(value) for name, value in values.items()}
 
 
 def _told(counts: dict[str, Any]) -> str:
@@ -224,10 +313,12 @@ def _plain_dict(node: Any) -> dict[str, Any] | None:
 
 
 def _summary(state: dict[str, Any]) -> dict[str, Any]:
-    """Numbers and texts at the top, and the reason for a choice."""
+    """Numbers and texts at the top, and the reason for a choice, here or in a step."""
     found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
-    if "report_" in state:
-        found["report_"] = state["report_"]["state"]["reason"]
+    for part in [state, *(step["state"] for step in state.get("steps_", []))]:
+        if "report_" in part:
+            said = part["report_"]["state"]
+            found["report_"] = " ".join(filter(None, [said["reason"], said.get("columns")]))
     return {
         name: value
         for name, value in found.items()

@@ -20,20 +20,23 @@ SCRIPT = r"""
 set -euo pipefail
 nearkin fit wines.csv --id name --exclude kind --pairs pairs.csv --standardise \
     --learner kernel-beta --set n_landmarks=60 -o wines.nearkin --embedding learned.parquet
+nearkin fit wines.csv --id name --exclude kind --pairs pairs.csv --standardise --learner itml \
+    --test 0.3 --components 2 --quiet -o tested.nearkin > test.csv
 nearkin evaluate wines.nearkin wines.csv --labels kind --json > quality.jsonl
 nearkin transform wines.nearkin wines.csv --id name | head -n 1 > names.txt || test $? = 141
 nearkin transform wines.nearkin wines.csv --id name -o learned.csv
 nearkin same wines.nearkin wines.csv --id name --pairs pairs.csv > verdicts.csv
 nearkin neighbors wines.nearkin wines.csv --id name -k 3 | cut -d, -f1,3 > neighbors.csv
 nearkin duplicates wines.nearkin wines.csv --id name --radius 0 > groups.csv
-nearkin cluster wines.csv --model wines.nearkin --clusters 3 -o clustered.csv
+nearkin cluster wines.nearkin wines.csv --clusters 3 -o clustered.csv
 nearkin suggest wines.nearkin wines.csv --id name --pairs pairs.csv -n 4 > questions.csv
-printf 'y\nn\nu\nq\n' |
+printf 's\nn\ny\nz\nu\nq\n' |
     nearkin suggest none wines.csv --id name --columns 'a*,m*' --ask -o answers.csv
-nearkin plot embedding wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
+nearkin plot wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
     -o picture.svg
-nearkin plot spectrum wines.nearkin -o spectrum.html
+nearkin plot wines.nearkin --kind spectrum -o spectrum.html
 nearkin info wines.nearkin --json > info.json
+nearkin info tested.nearkin > info.txt
 nearkin demo -o demo > demo.txt
 nearkin studio wines.csv --id name --no-browser --port 0 > address.txt &
 until grep --quiet token address.txt; do kill -0 $!; sleep 0.1; done
@@ -92,6 +95,16 @@ def test_the_model_is_the_library_s_and_better_than_euclidean(folder):
     auc = next(line for line in quality if line["measure"] == "pair_auc")
     assert auc["learned"] > auc["euclidean"] + 0.05
     assert json.loads((folder / "info.json").read_text())["learner"] == "Chain"
+
+
+def test_what_was_kept_apart_is_reported_and_remembered(folder):
+    [score] = records(folder / "test.csv")
+    assert 0.5 < float(score["learned"]) <= 1
+    assert int(score["pairs"]) > 4
+    said = (folder / "info.txt").read_text()
+    assert f"pair_auc {float(score['learned']):.3f}" in said
+    assert "gives           2 columns" in said
+    assert "178 of the 178 rows judged" in (folder / "messages.txt").read_text()
 
 
 def test_what_goes_through_a_pipe_is_what_goes_to_a_file(folder):

@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 import nearkin
-from nearkin import RCA, Chain, KernelBeta
+from nearkin import RCA, Chain, KernelBeta, Pairs, scores, verdicts
 from nearkin.cli import learning
+from nearkin.cli.apart import Part, kept_apart
+from nearkin.row_sources import open_rows
+from tests.cli.conftest import write_csv
 
 BETA = ("--learner", "kernel-beta", "--set", "n_landmarks=30")
 
@@ -134,11 +139,27 @@ def test_text_becomes_columns_on_request(run, files, sample):
     assert "column 'kind' of other.csv is 'k7', which the model has not seen" in err
 
 
-def test_units_that_differ_are_worth_a_note(run, files, sample):
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_units_that_differ_are_worth_one_note(run, files, sample, monkeypatch, by_blocks):
+    if by_blocks:
+        monkeypatch.setattr(learning, "_MOST_READ", 1)
+    frame = pd.DataFrame(sample.X * [1000, 1], columns=["wide", "narrow"])
+    frame.to_csv("wide.csv", index=False)
+    which = ("wide.csv", "-p", "numbered.csv", "--learner", "rca", "--force")
+    err = fit(run, *which).err
+    assert err.startswith("note: column 'wide' reaches ")
+    assert "--standardise gives all columns the same say" in err
+    assert err.count("note:") == 1
+    assert "note" not in fit(run, *which, "--standardise").err
+    assert "note" not in fit(run, *which, "--set", "scale=true").err
+
+
+def test_auto_says_what_it_does_about_units(run, files, sample):
     np.save("wide.npy", sample.X * [1000, 1])
-    err = fit(run, "wide.npy", "-p", "numbered.csv", "--learner", "rca").err
-    assert "note: column 0 reaches" in err
-    assert "--standardise" in err
+    err = fit(run, "wide.npy", "-p", "numbered.csv", "--set", "time_budget=0").err
+    assert "\nColumns are divided by their spreads: column 0 is " in err
+    assert "--standardise" not in err
+    assert "Columns are divided" in run("info", "new.nearkin").out
 
 
 def test_many_rows_get_landmarks(run, tmp_path):
@@ -178,11 +199,57 @@ def test_an_existing_model_is_replaced_by_force_only(run, files):
     assert isinstance(nearkin.load("new.nearkin"), RCA)
 
 
-def test_info_shows_a_model(run, model):
-    assert "column names: ['a', 'b']" in run("info", "model.nearkin").out
+def test_info_speaks_to_people(run, model):
+    out = run("info", "model.nearkin").out
+    for said in (
+        "a learned distance, by KernelBeta",
+        "120 rows of 2 columns; 20 pairs that are the same and 20 that are different",
+        "columns         a, b\n",
+        "called the same up to a distance of",
+        "good for        nearkin transform, same, neighbors",
+        "rows of the training data: whoever has this file can read them",
+    ):
+        assert said in " ".join(out.split("\n" + " " * 16))
+    for inner in ("array", "shape", "float64", "n_landmarks", "threshold_"):
+        assert inner not in out
+    assert "n_landmarks=30" in run("info", "model.nearkin", "--debug").out
+
+
+def test_info_says_how_it_was_tested_and_chosen(run, files):
+    which = ("-c", "a,b", "-p", "numbered.csv", "--set", "time_budget=1", "--components", 1)
+    said = fit(run, "rows.csv", *which, "--standardise", "--test", 0.25)
+    assert "held-out pairs" in said.err  # the reason, of a step that is not the last
+    out = " ".join(run("info", "new.nearkin").out.split())
+    assert "by StandardScaler (all columns at one scale), then MetricLearner (the best of" in out
+    assert "then PCA (the axes that tell most) learned from" in out
+    assert "tested pair_auc" in out
+    assert "held-out pairs" in out
+    assert "gives 1 column for a row" in out
+
+
+def test_how_sure_is_what_the_library_says(run, model, sample):
+    out = " ".join(run("info", "model.nearkin").out.split())
+    same, different = map(
+        float, re.search("the same below (.*) and .* above (.*), by", out).groups()
+    )
+    apart = np.array([same, different])
+    chance = verdicts.chance_same(apart, model.threshold_, model.sharpness_)
+    assert_allclose(chance, [0.9, 0.1], atol=0.001)
+
+
+def test_info_is_json_too(run, model):
     found = json.loads(run("info", "model.nearkin", "--json").out)
     assert found["learner"] == "KernelBeta"
     assert found["n_features"] == 2
+    assert found["tested"] == []
+
+
+def test_info_of_older_files(run):
+    out = " ".join(
+        run("info", Path(__file__).parents[1] / "golden" / "model-1.nearkin").out.split()
+    )
+    assert "how many is not known, since the file is of an older version" in out
+    assert "how sure that is, is not known" in out
 
 
 def test_info_refuses_other_files(run, files):
@@ -213,7 +280,7 @@ def test_names_are_forgotten_on_request(run, files, sample, model):
     fit(run, "rows.csv", *which, "--forget-names", "--embedding", "learned.csv")
     found = nearkin.load("new.nearkin")
     assert not hasattr(found, "feature_names_in_")
-    assert "column names: not kept" in run("info", "new.nearkin").out
+    assert "2 without names: they go by their order" in run("info", "new.nearkin").out
     Z = pd.read_csv("learned.csv").drop(columns="name").to_numpy()
     assert_allclose(Z, model.transform(sample.X), atol=1e-12)
 
@@ -221,3 +288,155 @@ def test_names_are_forgotten_on_request(run, files, sample, model):
 def test_one_hot_needs_names(run, files):
     which = ["rows.csv", "--labels", "kind", "--one-hot", "name", "--forget-names"]
     assert "--one-hot needs the names" in fit(run, *which, status=2).err
+
+
+def test_rows_kept_apart_are_not_learned_from(run, files, sample):
+    which = ("rows.csv", "--id", "name", "--exclude", "kind", "-p", "pairs.csv")
+    result = fit(run, *which, *BETA, "--test", 0.2)
+    [record] = result.records
+    told = nearkin.load("new.nearkin").learned_from_
+    n_test = 120 - told["rows"]
+    assert n_test == pytest.approx(24, abs=2)
+    assert (
+        f"{n_test} of 120 rows are kept apart, with {record['pairs']} of 40 pairs\n" in result.err
+    )
+    assert told["must_links"] + told["cannot_links"] + int(record["pairs"]) == 40
+    assert (record["judged_by"], record["measure"], record["seen"]) == ("pairs", "pair_auc", "0")
+    assert 0 <= float(record["euclidean"]) <= 1
+    # Judged again, by those that were kept apart: the rows that the model has no marks of.
+    learned, test = kept_apart(Part(open_rows([sample.X]), None, sample.pairs), 0.2, 0)
+    assert len(learned.rows) == told["rows"]
+    found = nearkin.load("new.nearkin")
+    del found.feature_names_in_
+    assert found.score(test.rows.to_numpy(), pairs=test.pairs) == float(record["learned"])
+    assert scores.pair_auc(test.rows.to_numpy(), pairs=test.pairs) == float(record["euclidean"])
+
+
+def test_the_seed_decides_what_is_kept_apart(run, files):
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--learner", "rca", "--test", 0.3)
+    one, again, two = (
+        fit(run, *which, "--seed", seed, "--force").out for seed in (1, 1, 2)
+    )  # fmt: skip
+    assert one == again != two
+
+
+def test_labels_are_kept_apart_too(run, files):
+    which = ("rows.csv", "--exclude", "name", "-l", "kind", *BETA, "--test", 0.25, "--json")
+    result = fit(run, *which)
+    found = [json.loads(line) for line in result.out.splitlines()]
+    assert [score["measure"] for score in found] == ["pair_auc", "separability", "balanced_rand"]
+    assert {(score["pairs"], score["rows"], score["seen"]) for score in found} == {(435, 30, 0)}
+    assert found[0]["learned"] > 0.9 > found[0]["euclidean"]
+    assert nearkin.load("new.nearkin").learned_from_["labels"] == 90
+
+
+def test_groups_that_pairs_tie_together_stay_together(sample):
+    triples = np.arange(120).reshape(40, 3)
+    pairs = Pairs(triples[:, :2], triples[:, 1:], n_rows=120)
+    whole = Part(open_rows([sample.X[:50], sample.X[50:]]), sample.y, pairs)
+    for seed in range(5):
+        learn, test = kept_apart(whole, 0.2, seed)
+        assert (len(test.rows), len(test.pairs), len(learn.pairs)) == (24, 16, 64)
+        rows = {tuple(row) for row in test.rows.to_numpy()}
+        assert not rows & {tuple(row) for row in learn.rows.to_numpy()}
+        assert test.rows.take(np.array([5, 1])).tolist() == test.rows.to_numpy()[[5, 1]].tolist()
+        assert [tuple(row) in rows for row in sample.X].count(True) == 24
+        assert sample.y[[tuple(row) in rows for row in sample.X]].tolist() == test.labels.tolist()
+
+
+def test_pairs_between_the_parts_are_not_used_and_that_is_said(run, files, sample):
+    pairs = Pairs.from_labels(sample.y, 300, random_state=0)
+    links = [(i, j, "yes") for i, j in pairs.must_link] + [
+        (i, j, "no") for i, j in pairs.cannot_link
+    ]
+    write_csv(files / "many.csv", ["left", "right", "same"], links)
+    which = ("rows.csv", "-c", "a,b", "-p", "many.csv", "--learner", "rca", "--test", 0.3)
+    result = fit(run, *which)
+    [record] = result.records
+    told = nearkin.load("new.nearkin").learned_from_
+    between = 300 - told["must_links"] - told["cannot_links"] - int(record["pairs"])
+    assert between > 0
+    assert f"; not used: {between} pairs between them and the others\n" in result.err
+
+
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [
+        (0, "--test 0: give a share of the rows between 0 and 1"),
+        (1.5, "--test 1.5: give a share"),
+        (0.01, "kept apart have no pairs that are the same and others that are different"),
+    ],
+)
+def test_shares_that_cannot_be(run, files, share, message):
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--learner", "rca", "--test", share)
+    assert message in fit(run, *which, status=2).err
+    assert not (files / "new.nearkin").exists()
+
+
+def test_evaluation_on_rows_that_were_learned_from_says_so(run, files, sample):
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", *BETA)
+    fit(run, *which, "--test", 0.25)
+    n = nearkin.load("new.nearkin").learned_from_["rows"]
+    result = run("evaluate", "new.nearkin", "rows.csv", "-l", "kind")
+    assert {(r["rows"], r["seen"]) for r in result.records} == {("120", str(n))}
+    assert (
+        f"by labels, {n} of the 120 rows judged are rows that new.nearkin was learned" in result.err
+    )
+    assert "these figures are too good" in result.err
+    # The same rows in a file of another kind, with less exact numbers and in another order.
+    frame = pd.read_csv("rows.csv")[::-1].astype({"a": np.float32, "b": np.float32})
+    frame.to_parquet("rows.parquet")
+    again = run("evaluate", "new.nearkin", "rows.parquet", "-l", "kind")
+    assert again.records[0]["seen"] == str(n)
+    # New rows.
+    frame["a"] += 1e-3
+    frame.to_parquet("new.parquet")
+    new = run("evaluate", "new.nearkin", "new.parquet", "-l", "kind")
+    assert new.records[0]["seen"] == "0"
+    assert new.err == ""
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_rows_that_are_read_block_by_block_are_known_again(run, files, monkeypatch, by_blocks):
+    if by_blocks:
+        monkeypatch.setattr(learning, "_MOST_READ", 1)
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--standardise", *BETA)
+    fit(run, *which, "--test", 0.2)
+    result = run("evaluate", "new.nearkin", "rows.csv", "-p", "numbered.csv")
+    assert int(result.records[0]["seen"]) > 0
+
+
+def test_rows_are_forgotten_on_request(run, files, model):
+    fit(run, "rows.csv", "-c", "a,b", "-p", "numbered.csv", "--learner", "rca", "--forget-rows")
+    for name in ("new.nearkin", "model.nearkin"):  # which the library wrote, without a file of rows
+        result = run("evaluate", name, "rows.csv", "-l", "kind")
+        assert result.err == ""
+        assert result.records[0]["seen"] == ""
+
+
+@pytest.mark.parametrize("learner", ["kernel-beta", "llma", "euclidean"])
+@pytest.mark.parametrize("standardise", [False, True])
+def test_few_columns_come_out(run, files, sample, learner, standardise):
+    more = ("--standardise",) if standardise else ()
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--learner", learner, *more)
+    fit(run, *which, "--components", 1, "--embedding", "learned.csv")
+    found = nearkin.load("new.nearkin")
+    assert found.n_components_ == 1
+    assert found.learned_from_["must_links"] == 20
+    assert pd.read_csv("learned.csv").shape == (120, 1)
+    if learner == "kernel-beta":  # which has them itself
+        assert "PCA" not in str(nearkin.model_file.describe("new.nearkin"))
+        return
+    run("fit", *which, "-o", "all.nearkin")
+    run("transform", "all.nearkin", "rows.csv", "--components", 1, "-o", "axis.csv")
+    one, other = (pd.read_csv(name).to_numpy() for name in ("learned.csv", "axis.csv"))
+    assert_allclose(np.abs(one - one[0]), np.abs(other - other[0]), atol=1e-9)
+
+
+def test_fewer_dimensions_than_columns_asked_for_is_a_note(run, files):
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv")
+    for learner in ("rca", "euclidean"):
+        err = fit(run, *which, "--learner", learner, "--components", 5, "--force").err
+        assert "has 2 dimensions, so that rows have 2 columns, not 5" in err
+    arguments = (*which, "--learner", "rca", "--set", "n_components=1", "--components", 1)
+    assert "--set n_components says it already" in fit(run, *arguments, status=2).err

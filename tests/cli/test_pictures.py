@@ -10,7 +10,7 @@ STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
 def test_pictures_are_drawn(run, files, model, kind, ending):
     name = f"new.{ending}"
     rows = () if kind == "spectrum" else ROWS
-    run("plot", kind, "model.nearkin", *rows, "-o", name)
+    run("plot", "model.nearkin", *rows, "--kind", kind, "-o", name)
     drawn = (files / name).read_bytes()
     assert drawn.startswith(STARTS[ending])
     assert len(drawn) > 5000
@@ -22,19 +22,30 @@ def test_pictures_are_drawn(run, files, model, kind, ending):
 def test_what_was_compared_is_drawn(run, files):
     which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--set", "time_budget=1")
     run("fit", *which, "--standardise", "-o", "auto.nearkin")
-    run("plot", "selection", "auto.nearkin", "-o", "new.svg")
+    run("plot", "auto.nearkin", "--kind", "selection", "-o", "new.svg")
     assert (files / "new.svg").stat().st_size > 5000
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("embedding", "model.nearkin", "-o", "new.png"), "name their file after the model"),
-        (("distances", "model.nearkin", "rows.csv", "-o", "new.png"), "give --pairs FILE"),
-        (("selection", "model.nearkin", "-o", "new.png"), "--learner auto; model.nearkin has a"),
-        (("spectrum", "model.nearkin", "-o", "new.gif"), "must end in .png, .svg, .html"),
-        (("spectrum", "model.nearkin"), "name a file for the picture"),
-        (("portrait", "model.nearkin", "-o", "new.png"), "portrait"),
+        (
+            ("model.nearkin", "-o", "new.png", "--kind", "embedding"),
+            "name their file after the model",
+        ),
+        (
+            ("model.nearkin", "rows.csv", "-o", "new.png", "--kind", "distances"),
+            "give --pairs FILE",
+        ),
+        (
+            ("model.nearkin", "-o", "new.png", "--kind", "selection"),
+            "--learner auto; model.nearkin has a",
+        ),
+        (("model.nearkin", "-o", "new.gif", "--kind", "spectrum"), "must end in .png, .svg, .html"),
+        (("model.nearkin", "--kind", "spectrum"), "name a file for the picture"),
+        (("model.nearkin", "-o", "new.png", "--kind", "portrait"), "portrait"),
+        (("spectrum", "model.nearkin"), "first: nearkin plot model.nearkin --kind spectrum."),
+        (("embedding", "model.nearkin", "rows.csv"), "nearkin plot model.nearkin rows.csv --kind"),
     ],
 )
 def test_wrong_arguments_are_explained(run, files, model, arguments, message):

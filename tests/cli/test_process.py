@@ -55,6 +55,52 @@ def test_a_reader_may_leave(long_work, tmp_path):
         assert process.stderr.read() == b""
 
 
+def status_without_a_reader(arguments, cwd):
+    """Status and messages of a process that writes into a pipe that nobody reads from."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*NEARKIN, *arguments], cwd=cwd, stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["fit", "--help"],
+        ["studio", "-h"],
+        ["info", "m.nearkin"],
+        ["info", "m.nearkin", "--json"],
+        ["cluster", "none", "rows.npy", "--clusters", "2"],
+    ],
+)
+def test_nobody_reads(tmp_path, arguments):
+    X = np.random.default_rng(0).normal(size=(50, 8))
+    np.save(tmp_path / "rows.npy", X)
+    nearkin.RCA().fit(X, pairs=nearkin.Pairs([(0, 1), (2, 3)])).save(tmp_path / "m.nearkin")
+    assert status_without_a_reader(arguments, tmp_path) == (141, b"")
+
+
+def test_messages_that_nobody_can_read_stop_nothing(tmp_path):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(50, 8)))
+    (tmp_path / "p.csv").write_text("left,right,same\n0,1,1\n2,3,0\n")
+    line = f'"{sys.executable}" -m nearkin fit rows.npy -p p.csv --learner rca -o m.nearkin 2>&-'
+    assert subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode == 0
+    assert (tmp_path / "m.nearkin").exists()
+
+
+def test_the_head_of_the_help_in_a_shell():
+    line = f'"{sys.executable}" -m nearkin --help | true; echo ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
 def test_an_interruption_leaves_nothing(long_work, tmp_path, name):
     with subprocess.Popen(
@@ -91,8 +137,60 @@ def test_without_a_command_there_is_help(run):
     assert "fit" in run().out
 
 
-def test_commands_that_are_not_there(run):
-    assert "fitt" in run("fitt", status=2).err
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("fitt", "fit"),
+        ("embed", "transform"),
+        ("train", "fit"),
+        ("learn", "fit"),
+        ("predict", "same"),
+        ("dedupe", "duplicates"),
+        ("knn", "neighbors"),
+        ("search", "neighbors"),
+        ("neighbours", "neighbors"),
+        ("score", "evaluate"),
+        ("test", "evaluate"),
+        ("Serve", "studio"),
+        ("label", "studio"),
+    ],
+)
+def test_commands_that_are_not_there_are_guessed(run, said, meant):
+    err = run(said, "rows.csv", status=2).err
+    assert err == f"nearkin: No such command {said!r}. Did you mean {meant!r}?\n"
+
+
+def test_a_command_that_is_like_none(run):
+    assert run("xyzzy", status=2).err == "nearkin: No such command 'xyzzy'.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "--componets", 2), "nearkin fit: No such option: --componets. Did you mean "),
+        (("neighbors", "--neighbours", 2), "Did you mean --neighbors?"),
+        (("fit", "--standardize"), "Did you mean --standardise?"),
+        (("--versoin",), "nearkin: No such option: --versoin. Did you mean --version?"),
+        (("info", "--xyzzy"), "nearkin info: No such option: --xyzzy\n"),
+    ],
+)
+def test_options_that_are_not_there_are_guessed(run, arguments, message):
+    assert message in run(*arguments, status=2).err
+
+
+def test_quiet_leaves_errors_only(run, files):
+    which = ("rows.csv", "-c", "a,b", "-p", "numbered.csv", "--learner", "rca", "-o", "m.nearkin")
+    assert run("fit", *which, "--quiet").err == ""
+    assert "exists already" in run("--quiet", "fit", *which, status=2).err
+    assert "RCA learned" in run("fit", *which, "--force").err  # only that one run was quiet
+
+
+def test_quiet_leaves_out_what_the_library_warns_of(run, files, model, sample):
+    np.save("few.npy", sample.X[:3])
+    (files / "p.csv").write_text("left,right,same\n0,1,1\n")
+    arguments = ("suggest", "model.nearkin", "few.npy", "-p", "p.csv", "-n", 50)
+    assert run(*arguments, "--quiet").err == ""
+    assert "note:" in run(*arguments).err
 
 
 def test_version(run):
@@ -131,4 +229,6 @@ def test_every_command_has_help_and_a_seed(run):
         "fit transform same neighbors duplicates cluster evaluate suggest plot info demo studio"
     )
     for command in commands.split():
-        assert "--seed" in run(command, "--help").out
+        out = run(command, "--help").out
+        assert "--seed" in out
+        assert "--quiet" in out

@@ -1,9 +1,12 @@
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from nearkin import suggest_pairs
+from nearkin.cli import main
 
 NAMED = ("rows.csv", "--id", "name", "-p", "pairs.csv")
 
@@ -62,6 +65,90 @@ def test_an_answer_is_on_the_disk_before_the_next_question(run, files, model, mo
     assert "interrupted" in run(*arguments, status=130).err
     assert seen == [1, 2, 3]
     assert len((files / "answers.csv").read_text().splitlines()) == 3
+
+
+def given(path):
+    return [line.rpartition(",")[2] for line in path.read_text().splitlines()[1:]]
+
+
+ASK = ("suggest", "model.nearkin", *NAMED, "--ask", "-o", "answers.csv")
+
+
+def test_the_studio_s_keys_answer_too(run, files, model, answering):
+    answering("s\nd\nSame\ndifferent\nunsure\nq\n")
+    err = run(*ASK).err
+    assert given(files / "answers.csv") == ["true", "false", "true", "false", ""]
+    assert "s or y (same), d or n (different), u (unsure), z (undo), q (enough)" in err
+
+
+def test_undo_brings_the_question_back(run, files, model, answering):
+    answering("s\nd\n" + "z\n" * 2 + "n\nq\n")
+    err = run(*ASK, "--show", "kind").err
+    shown = [line for line in err.splitlines() if line.startswith("┃")]
+    assert shown[3:5] == shown[1::-1]  # one, two, three, and back
+    assert len(set(shown[:3])) == 3
+    assert given(files / "answers.csv") == ["false"]
+    assert "1 answer added to answers.csv" in err
+    answering("z\nq\n")  # what was answered another time stays
+    assert "there is no answer of now to take back" in run(*ASK).err
+    assert given(files / "answers.csv") == ["false"]
+
+
+def test_ten_lines_that_are_no_answer_end_it(files, model):
+    lines = "s\n" + "what\n" * 9 + "d\n" + "\n" * 100
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "nearkin", *ASK],
+        cwd=files, input=lines, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "10 lines in a row were no answer" in done.stderr.splitlines()[-1]
+    assert "2 answers added to answers.csv" in done.stderr
+    assert given(files / "answers.csv") == ["true", "false"]
+
+
+def test_the_end_of_the_input_is_enough(files, model):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "nearkin", *ASK],
+        cwd=files, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "0 answers added" in done.stderr
+
+
+def test_answers_are_not_lost_in_a_new_file(run, files, model, monkeypatch):
+    class Person:
+        def readline(self):
+            (files / "answers.csv").rename(files / "moved.csv")
+            return "s\n"
+
+    monkeypatch.setattr("sys.stdin", Person())
+    assert main([*map(str, ASK)]) == 2
+    assert not (files / "answers.csv").exists()
+
+
+def test_what_another_program_adds_is_not_taken_back(run, files, model, monkeypatch, capsys):
+    said = iter(["s\n", "z\n"])
+
+    class Person:
+        def readline(self):
+            word = next(said)
+            if word == "z\n":
+                with open(files / "answers.csv", "a") as file:
+                    file.write("n1,n2,true\n")
+            return word
+
+    monkeypatch.setattr("sys.stdin", Person())
+    assert main([*map(str, ASK)]) == 2
+    assert "was changed by another program" in capsys.readouterr().err
+    assert given(files / "answers.csv") == ["true", "true"]
+
+
+def test_quiet_still_asks(run, files, model, answering):
+    answering("s\nq\n")
+    err = run(*ASK, "--quiet").err
+    assert "the same?" in err
+    assert "added to" not in err
 
 
 def test_what_is_shown_can_be_chosen(run, files, model, answering):

@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nearkin.linalg import principal_coordinates
+
 
 def test_rows_go_to_standard_output_as_csv(run, files, sample, model):
     records = run("transform", "model.nearkin", "rows.csv", "--id", "name").records
@@ -203,3 +205,17 @@ def test_vectors_name_nothing(run, files, sample, model):
     pq.write_table(table, "all.parquet")
     arguments = ("neighbors", "model.nearkin", "all.parquet", "--id", "v")
     assert "do not name anything" in run(*arguments, status=2).err
+
+
+def test_few_columns_are_the_principal_axes(run, files, sample, model):
+    result = run("transform", "model.nearkin", "rows.csv", "--components", 2, "-o", "two.npy")
+    Z = model.transform(sample.X)
+    assert_allclose(np.load("two.npy"), principal_coordinates(Z, 2), atol=1e-9)
+    share = Z.var(axis=0).sum() ** -1 * np.load("two.npy").var(axis=0).sum()
+    assert f"2 of {Z.shape[1]} columns have {share:.0%} of the variance" in result.err
+    records = run(
+        "transform", "model.nearkin", "rows.csv", "--components", 2, "--id", "name"
+    ).records
+    assert list(records[0]) == ["name", "axis0", "axis1"]
+    err = run("transform", "model.nearkin", "rows.csv", "--components", 500, status=2).err
+    assert f"--components 500: rows have {Z.shape[1]} columns in the learned space." in err

@@ -83,9 +83,9 @@ def test_no_duplicates_is_a_table_without_rows(run, files, model):
 
 @pytest.mark.parametrize("method", ["kmeans", "mpck", "hdbscan"])
 def test_clusters_are_a_new_column(run, files, sample, model, method):
-    more = () if method == "hdbscan" else ("-k", 2)
+    more = () if method == "hdbscan" else ("--clusters", 2)
     more += ("--id", "name", "-p", "pairs.csv") if method == "mpck" else ()
-    arguments = ("cluster", "rows.csv", "--model", "model.nearkin", "--method", method)
+    arguments = ("cluster", "model.nearkin", "rows.csv", "--method", method)
     run(*arguments, *more, "-o", "new.csv")
     frame, old = pd.read_csv("new.csv"), pd.read_csv("rows.csv")
     pd.testing.assert_frame_equal(frame[old.columns], old)
@@ -101,7 +101,7 @@ def test_clusters_are_a_new_column(run, files, sample, model, method):
 
 
 def test_clusters_without_a_model(run, files, sample):
-    arguments = ("cluster", "rows.csv", "-c", "a,b", "-k", 4, "--name", "corner")
+    arguments = ("cluster", "none", "rows.csv", "-c", "a,b", "--clusters", 4, "--name", "corner")
     records = run(*arguments).records
     expected = KMeans(4, n_init=10, random_state=0).fit_predict(sample.X)
     assert [int(r["corner"]) for r in records] == expected.tolist()
@@ -111,15 +111,26 @@ def test_clusters_without_a_model(run, files, sample):
     ("arguments", "message"),
     [
         ((), "--clusters: say how many"),
-        (("-k", 500), "--clusters 500: there are only 120 rows"),
-        (("-k", 2, "--name", "kind"), "the data has a column 'kind' already"),
-        (("-k", 2, "-p", "numbered.csv"), "--pairs: kmeans takes none"),
+        (("--clusters", 500), "--clusters 500: there are only 120 rows"),
+        (("--clusters", 2, "--name", "kind"), "the data has a column 'kind' already"),
+        (("--clusters", 2, "-p", "numbered.csv"), "--pairs: kmeans takes none"),
         (("--method", "hdbscan", "--min-size", 500), "there are only 120 rows"),
         (("--method", "dbscan"), "dbscan"),
+        (("-k", 2), "a number of neighbours, in every command; --clusters says how many"),
     ],
 )
 def test_clusters_that_cannot_be(run, files, arguments, message):
-    assert message in run("cluster", "rows.csv", "-c", "a,b", *arguments, status=2).err
+    assert message in run("cluster", "none", "rows.csv", "-c", "a,b", *arguments, status=2).err
+
+
+def test_the_model_comes_first_in_every_command(run, files, model):
+    say_how = "The model comes first, then the rows: nearkin {} model.nearkin rows.csv"
+    for command in ("transform", "neighbors", "duplicates", "cluster", "evaluate", "suggest"):
+        err = run(command, "rows.csv", status=2).err
+        assert "Missing argument" in err
+        assert say_how.format(command) in err
+    old = ("cluster", "rows.csv", "--model", "model.nearkin", "--clusters", 2)
+    assert "the model comes first, as in nearkin cluster model" in run(*old, status=2).err
 
 
 def test_evaluate_compares_with_euclidean(run, files, sample, model):

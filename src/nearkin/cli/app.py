@@ -28,14 +28,32 @@ from nearkin.cli import (
     suggest,
     transform,
 )
-from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED
-from nearkin.cli.messages import say
+from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
+from nearkin.cli.messages import MANNER, complain, say
 
 _EPILOG = (
     "Results go to standard output or to a file, messages to standard error. Rows count from 0. "
     "The status is 0 if all went well, 2 if the user can put something right, 1 for a defect of "
     "nearkin, 130 after Ctrl-C and 141 if the reader of a pipe has gone."
 )
+_EVERYWHERE = (
+    "In every command: --quiet for no messages but errors, --debug to see where one arose."
+)
+# What commands are called elsewhere.
+_MEANT = {
+    "transform": ("embed", "embedding", "encode", "project", "map", "apply", "infer"),
+    "fit": ("train", "learn", "teach", "build"),
+    "same": ("predict", "compare", "match", "judge", "verify", "distance"),
+    "duplicates": ("dedupe", "dedup", "deduplicate", "duplicate", "resolve", "link"),
+    "neighbors": ("knn", "nn", "search", "query", "nearest", "neighbours", "neighbour"),
+    "evaluate": ("score", "test", "eval", "validate", "measure", "benchmark"),
+    "studio": ("serve", "label", "annotate", "ui", "web", "server"),
+    "suggest": ("ask", "questions", "active", "next"),
+    "cluster": ("group", "kmeans", "hdbscan", "segment"),
+    "plot": ("draw", "picture", "visualise", "visualize", "show"),
+    "info": ("describe", "inspect", "about", "details", "summary"),
+    "demo": ("example", "examples", "try"),
+}
 
 
 class Commands(TyperGroup):
@@ -52,8 +70,19 @@ class Commands(TyperGroup):
             _forget_output()
             raise typer.Exit(PIPE_CLOSED) from None
         except KeyboardInterrupt:
-            say("interrupted")
+            complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; of one that is not there, guess what is meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            said = args[0]
+            meant = next((name for name, others in _MEANT.items() if said.lower() in others), None)
+            if meant is not None and hasattr(error, "message"):
+                error.message = f"No such command {said!r}. Did you mean {meant!r}?"
+            raise
 
 
 app = typer.Typer(
@@ -79,7 +108,7 @@ for _command in (
     demo.demo,
     studio.studio,
 ):
-    app.command()(_command)
+    app.command(epilog=_EVERYWHERE)(_command)
 
 
 def _version(wanted: bool) -> None:
@@ -93,49 +122,85 @@ def _program(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Show the version."
     ),
-    debug: bool = typer.Option(False, "--debug", help="Show where in the program an error arose."),
+    quiet: bool = typer.Option(
+        False, "--quiet", help="No messages but errors. Anywhere in the line, as --debug."
+    ),
+    debug: bool = typer.Option(
+        False, "--debug", help="Show where in the program an error arose; info shows more."
+    ),
 ) -> None:
-    del version, debug
+    del version, quiet, debug
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; gives the status that the process is to end with."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    # Anywhere in the line, since it is thought of last.
-    debug = "--debug" in given
-    given = [argument for argument in given if argument != "--debug"] or ["--help"]
+    # Anywhere in the line, since they are thought of last.
+    MANNER.debug, MANNER.quiet = "--debug" in given, "--quiet" in given
+    given = [word for word in given if word not in ("--debug", "--quiet")] or ["--help"]
     try:
         status = app(args=given, prog_name="nearkin", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except typer.Abort:
-        say("interrupted")
+        complain("interrupted")
         return INTERRUPTED
+    except SystemExit as end:
+        # Of libraries that print and find nobody who reads.
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        _forget_output()
+        return PIPE_CLOSED
+    except BrokenPipeError:
+        _forget_output()
+        return PIPE_CLOSED
     except Exception as error:
-        if debug:
+        if MANNER.debug:
             traceback.print_exc()
-        return _reported(error, given, debug)
+        return _reported(error, given)
     return int(status) if isinstance(status, int) else DONE
 
 
-def _reported(error: Exception, given: list[str], debug: bool) -> int:
+def _reported(error: Exception, given: list[str]) -> int:
     """Say in a line or two what went wrong."""
     if hasattr(error, "format_message"):  # of the command line itself
-        message = error.format_message()
         path = getattr(getattr(error, "ctx", None), "command_path", "nearkin")
-        say(f"{path}: {' '.join(message.split()) or f'see {path} --help'}")
+        complain(f"{path}: {_misuse(error) or f'see {path} --help'}")
         return MISUSE
-    command = next((word for word in given if not word.startswith("-")), "")
+    command = " ".join(["nearkin", *[word for word in given if not word.startswith("-")][:1]])
     if isinstance(error, MemoryError):
-        say(f"nearkin {command}: there is not enough memory; --learner kernel-beta needs little.")
+        complain(f"{command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
     if isinstance(error, ValueError | OSError | ImportError) or _is_said_by_the_library(error):
-        say(f"nearkin {command}: {_in_two_lines(_text(error))}")
+        complain(f"{command}: {_in_two_lines(_text(error))}")
         return MISUSE
-    if not debug:
-        say(
-            f"nearkin {command}: {type(error).__name__}: {_in_two_lines(str(error))}\n"
+    if not MANNER.debug:
+        complain(
+            f"{command}: {type(error).__name__}: {_in_two_lines(str(error))}\n"
             "This is a defect of nearkin; --debug shows where."
         )
     return DEFECT
+
+
+def _misuse(error: Any) -> str:
+    """What is wrong with the line, and what may be meant."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    option = getattr(error, "option_name", None)
+    if option is not None and command is not None:
+        known = [name for parameter in command.params for name in parameter.opts]
+        meant = near(option, [name for name in known if name.startswith("--")])
+        return f"No such option: {option}" + (f". Did you mean {meant}?" if meant else "")
+    message = " ".join(error.format_message().split())
+    names = [parameter.name for parameter in getattr(command, "params", ())]
+    missing = getattr(getattr(error, "param", None), "name", None)
+    if {"model", "data"} <= {*names} and (missing == "data" or "extra argument" in message):
+        message += f" The model comes first, then the rows: {_line(error.ctx)}"
+    return message
+
+
+def _line(ctx: Any) -> str:
+    kind = " --kind embedding" if ctx.command.name == "plot" else ""
+    return f"{ctx.command_path} model.nearkin rows.csv{kind}"
 
 
 def _is_said_by_the_library(error: Exception) -> bool:

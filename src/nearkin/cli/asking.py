@@ -7,16 +7,26 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.messages import counted, say
+from nearkin.cli.messages import complain, counted, say
 from nearkin.cli.pair_files import read_pairs
 from nearkin.cli.suggesting import Questions
 from nearkin.cli.tables import Table
 
 _HEADER = ["left", "right", "same"]
-_KEYS = {"y": True, "yes": True, "n": False, "no": False, "u": None, "unsure": None}
+# The studio's keys, and the words and letters that answer a question.
+_KEYS = {
+    "s": True, "same": True, "y": True, "yes": True,
+    "d": False, "different": False, "n": False, "no": False,
+    "u": None, "unsure": None,
+}  # fmt: skip
+_UNDO = ("z", "undo")
+_ENOUGH = ("q", "quit")
+_PROMPT = "the same? s or y (same), d or n (different), u (unsure), z (undo), q (enough): "
+# Lines in a row that are no answer, after which nobody seems to be there.
+_MOST_WRONG = 10
 
 
 class Answers:
@@ -27,7 +37,10 @@ class Answers:
             raise UserError(f"{path}: answers go to a .csv file.")
         self.path = path
         self.given: list[tuple[int, int, bool | None]] = []
+        # Where lines that were added now begin and end.
+        self._added: list[tuple[int, int]] = []
         if not path.exists() or path.stat().st_size == 0:
+            path.touch()
             self._add(_HEADER)
             return
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -45,38 +58,74 @@ class Answers:
         """Write an answer; it is on the disk when this returns."""
         self._add([left, right, "" if same is None else str(same).lower()])
 
+    def take_back(self) -> None:
+        """Remove the last answer that was added, from the disk too when this returns."""
+        begin, end = self._added[-1]
+        with self._opened() as file:
+            if file.seek(0, os.SEEK_END) != end:
+                raise UserError(
+                    f"{self.path} was changed by another program: the answer is not taken back."
+                )
+            file.truncate(begin)
+            _settle(file)
+        del self._added[-1]
+
     def _add(self, cells: list[Any]) -> None:
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(cells)
-        with open(self.path, "ab+") as file:
-            if file.tell():
+        with self._opened() as file:
+            end = file.seek(0, os.SEEK_END)
+            if end:
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":
                     file.write(b"\n")
             file.write(line.getvalue().encode())
-            file.flush()
-            os.fsync(file.fileno())
+            _settle(file)
+            self._added.append((end, file.tell()))
+
+    def _opened(self) -> IO[bytes]:
+        """The file as it is there; another in its place would have only a part of the answers."""
+        try:
+            return open(self.path, "r+b")
+        except FileNotFoundError as error:
+            raise UserError(
+                f"{self.path} is gone, and with it the answers that were in it: the last one is "
+                "not kept."
+            ) from error
+
+
+def _settle(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def interview(questions: Questions, answers: Answers, ids: Any, shown: Any, most: int) -> None:
     """Ask until there are enough answers, or the user has had enough."""
     for left, right, same in answers.given:
         questions.tell(left, right, same)
-    n_asked = 0
-    while n_asked < most:
-        found = questions.next(1)
-        if not len(found):
-            break
-        left, right = found[0].tolist()
-        names = ids[left].as_py(), ids[right].as_py()
-        _show(f"{n_asked + 1} of {most}", names, (left, right), shown)
-        answer = _answer()
-        if answer == "q":
-            break
-        answers.add(*names, _KEYS[answer])
-        questions.tell(left, right, _KEYS[answer])
-        n_asked += 1
-    say(f"{counted(n_asked, 'answer')} added to {answers.path}")
+    asked: list[tuple[int, int]] = []
+    again: tuple[int, int] | None = None
+    try:
+        while len(asked) < most:
+            rows = again or questions.one()
+            if rows is None:
+                break
+            names = ids[rows[0]].as_py(), ids[rows[1]].as_py()
+            _show(f"{len(asked) + 1} of {most}", names, rows, shown)
+            word = _answer(can_undo=bool(asked))
+            if word in _ENOUGH:
+                break
+            if word in _UNDO:
+                answers.take_back()
+                questions.take_back()
+                again = asked.pop()
+                continue
+            answers.add(*names, _KEYS[word])
+            questions.tell(*rows, _KEYS[word])
+            asked.append(rows)
+            again = None
+    finally:
+        say(f"{counted(len(asked), 'answer')} added to {answers.path}")
 
 
 def _show(heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: Any) -> None:
@@ -90,14 +139,23 @@ def _show(heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: An
     Console(stderr=True).print(grid)
 
 
-def _answer() -> str:
-    """A key of a known answer, or "q" for enough."""
-    while True:
-        sys.stderr.write("the same? y, n, u (unsure) or q (enough): ")
+def _answer(*, can_undo: bool) -> str:
+    """What was said, once it is an answer; "q" at the end of the input."""
+    for n_wrong in range(1, _MOST_WRONG + 1):
+        sys.stderr.write(_PROMPT)
         sys.stderr.flush()
         line = sys.stdin.readline()
         word = line.strip().lower()
-        if not line or word in ("q", "quit"):
+        if not line:
+            sys.stderr.write("\n")
             return "q"
-        if word in _KEYS:
+        if word in _KEYS or word in _ENOUGH or (word in _UNDO and can_undo):
             return word
+        if word in _UNDO:
+            complain("there is no answer of now to take back.")
+        elif n_wrong < _MOST_WRONG:
+            complain(f"{line.strip()[:40]!r} is no answer.")
+    raise UserError(
+        f"--ask: {_MOST_WRONG} lines in a row were no answer: answer s, d, u, z or q. What was "
+        "answered before is kept."
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,25 +19,14 @@ class Method(StrEnum):
 
 
 def cluster(
+    model: o.ModelOrNone,
     data: o.Data,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="FILE",
-            show_default=False,
-            help="Cluster in this learned space. Without: in the data's own columns.",
-        ),
-    ] = None,
     method: Annotated[
         Method, typer.Option(help="mpck is k-means that keeps pairs together or apart.")
     ] = Method.kmeans,
     n_clusters: Annotated[
         int | None,
-        typer.Option(
-            "--clusters", "-k", min=1, show_default=False, help="How many; not for hdbscan."
-        ),
+        typer.Option("--clusters", min=1, show_default=False, help="How many; not for hdbscan."),
     ] = None,
     min_size: Annotated[
         int, typer.Option("--min-size", min=2, help="Rows of a cluster at least, for hdbscan.")
@@ -54,16 +42,43 @@ def cluster(
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
+    old_model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            hidden=True,
+            is_eager=True,
+            callback=o.misplaced(
+                "the model comes first, as in nearkin cluster model.nearkin rows.csv."
+            ),
+        ),
+    ] = None,
+    old_k: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            hidden=True,
+            is_eager=True,
+            callback=o.misplaced(
+                "that is a number of neighbours, in every command; --clusters says how many "
+                "clusters to make."
+            ),
+        ),
+    ] = None,
 ) -> None:
     """Add a column with the cluster of each row; -1 is noise.
 
+    nearkin cluster model.nearkin rows.csv --clusters 10
+
     The rows to cluster are held in memory.
     """
+    del old_model, old_k  # refused before
     from nearkin.cli.clustering import clusters
     from nearkin.cli.columns import with_column
     from nearkin.cli.failures import UserError
     from nearkin.cli.learning import known_pairs
-    from nearkin.cli.models import Model
+    from nearkin.cli.models import model_or_none
     from nearkin.cli.output import Output
     from nearkin.cli.tables import open_table
 
@@ -72,7 +87,7 @@ def cluster(
     if pairs is not None and method is not Method.mpck:
         raise UserError(f"--pairs: {method} takes none; --method mpck and nearkin fit do.")
     out = Output(output, as_json=as_json, force=force)
-    learned = None if model is None else Model(model)
+    learned = model_or_none(model)
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter)
     table = open_table(data, choice, carry=None, model=learned)
     known = known_pairs(table, pairs, choice.delimiter)

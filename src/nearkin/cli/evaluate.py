@@ -24,14 +24,14 @@ def evaluate(
     pair_auc: how often the same are closer than the different. With labels also separability (J,
     the mean distance between classes over that within them) and balanced_rand (of k-means). If
     the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
-    are drawn.
+    are drawn. Beside each score: how many pairs and rows it is of, and how many of these the model
+    was learned from (seen); where there are any, the figures are too good, and a warning says so.
     """
-    from nearkin.cli.columns import table_of
     from nearkin.cli.failures import UserError
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import Model
     from nearkin.cli.output import Output
-    from nearkin.cli.scoring import scores_by_labels, scores_by_pairs
+    from nearkin.cli.scoring import Score, note_seen, score_table, scores_by_labels, scores_by_pairs
     from nearkin.cli.tables import open_table
 
     if pairs is None and labels is None:
@@ -40,12 +40,12 @@ def evaluate(
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter)
     table = open_table(data, choice, aside=[labels] if labels else [], model=learned)
-    found: list[tuple[str, str, float, float]] = []
+    found: list[Score] = []
     if pairs is not None:
         known = known_pairs(table, pairs, choice.delimiter)
         assert known is not None
         found += scores_by_pairs(learned, table.rows, known, str(pairs))
     if labels is not None:
         found += scores_by_labels(learned, table.rows, table.labels(labels), seed)
-    names = ("judged_by", "measure", "learned", "euclidean")
-    out.write(table_of(dict(zip(names, map(list, zip(*found, strict=True)), strict=True))))
+    note_seen(found, str(model))
+    out.write(score_table(found))

@@ -23,5 +23,10 @@ def listed(names: Iterable[object], most: int = 5) -> str:
 def guess(name: str, known: Iterable[str]) -> str:
     """Ask whether a name near to this one was meant, or say which there are."""
     known = list(known)
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {listed(known, 10)}."
+    meant = near(name, known)
+    return f"did you mean {meant!r}?" if meant else f"there are {listed(known, 10)}."
+
+
+def near(name: str, known: Iterable[str]) -> str | None:
+    """The name that is most like this one, if any is."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1)), None)

@@ -43,6 +43,17 @@ def fit(
             help="Bring all columns to mean 0 and variance 1 first. The model remembers it.",
         ),
     ] = False,
+    components: o.Components = None,
+    test: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            show_default=False,
+            help="Keep this share of the rows apart, such as 0.2, with all that pairs tie to them; "
+            "learn from the others, and show how good the model is on these, beside the Euclidean "
+            "distance.",
+        ),
+    ] = None,
     embedding: Annotated[
         Path | None,
         typer.Option(
@@ -58,11 +69,22 @@ def fit(
             help="Leave the names of columns out of the model; it then goes by their order.",
         ),
     ] = False,
+    forget_rows: Annotated[
+        bool,
+        typer.Option(
+            "--forget-rows",
+            help="Leave out of the model the marks by which evaluate knows rows that it was "
+            "learned from: 4 bytes for each row, of 16 384 rows at most.",
+        ),
+    ] = False,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
     one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
+    ] = False,
     force: o.Force = False,
     seed: o.Seed = 0,
 ) -> None:
@@ -70,13 +92,20 @@ def fit(
 
     nearkin fit rows.csv --id name --pairs pairs.csv -o model.nearkin
     """
+    from dataclasses import replace
+
+    from nearkin.cli.apart import Part, kept_apart, what_is_apart
     from nearkin.cli.failures import UserError
     from nearkin.cli.learners import learner_class, parameters
     from nearkin.cli.learning import known_pairs, learned
     from nearkin.cli.messages import counted, say
-    from nearkin.cli.output import check_target
+    from nearkin.cli.models import Model, part_with
+    from nearkin.cli.output import Output, check_target
+    from nearkin.cli.scoring import score_table
     from nearkin.cli.tables import open_table
     from nearkin.cli.transform import checked_output, transform
+    from nearkin.model_file import Facts, save
+    from nearkin.row_marks import smallest_marks
 
     cls = learner_class(learner)
     given = parameters(cls, settings, seed)
@@ -84,25 +113,48 @@ def fit(
         raise UserError("there is nothing to learn from: give --pairs FILE or --labels COLUMN.")
     if forget_names and one_hot:
         raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
+    if test is not None and not 0 < test < 1:
+        raise UserError(f"--test {test:g}: give a share of the rows between 0 and 1, such as 0.2.")
+    if components is not None and "n_components" in given:
+        raise UserError("--components: --set n_components says it already.")
     check_target(output, (), force=force)
     if embedding is not None:
         checked_output(embedding, force=force)
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter)
     table = open_table(data, choice, aside=[] if labels is None else [labels])
     y = None if labels is None else table.labels(labels)
-    known = known_pairs(table, pairs, choice.delimiter)
-    metric = learned(cls, given, table, y, known, standardise=standardise)
-    metric.save(output, forget_names=forget_names)
-    report = getattr(getattr(metric, "steps_", [metric])[-1], "report_", None)
-    if report is not None:
-        say(report.reason)
-    knowledge = [] if known is None else [counted(len(known), "pair")]
+    whole = Part(table.rows, y, known_pairs(table, pairs, choice.delimiter))
+    learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
+    if apart is not None:
+        say(what_is_apart(whole, learn, apart))
+    metric = learned(
+        cls,
+        given,
+        learn.rows,
+        learn.labels,
+        learn.pairs,
+        standardise=standardise,
+        components=components,
+    )
+    facts = Facts(None if forget_rows else smallest_marks(learn.rows))
+    if apart is not None:
+        tested = apart.scores(Model(output, (metric, facts)), seed)
+        facts = replace(facts, tested=tested)
+    save(metric, output, forget_names=forget_names, facts=facts)
+    chosen = part_with(metric, "report_")
+    if chosen is not None:
+        if chosen.report_.columns:
+            say(chosen.report_.columns)
+        say(chosen.report_.reason)
+    knowledge = [] if learn.pairs is None else [counted(len(learn.pairs), "pair")]
     knowledge += [] if labels is None else [f"the labels in {labels!r}"]
-    n, d = table.rows.shape
+    n, d = learn.rows.shape
     say(
         f"{cls.__name__} learned from {counted(n, 'row')} of {counted(d, 'column')}"
         f"{' and ' * bool(knowledge)}{' and '.join(knowledge)}: {output}"
     )
+    if apart is not None:
+        Output(None, as_json=as_json).write(score_table(tested))
     if embedding is not None:
         names = [] if table.names is None else table.names
         transform(

@@ -10,14 +10,19 @@ def info(
     as_json: o.Json = False,
     seed: o.Seed = 0,
 ) -> None:
-    """Show what a model file holds: learner, parameters, columns, and rows of the training data."""
+    """Say what a model is, what it comes from, how good it is and what it can be used for.
+
+    --debug shows its parameters and arrays too, and --json all that the file says of itself.
+    """
     del seed  # nothing is random
     import dataclasses
     import json
 
     import typer
 
+    from nearkin.cli.description import in_words
     from nearkin.cli.failures import UserError
+    from nearkin.cli.messages import MANNER
     from nearkin.model_file import describe
 
     if not model.exists():
@@ -26,4 +31,6 @@ def info(
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, default=str))
     else:
-        typer.echo(str(found))
+        typer.echo(in_words(found, str(model)))
+        if MANNER.debug:
+            typer.echo(f"\n{found}")

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
+from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.learners import landmarks_for
-from nearkin.cli.messages import say
+from nearkin.cli.messages import counted, say
 from nearkin.cli.pair_files import read_pairs
 from nearkin.cli.tables import Table
-from nearkin.column_scales import differing_units
 from nearkin.learners.compositions import Chain
+from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import in_words, units_are_known
+from nearkin.row_streams import RowStream
+from nearkin.scaled_rows import units_are_known, warn_of_units
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -37,50 +42,72 @@ def known_pairs(table: Table, path: Path | None, delimiter: str | None) -> Pairs
 def learned(
     cls: Any,
     settings: dict[str, Any],
-    table: Table,
+    rows: RowStream,
     y: Any,
     pairs: Pairs | None,
     *,
     standardise: bool,
+    components: int | None = None,
 ) -> Any:
     """Metric of this class, with the names of the columns.
 
     Rows are read block by block, several times, if the learner can and they are many.
     """
-    n, d = table.rows.shape
+    n, d = rows.shape
     landmarks = landmarks_for(cls, settings, n)
     if landmarks is not None:
         settings = {**settings, "n_landmarks": landmarks}
         say(f"{n} rows are many: {landmarks} of them serve as landmarks (--set n_landmarks=...).")
+    is_reduced = components is not None and "n_components" not in signature(cls).parameters
+    if components is not None and not is_reduced:
+        settings = {**settings, "n_components": components}
     learner = cls(**settings)
-    by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ
-    X: Any = table.rows if by_blocks else table.rows.to_numpy()
-    if standardise and by_blocks:
-        metric = _standardised(learner, table, y, pairs)
-    elif standardise:
-        metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
-    else:
-        _note_unequal(X, table.names)
-        with units_are_known():
+    by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
+    X: Any = rows if by_blocks else rows.to_numpy()
+    if not standardise and getattr(learner, "scale", None) is False:
+        named = SimpleNamespace(feature_names_in_=rows.names)
+        warn_of_units(named, X, "--standardise gives all columns the same say.")
+    with units_are_known():
+        if standardise and by_blocks:
+            metric = _standardised(learner, rows, y, pairs)
+        elif standardise:
+            metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
+        else:
             metric = learner.fit(X, y, pairs=pairs)
-    if table.names is not None:
-        metric.feature_names_in_ = np.array(table.names, dtype=object)
+    if components is not None:
+        if is_reduced and components < metric.n_components_:
+            metric = _reduced(metric, X, y, pairs, components, settings.get("random_state"))
+        if metric.n_components_ < components:
+            say(
+                f"note: the learned distance has {counted(metric.n_components_, 'dimension')}, so "
+                f"that rows have {counted(metric.n_components_, 'column')}, not {components}."
+            )
+    if rows.names is not None:
+        metric.feature_names_in_ = np.array(rows.names, dtype=object)
     return metric
 
 
-def _standardised(learner: Any, table: Table, y: Any, pairs: Pairs | None) -> Chain:
+def _reduced(
+    metric: Any, X: Any, y: Any, pairs: Pairs | None, components: int, seed: int | None
+) -> Chain:
+    """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
+    axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
+    vars(metric).pop("feature_names_in_", None)
+    with warnings.catch_warnings(), units_are_known():  # the metric has warned already
+        warnings.filterwarnings("ignore", message="pairs contradict")
+        reduced = Chain(axes).fit(metric.transform(X), y, pairs=pairs)
+    is_chain = isinstance(metric, Chain)
+    given, fitted = (metric.steps, metric.steps_) if is_chain else ([metric], [metric])
+    return Chain([*given, *axes])._made_of([*fitted, *reduced.steps_], X.shape[1])
+
+
+def _standardised(learner: Any, rows: RowStream, y: Any, pairs: Pairs | None) -> Chain:
     """What a chain learns from the same rows in memory."""
     scaler = StandardScaler()
-    for block in table.rows:
+    for block in rows:
         scaler.partial_fit(block)
-    names = [f"x{j}" for j in range(table.rows.n_columns)]
-    fitted = learner.fit(table.rows.mapped(scaler.transform, names), y, pairs=pairs)
+    names = [f"x{j}" for j in range(rows.n_columns)]
+    fitted = learner.fit(rows.mapped(scaler.transform, names), y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
     chain = Chain([StandardScaler(), learner])
-    return chain._made_of([scaler, fitted], table.rows.n_columns)
-
-
-def _note_unequal(X: Any, names: list[str] | None) -> None:
-    found = differing_units(X)
-    if found is not None:
-        say(f"note: {in_words(found, names)}; --standardise gives all columns the same say.")
+    return chain._made_of([scaler, fitted], rows.n_columns)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nearkin.cli.failures import UserError
-from nearkin.model_file import load
+from nearkin.model_file import Facts, load_with_facts
 from nearkin.remote import Floats
 from nearkin.verdicts import chance_same
+
+
+def part_with(metric: Any, attribute: str) -> Any:
+    """The learner that has a fitted attribute: a metric itself, or a step of it; or None."""
+    steps = [metric, *reversed(getattr(metric, "steps_", []))]
+    return next((step for step in steps if hasattr(step, attribute)), None)
+
+
+def model_or_none(path: Path) -> Model | None:
+    """A learned metric from a file; the name "none" stands for no model."""
+    return None if str(path) == "none" else Model(path)
 
 
 class Model:
@@ -23,14 +35,18 @@ class Model:
         It takes plain arrays: names of columns are checked before.
     names : list of str or None
         Of the columns that it was learned from.
+    facts : Facts
+        What the file says of rows.
     """
 
-    def __init__(self, path: Path) -> None:
-        if not path.exists():
+    def __init__(self, path: Path, fitted: tuple[Any, Facts] | None = None) -> None:
+        """What a file has, or is going to have if that is given."""
+        if fitted is None and not path.exists():
             raise UserError(f"{path}: there is no such file; nearkin fit makes a model.")
         self.file = str(path)
-        self.metric: Any = load(path)
-        names = getattr(self.metric, "feature_names_in_", None)
+        metric, self.facts = load_with_facts(path) if fitted is None else fitted
+        self.metric: Any = copy(metric)
+        names = getattr(metric, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
         if names is not None:
             del self.metric.feature_names_in_
@@ -64,9 +80,8 @@ class Model:
         return [str(name) for name in self.metric.get_feature_names_out()]
 
     def part(self, attribute: str) -> Any:
-        """The learner that has a fitted attribute: the model itself, or its last step."""
-        steps = [self.metric, *getattr(self.metric, "steps_", [])[-1:]]
-        return next((step for step in steps if hasattr(step, attribute)), None)
+        """The learner that has a fitted attribute: the model itself, or a step of it."""
+        return part_with(self.metric, attribute)
 
     @property
     def scaler(self) -> Any:

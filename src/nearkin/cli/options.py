@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -22,6 +22,13 @@ Data: TypeAlias = Annotated[
 ]
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(show_default=False, help="A model that fit has written.")
+]
+ModelOrNone: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        show_default=False,
+        help="A model that fit has written, or 'none' for the data's own Euclidean distance.",
+    ),
 ]
 Columns: TypeAlias = Annotated[
     list[str],
@@ -125,6 +132,16 @@ OutputPath: TypeAlias = Annotated[
         "output.",
     ),
 ]
+Components: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--components",
+        metavar="N",
+        min=1,
+        show_default=False,
+        help="Columns of the learned space, at most: the N that tell most. Without: all.",
+    ),
+]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="JSON lines on standard output instead of CSV.")
 ]
@@ -134,6 +151,16 @@ Force: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
 ]
+
+
+def misplaced(remedy: str) -> Callable[[Any], None]:
+    """For an option that is not there any more: say what took its place."""
+
+    def refuse(value: Any) -> None:
+        if value is not None:
+            raise typer.BadParameter(remedy)
+
+    return refuse
 
 
 def one_of(*names: str) -> Callable[[str], list[str]]:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from nearkin.cli.failures import UserError
+from nearkin.cli.messages import is_watched, say
 from nearkin.progress import progress
 from nearkin.whole_file import whole_file
 
@@ -79,7 +80,7 @@ class Output:
         if self.path is None:
             self._show(iter(batches))
             return
-        shown = sys.stderr.isatty()
+        shown = is_watched()
         with whole_file(self.path) as unfinished:
             batches = progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, self.path.suffix.lower(), batches)
@@ -196,7 +197,7 @@ def _preview(batches: Iterator[Any]) -> None:
         table.add_row(*(_cell(value) for value in list(row.values())[:12]))
     Console().print(table)
     if n_rows > len(rows) or (rows and len(rows[0]) > 12):
-        Console(stderr=True).print(
+        say(
             f"the first {len(rows)} of {n_rows} rows, and 12 columns at most; -o FILE or a pipe "
             "gives all"
         )

@@ -21,20 +21,19 @@ class Kind(StrEnum):
 
 
 def plot(
-    kind: Annotated[
-        Kind,
-        typer.Argument(
-            show_default=False,
-            help="embedding: rows along two axes, pairs as lines. spectrum: weights before and "
-            "after learning (kernel-beta). distances: those of pairs. selection: what auto "
-            "compared.",
-        ),
-    ],
     model: o.ModelPath,
     data: Annotated[
         Path | None,
         typer.Argument(show_default=False, help="Rows, for embedding and distances."),
     ] = None,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            help="embedding: rows along two axes, pairs as lines. spectrum: weights before and "
+            "after learning (kernel-beta). distances: those of pairs. selection: what auto "
+            "compared.",
+        ),
+    ] = Kind.embedding,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -54,7 +53,10 @@ def plot(
     force: o.Force = False,
     seed: o.Seed = 0,
 ) -> None:
-    """Draw a picture of a model. Of more than 20 000 rows, an embedding shows 20 000."""
+    """Draw a picture of a model. Of more than 20 000 rows, an embedding shows 20 000.
+
+    nearkin plot model.nearkin rows.csv --kind embedding -o picture.svg
+    """
     from nearkin.cli.failures import UserError
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import Model
@@ -62,6 +64,10 @@ def plot(
     from nearkin.cli.pictures import FORMATS, draw
     from nearkin.cli.tables import open_table
 
+    if str(model) in list(Kind):
+        raise UserError(
+            f"the model comes first: nearkin plot {data or 'model.nearkin'} --kind {model}."
+        )
     if output is None:
         raise UserError("--output: name a file for the picture, .png, .svg or .html.")
     check_target(output, FORMATS, force=force)

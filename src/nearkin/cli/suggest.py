@@ -11,14 +11,7 @@ from nearkin.cli import options as o
 
 
 def suggest(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            show_default=False,
-            help="A model that fit has written, or 'none' for the first questions: these go by the "
-            "Euclidean distance.",
-        ),
-    ],
+    model: o.ModelOrNone,
     data: o.Data,
     pairs: o.PairsPath = None,
     n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many pairs.")] = 10,
@@ -70,14 +63,15 @@ def suggest(
 ) -> None:
     """Suggest pairs whose answer, same or different, would teach the model most.
 
-    With --ask, answer y (same), n (different), u (unsure) or q (enough). The rows are held in
-    memory.
+    With --ask, answer s or y (same), d or n (different), u (unsure), z (take the last answer back)
+    or q (enough). The end of the input is enough too; ten lines in a row that are no answer end
+    with status 2. The rows are held in memory.
     """
     from nearkin.cli.asking import Answers, interview
     from nearkin.cli.columns import table_of
     from nearkin.cli.failures import UserError
     from nearkin.cli.learning import known_pairs
-    from nearkin.cli.models import Model
+    from nearkin.cli.models import model_or_none
     from nearkin.cli.output import Output
     from nearkin.cli.suggesting import Questions
     from nearkin.cli.tables import open_table
@@ -85,7 +79,7 @@ def suggest(
     if ask and output is None:
         raise UserError("--ask: name a .csv file for the answers with --output.")
     out = Output(None if ask else output, as_json=as_json, force=force)
-    learned = None if str(model) == "none" else Model(model)
+    learned = model_or_none(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter)
     table = open_table(data, choice, model=learned)
     known = known_pairs(table, pairs, choice.delimiter)

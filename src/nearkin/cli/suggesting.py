@@ -45,28 +45,36 @@ class Questions:
         self._X = table.rows.to_numpy()
         self._metric = Untaught().fit(self._X, seed=seed) if model is None else model.metric
         self._known = Pairs(n_rows=len(self._X)) if known is None else known
-        self._unsure: list[tuple[int, int]] = []
+        self._answers: list[tuple[int, int, bool | None]] = []
         self._strategy = strategy
         self._seed = seed
 
     def tell(self, left: int, right: int, same: bool | None) -> None:
         """Take an answer into account."""
-        if same is None:
-            self._unsure.append((left, right))
-            return
-        link = [(left, right)]
-        n = len(self._X)
-        answer = Pairs(link, n_rows=n) if same else Pairs(cannot_link=link, n_rows=n)
-        self._known = self._known + answer
+        self._answers.append((left, right, same))
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        del self._answers[-1]
+
+    def one(self) -> tuple[int, int] | None:
+        """The most useful pair of row numbers, or None if there is nothing to ask."""
+        found = self.next(1)
+        return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
 
     def next(self, n: int) -> NDArray[np.int64]:
         """Pairs of row numbers, the most useful first."""
+        links = {
+            answer: [(i, j) for i, j, same in self._answers if same is answer]
+            for answer in (True, False, None)
+        }
+        told = Pairs(links[True], links[False], n_rows=len(self._X))
         return suggest_pairs(
             self._metric,
             self._X,
-            self._known,
+            self._known + told,
             n,
             strategy=self._strategy,
-            exclude=self._unsure or None,
+            exclude=links[None] or None,
             random_state=self._seed,
         )

@@ -34,6 +34,17 @@ def transform(
             "standard output.",
         ),
     ] = None,
+    components: Annotated[
+        int | None,
+        typer.Option(
+            "--components",
+            metavar="N",
+            min=1,
+            show_default=False,
+            help="Only the N columns that tell most: the principal axes of these rows. Other rows "
+            "have others; fit --components gives the same for all.",
+        ),
+    ] = None,
     carry: o.Carry = [],
     columns: o.Columns = [],
     exclude: o.Exclude = [],
@@ -48,11 +59,11 @@ def transform(
     Rows are read and written block by block: the file may be larger than memory.
     """
     del seed  # nothing is random
-    import sys
-
     from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
+    from nearkin.cli.messages import is_watched
     from nearkin.cli.models import Model
+    from nearkin.cli.reducing import along_axes
     from nearkin.cli.tables import open_table
 
     out = checked_output(output, as_json=as_json, force=force)
@@ -66,7 +77,9 @@ def transform(
         )
     table = open_table(data, choice, carry=along, model=learned)
     stream = table.rows.mapped(learned.embed, learned.output_names)
+    if components is not None:
+        stream = along_axes(stream, components)
     if output is not None and (is_array or output.suffix == ".parquet"):
-        stream.write(output, verbose=sys.stderr.isatty())
+        stream.write(output, verbose=is_watched())
     else:
         out.write(with_carried(stream), len(stream))

@@ -1,0 +1,140 @@
+"""Rows that are kept apart while a metric is learned, to see how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from nearkin.cli.failures import UserError
+from nearkin.cli.messages import counted
+from nearkin.cli.models import Model
+from nearkin.cli.scoring import Score, can_be_judged, scores_by_labels, scores_by_pairs
+from nearkin.pairs import Pairs
+from nearkin.remote import Block
+from nearkin.row_streams import RowStream
+
+Mask = NDArray[np.bool_]
+Rng = np.random.Generator
+# Draws until there are pairs of both kinds to judge by.
+_MOST_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a file, with what is known of them."""
+
+    rows: RowStream
+    labels: Any
+    pairs: Pairs | None
+
+    def chosen(self, rows: Mask) -> Part:
+        """Some of them; of pairs, those that have both ends there."""
+        return Part(
+            rows=_chosen(self.rows, np.flatnonzero(rows)),
+            labels=None if self.labels is None else self.labels[rows],
+            pairs=None if self.pairs is None else self.pairs.restrict(rows),
+        )
+
+    def scores(self, model: Model, seed: int) -> list[Score]:
+        """How good a model is here, by whatever there is to judge by."""
+        found: list[Score] = []
+        if _has_both(self.pairs):
+            assert self.pairs is not None
+            found += scores_by_pairs(model, self.rows, self.pairs, "--pairs")
+        if can_be_judged(self.labels):
+            found += scores_by_labels(model, self.rows, self.labels, seed)
+        return found
+
+
+def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
+    """Rows to learn from, and a share of them to judge by, drawn at random.
+
+    Rows that pairs tie together stay together, so that nothing is known of those to judge by. Where
+    nearly all hang together they cannot, and pairs between the two parts are not used.
+    """
+    n = len(whole.rows)
+    rng = np.random.default_rng(seed)
+    for _ in range(_MOST_DRAWS):
+        drawn = _drawn(n, share, whole.pairs, rng)
+        test = whole.chosen(drawn)
+        if _has_both(test.pairs) or (whole.pairs is None and can_be_judged(test.labels)):
+            break
+    else:
+        if not can_be_judged(test.labels):
+            raise UserError(
+                f"--test {share:g}: the {counted(int(drawn.sum()), 'row')} kept apart have no "
+                "pairs that are the same and others that are different to judge by. Give more "
+                "pairs, or keep more rows apart."
+            )
+    learn = whole.chosen(~drawn)
+    if len(learn.rows) < 2 or not (learn.labels is not None or learn.pairs):
+        raise UserError(f"--test {share:g} leaves nothing to learn from.")
+    return learn, test
+
+
+def what_is_apart(whole: Part, learn: Part, test: Part) -> str:
+    """In words, with what is not used."""
+    said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
+    if whole.pairs is not None and learn.pairs is not None and test.pairs is not None:
+        said += f", with {len(test.pairs)} of {counted(len(whole.pairs), 'pair')}"
+        between = len(whole.pairs) - len(learn.pairs) - len(test.pairs)
+        if between:
+            said += f"; not used: {counted(between, 'pair')} between them and the others"
+    return said
+
+
+def _has_both(pairs: Pairs | None) -> bool:
+    return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
+
+
+def _drawn(n_rows: int, share: float, pairs: Pairs | None, rng: Rng) -> Mask:
+    apart = np.zeros(n_rows, dtype=bool)
+    free = np.ones(n_rows, dtype=bool)
+    if pairs is not None:
+        free[pairs.points] = False
+        apart[pairs.points[_drawn_points(pairs, share, rng)]] = True
+    others = np.flatnonzero(free)
+    apart[rng.choice(others, round(share * len(others)), replace=False)] = True
+    return apart
+
+
+def _drawn_points(pairs: Pairs, share: float, rng: Rng) -> Mask:
+    """A share of the points that pairs name, whole groups of them if these are small."""
+    n = len(pairs.points)
+    ends = np.searchsorted(pairs.points, np.concatenate([pairs.must_link, pairs.cannot_link]))
+    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    _, group = connected_components(graph, directed=False)
+    sizes = np.bincount(group)
+    room = share * n
+    chosen = np.zeros(len(sizes), dtype=bool)
+    for number in rng.permutation(len(sizes)):
+        if sizes[number] <= room:
+            chosen[number] = True
+            room -= sizes[number]
+    if room <= share * n / 2:
+        return np.asarray(chosen[group])
+    return rng.permutation(n) < round(share * n)
+
+
+def _chosen(rows: RowStream, numbers: NDArray[np.int64]) -> RowStream:
+    """Some rows of a stream, read as it is."""
+
+    def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+        for block in rows.blocks(None if wanted is None else numbers[wanted]):
+            first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
+            yield Block(int(first), block.rows[numbers[first:last] - block.start])
+
+    return RowStream(
+        read,
+        n_rows=len(numbers),
+        n_columns=rows.n_columns,
+        dtype=rows.dtype,
+        names=rows.names,
+        source=rows._source,
+    )

@@ -1,0 +1,136 @@
+"""A model file in words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+from nearkin.array_file import printable
+from nearkin.cli.messages import counted
+from nearkin.model_file import ModelInfo
+
+_USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
+_METHODS = {
+    "MetricLearner": "the best of many learners on held-out pairs",
+    "Euclidean": "the Euclidean distance",
+    "StandardScaler": "all columns at one scale",
+    "PCA": "the axes that tell most",
+}
+_MOST_COLUMNS = 12
+_WIDTH = 88
+_INDENT = 16
+# How likely a verdict is to be right where a distance is called clear.
+_CLEAR = 0.9
+
+
+def in_words(info: ModelInfo, file: str) -> str:
+    """What a model is, what it comes from, how good it is and what it is good for."""
+    said = {
+        "model": f"{file}: {_method(info)}",
+        "learned from": _knowledge(info),
+        "columns": _columns(info),
+        "chosen": str(info.summary.get("report_", "")),
+        "tested": _tests(info),
+        "how sure": _verdicts(info.summary),
+        "gives": f"{counted(info.n_components, 'column')} for a row, between which Euclidean "
+        "distances are the learned ones",
+        "good for": f"nearkin {_USES}",
+        "keeps": _kept(info),
+        "file": f"{_size(info.size)}, written by nearkin {info.nearkin_version}; --debug shows "
+        "what is in it",
+    }
+    return printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+
+
+def _entry(name: str, text: str) -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=name.ljust(_INDENT),
+        subsequent_indent=" " * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _method(info: ModelInfo) -> str:
+    parts = info.parameters.get("steps") or info.parameters.get("learners")
+    names = [str(part).removesuffix("(...)") for part in parts] if isinstance(parts, list) else []
+    if names[-2:] == ["PCA", "Euclidean"]:  # which only judges
+        del names[-1]
+    told = [
+        f"{name} ({_METHODS[name]})" if name in _METHODS else name
+        for name in names or [info.learner]
+    ]
+    together = " beside " if "learners" in info.parameters else ", then "
+    return f"a learned distance, by {together.join(told)}"
+
+
+def _knowledge(info: ModelInfo) -> str:
+    told = info.learned_from
+    width = counted(info.n_features, "column")
+    if told is None:
+        return f"rows of {width}; how many is not known, since the file is of an older version"
+    parts = [f"{counted(told.get('rows', 0), 'row')} of {width}"]
+    must, cannot = told.get("must_links", 0), told.get("cannot_links", 0)
+    if must or cannot:
+        parts.append(f"{must} pairs that are the same and {cannot} that are different")
+    if told.get("labels"):
+        classes = told.get("classes", 0)
+        parts.append(f"{counted(told['labels'], 'label')} of {classes} classes")
+    return "; ".join(parts)
+
+
+def _columns(info: ModelInfo) -> str:
+    names = info.feature_names
+    if names is None:
+        return f"{info.n_features} without names: they go by their order"
+    more = len(names) - _MOST_COLUMNS
+    return ", ".join(names[:_MOST_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tests(info: ModelInfo) -> str:
+    return "; ".join(
+        f"{test.measure} {test.learned:.3f} (Euclidean {test.euclidean:.3f}) by "
+        f"{counted(test.pairs, 'pair')} of {counted(test.rows, 'row')} kept apart"
+        for test in info.tested
+        if test.measure == "pair_auc"
+    )
+
+
+def _verdicts(summary: dict[str, Any]) -> str:
+    threshold, sharpness = summary.get("threshold_"), summary.get("sharpness_")
+    if not isinstance(threshold, int | float):
+        return ""
+    said = f"rows are called the same up to a distance of {threshold:.4g}"
+    if not isinstance(sharpness, int | float):
+        return said + "; how sure that is, is not known"
+    if sharpness <= 0:
+        return said + "; its examples do not tell how sure that is"
+    margin = math.log(_CLEAR / (1 - _CLEAR)) / sharpness
+    same, different = (threshold * (1 + sign * margin) for sign in (-1, 1))
+    clear = f"{_CLEAR:.0%}".replace("%", " %")
+    below = f"the same below {same:.4g} and " if same > 0 else ""
+    return (
+        f"{said}; with {clear} {below}different above {different:.4g}, by the examples that it was "
+        "learned from, if both are equally frequent"
+    )
+
+
+def _kept(info: ModelInfo) -> str:
+    parts = [shape[0] for shape in info.training_rows.values()]
+    n = max(parts, default=0)  # parts may have the same rows
+    said = f"{counted(n, 'row')} of the training data{' or more' * (len(parts) > 1)}: whoever has "
+    said += "this file can read them"
+    if not n:
+        said = "no rows of the training data"
+    return said + "; marks by which evaluate knows these again" * bool(info.n_marks)
+
+
+def _size(n_bytes: int) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000  # type: ignore[assignment]
+    return f"{n_bytes:.3g} GB"
