@@ -22,6 +22,10 @@ class Choice:
     one_hot: Sequence[str] = ()
     id_column: str | None = None
     delimiter: str | None = None
+    # What the data are, where their name does not say it: a name of inputs.FORMS.
+    form: str | None = None
+    # What becomes of missing cells: "fill", "drop" or "error".
+    missing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,15 @@ def _like(pattern: str, known: list[str]) -> list[str]:
 
 
 def numeric_and_one_hot(
-    kinds: Kinds, choice: Choice, aside: Iterable[str], file: str
+    kinds: Kinds, choice: Choice, aside: Iterable[str], labels: str | None, file: str
 ) -> tuple[list[str], list[str]]:
-    """Columns to take as they are, and columns of text to spread to one for each value."""
-    one_hot = matched(choice.one_hot, kinds, "--one-hot", file)
+    """Columns to take as they are, and columns of text to spread to one for each value.
+
+    Patterns do not stand for the labels, nor for ids.
+    """
+    one_hot = _chosen(choice.one_hot, kinds, choice, labels, "--one-hot", file)
     if choice.columns:
-        chosen = matched(choice.columns, kinds, "--columns", file)
+        chosen = _chosen(choice.columns, kinds, choice, labels, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
     left_out = set(matched(choice.exclude, kinds, "--exclude", file))
@@ -76,6 +83,24 @@ def numeric_and_one_hot(
         raise UserError(f"{file}: no columns are left to learn from.")
     refuse_others(kinds, numeric, file)
     return numeric, one_hot
+
+
+def _chosen(
+    patterns: Sequence[str],
+    kinds: Kinds,
+    choice: Choice,
+    labels: str | None,
+    option: str,
+    file: str,
+) -> list[str]:
+    outright = {*patterns, *(part for given in patterns for part in given.split(","))}
+    if labels in outright:
+        raise UserError(
+            f"{option} {labels}: these are the labels, which say the answer; they cannot be "
+            "learned from as a feature too."
+        )
+    hidden = {labels, choice.id_column} - outright
+    return [c for c in matched(patterns, kinds, option, file) if c not in hidden]
 
 
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:

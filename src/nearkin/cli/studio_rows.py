@@ -11,6 +11,7 @@ from nearkin.cli.choice import Choice, Kinds, matched
 from nearkin.cli.failures import UserError
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
+from nearkin.cli.models import remembered
 from nearkin.cli.tables import Table, column_kinds, open_table
 from nearkin.pairs import Pairs
 from nearkin.teaching.pictures import FilePictures
@@ -72,11 +73,11 @@ def records_of_file(
         pictures = FilePictures(names, path.resolve().parent)
         _note_missing(pictures, names)
     first = matched(wishes.show, columns, "--show", table.file)
-    ids = table.ids()
+    ids = table.shown_ids().take(numbers).to_pylist()
     records = Records(
         X=table.rows.take(numbers),
         features=table.names or [f"x{j}" for j in range(d)],
-        ids=numbers.tolist() if ids is None else ids.take(numbers).to_pylist(),
+        ids=ids,
         columns={name: columns[name] for name in dict.fromkeys([*first, *columns])},
         source=path.name,
         n_total=n,
@@ -84,6 +85,7 @@ def records_of_file(
         pictures=pictures,
         id_name=table.id_name,
         named=table.names is not None,
+        remembered=remembered(table),
     )
     return records, None if pairs is None else among_shown(pairs, numbers, table.file)
 
@@ -93,7 +95,7 @@ def _opened(path: Path, wishes: Wishes) -> Table:
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
     if choice.columns or not kinds:
-        return open_table(path, choice, aside=named)
+        return open_table(path, choice, labels=wishes.labels, aside=named)
     vectors = [name for name, kind in kinds.items() if kind == "vector" and name not in named]
     left_out = {*named, *matched(choice.exclude, kinds, "--exclude", str(path))}
     one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
@@ -105,7 +107,7 @@ def _opened(path: Path, wishes: Wishes) -> Table:
     elif not usable and path.suffix.lower() != ".npz":
         raise UserError(_nothing_numeric(path, kinds, left_out))
     others = [name for name, kind in kinds.items() if kind != "number" and name not in one_hot]
-    return open_table(path, choice, aside=[*named, *others])
+    return open_table(path, choice, labels=wishes.labels, aside=[*named, *others])
 
 
 def _nothing_numeric(path: Path, kinds: Kinds, left_out: set[str]) -> str:

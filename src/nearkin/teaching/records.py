@@ -53,6 +53,8 @@ class Records:
         What the ids are called.
     named : bool
         Whether the names of the features are the data's own, not made up.
+    remembered : dict
+        Other attributes that a metric is to keep, so that it can read files like this one.
     """
 
     X: Floats
@@ -66,6 +68,7 @@ class Records:
     hidden: frozenset[str] = frozenset()
     id_name: str = "row"
     named: bool = False
+    remembered: Mapping[str, Any] = field(default_factory=dict)
     # A few numbers of each feature, so that a record can say which of them stand out.
     _mean: Floats = field(init=False, repr=False)
     _deviation: Floats = field(init=False, repr=False)
