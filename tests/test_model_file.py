@@ -174,6 +174,25 @@ def test_estimators_that_are_parameters_are_stored_without_what_they_learned(dat
     assert loaded.steps[0].get_params() == step.get_params()
 
 
+def test_how_rows_came_from_a_file_is_kept(data, path):
+    X, y, _, _ = data
+    metric = RCA().fit(X, y)
+    metric.vector_column_ = "v"
+    metric.fill_values_ = np.array([1.0, 2.0, 3.0])
+    metric.save(path)
+    found = nearkin.load(path)
+    assert found.vector_column_ == "v"
+    assert_array_equal(found.fill_values_, [1, 2, 3])
+    metric.save(path, forget_names=True)
+    found = nearkin.load(path)
+    assert not hasattr(found, "vector_column_")
+    assert_array_equal(found.fill_values_, [1, 2, 3])
+    for wrong in (np.ones(2), np.array([1, np.nan, 3])):
+        metric.fill_values_ = wrong
+        with pytest.raises(StorageError, match="fill_values_"):
+            metric.save(path)
+
+
 def test_a_linear_metric_takes_little_more_than_its_matrix(path):
     X = np.random.RandomState(0).standard_normal((300, 100))
     GMML().fit(X, pairs=Pairs([(0, 1)], [(2, 3)])).save(path)

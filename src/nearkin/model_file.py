@@ -35,8 +35,9 @@ from nearkin.whole_file import StrPath
 KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
 # new version; load then says what becomes of files of the ones before.
-# Files of version 1 do not say how much a learner was told, and those of version 2 know nothing of
-# the rows that it was learned from and tested on, nor of columns that it divides.
+# Files of version 1 do not say how much a learner was told. Those of version 2 know nothing of the
+# rows that it was learned from and tested on, of the column that these were, and of what missing
+# cells are filled with.
 OLDEST, NEWEST = 1, 3
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
@@ -97,7 +98,7 @@ def save(
     metric: Any, path: StrPath, *, forget_names: bool = False, facts: Facts | None = None
 ) -> None:
     """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`."""
-    packed = pack(metric, ("feature_names_in_",) if forget_names else ())
+    packed = pack(metric, ("feature_names_in_", "vector_column_") if forget_names else ())
     _try(metric, "this metric cannot be stored")
     content: dict[str, Any] = {"nearkin": __version__, "model": packed.node}
     arrays = dict(packed.arrays)

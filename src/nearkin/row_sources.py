@@ -72,7 +72,7 @@ def open_rows(
         return source
     if isinstance(source, str | os.PathLike) and Path(source).suffix == ".npy":
         _refuse_choice(columns, carry)
-        return _npy_rows(source)
+        return npy_rows(source)
     if isinstance(source, str | os.PathLike) or _is_arrow(source):
         files = ParquetFiles(source, columns, carry)
         return RowStream(
@@ -109,7 +109,8 @@ def _is_arrow(source: Any) -> bool:
     return type(source).__module__.startswith("pyarrow")
 
 
-def _npy_rows(path: StrPath) -> RowStream:
+def npy_rows(path: StrPath) -> RowStream:
+    """Rows of an array in a file, whatever its name ends in."""
     name = os.fspath(path)
     try:
         X = np.lib.format.open_memmap(name, mode="r")

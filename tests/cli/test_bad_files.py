@@ -24,15 +24,15 @@ def refused(run, name="rows.csv", *more, pairs="p.csv"):
         ("a,b\n", "rows.csv has a header but no rows."),
         ("a;b\n1;2\n", "has one column, 'a;b'. Its cells are separated by ';'"),
         ("a\tb\n1\t2\n", "use --delimiter tab"),
-        ("a,b\n1,2\n3\n", "row 1 (line 3) of rows.csv has 1 cells, but the header has 2."),
+        ("a,b\n1,2\n3\n", "line 3 of rows.csv has 1 cells, but the header has 2."),
         ("a,b,a\n1,2,3\n", "rows.csv has 2 columns 'a': rename them"),
-        ("a,b\n1,2\n3,oh\n5,6\n", "row 1 (line 3), column 'b' of rows.csv is 'oh', not a number."),
-        ("a,b\n1,2\n3,\n5,6\n", "row 1, column 'b' of rows.csv is empty: fill or drop"),
-        ("a,b\n1,2\n3,nan\n5,6\n", "row 1, column 'b' of rows.csv is nan"),
-        ("a,b\n1,2\n3,inf\n5,6\n", "row 1, column 'b' of rows.csv is inf"),
+        ("a,b\n1,2\n3,oh\n5,6\n", "line 3, column 'b' of rows.csv is 'oh', not a number."),
+        ("a,b\n1,2\n3,\n5,6\n", "rows.csv has missing cells: 1 in 'b'; the first is in line 3."),
+        ("a,b\n1,2\n3,nan\n5,6\n", "rows.csv has missing cells: 1 in 'b'; the first is in line 3."),
+        ("a,b\n1,2\n3,inf\n5,6\n", "line 3, column 'b' of rows.csv is inf"),
         ("a,b\n1,oh\n3,my\n5,no\n", "columns that are not numbers: 'b' (text).\nLeave them out"),
         ("a,b\n1,2020-01-01\n3,2020-01-02\n", "'b' (date).\nLeave them out with --exclude b."),
-        ('a,b\n"1\n",2\n3,oh\n4,5\n', "row 1 (line 4), column 'b' of rows.csv is 'oh'"),
+        ('a,b\n"1\n",2\n3,oh\n4,5\n', "line 4, column 'b' of rows.csv is 'oh'"),
     ],
 )
 def test_tables_of_text(run, tmp_path, text, message):
@@ -46,7 +46,7 @@ def test_a_bad_cell_far_down_is_found(run, tmp_path):
     lines[150_000] = "7,seven"
     (tmp_path / "rows.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
     (tmp_path / "p.csv").write_text(PAIRS)
-    message = "row 150000 (line 150002), column 'b' of rows.csv is 'seven', not a number."
+    message = "line 150002, column 'b' of rows.csv is 'seven', not a number."
     assert message in refused(run)
 
 
@@ -82,10 +82,10 @@ def test_tables_of_arrow(run, tmp_path):
     table = pa.table({"a": [1.0, 2, 3], "b": [1.0, None, 3], "c": ["x", "y", "z"]})
     pq.write_table(table, tmp_path / "rows.parquet")
     assert "'c' (text)" in refused(run, "rows.parquet")
-    assert "row 1, column 'b' of rows.parquet is null" in refused(
+    assert "rows.parquet has missing cells: 1 in 'b'; the first is in row 1." in refused(
         run, "rows.parquet", "--exclude", "c"
     )
-    assert "row 1, column 'b' of rows.parquet is empty" in refused(
+    assert "rows.parquet has missing cells: 1 in 'b'; the first is in row 1." in refused(
         run, "rows.parquet", "--one-hot", "c"
     )
     twice = pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
@@ -100,14 +100,18 @@ def test_arrays(run, tmp_path):
     np.save(tmp_path / "rows.npy", np.ones(3))
     assert "rows.npy must have shape (n, d)" in refused(run, "rows.npy")
     np.save(tmp_path / "rows.npy", [[1.0, 2], [np.nan, 4], [5, 6]])
-    assert "row 1, column 0 of rows.npy is nan" in refused(run, "rows.npy")
+    assert "rows.npy has missing cells: 1 in column 0; the first is in row 1." in refused(
+        run, "rows.npy"
+    )
     assert "columns cannot be chosen" in refused(run, "rows.npy", "-c", "a")
     np.savez(tmp_path / "rows.npz", one=np.ones((3, 2)), two=np.ones((3, 2)))
     assert "one array of rows and columns, or one named X; it has 'one', 'two'" in refused(
         run, "rows.npz"
     )
     np.savez(tmp_path / "rows.npz", X=[[1.0, 2], [np.nan, 4], [5, 6]])
-    assert "row 1, column 0 of rows.npz is nan" in refused(run, "rows.npz")
+    assert "rows.npz has missing cells: 1 in column 0; the first is in row 1." in refused(
+        run, "rows.npz"
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,10 +135,10 @@ def test_columns_that_are_not_there(run, tmp_path, options, message):
 def test_ids_must_differ(run, tmp_path):
     (tmp_path / "rows.csv").write_text("name,a\nx,1\ny,2\nx,3\ny,4\n")
     (tmp_path / "p.csv").write_text("left,right,same\nx,y,1\n")
-    message = "has 'x' in row 0 and in row 2, and 1 more are not unique: ids must differ."
+    message = "has 'x' in line 2 and in line 4, and 1 more are not unique: ids must differ."
     assert message in refused(run, "rows.csv", "--id", "name")
     (tmp_path / "rows.csv").write_text("name,a\nx,1\n,2\n")
-    message = "row 1, column 'name' of rows.csv is empty: every row needs an id."
+    message = "line 3, column 'name' of rows.csv is empty: every row needs an id."
     assert message in refused(run, "rows.csv", "--id", "name")
 
 
@@ -144,11 +148,11 @@ def test_ids_must_differ(run, tmp_path):
         ("", "p.csv is empty."),
         ("left,right,same\n", "p.csv has a header but no rows."),
         ("left,same\nx,1\n", "p.csv has no column 'right': pairs are in columns left, right, same"),
-        ("left,right,same\nx,y,maybe\n", "row 0, column 'same' of p.csv is 'maybe': it must be"),
-        ("left,right,same\nx,,1\n", "row 0, column 'right' of p.csv is empty."),
-        ("left,right,same\nx,y\n", "row 0 (line 2) of p.csv has 2 cells, but the header has 3."),
+        ("left,right,same\nx,y,maybe\n", "line 2, column 'same' of p.csv is 'maybe': it must be"),
+        ("left,right,same\nx,,1\n", "line 2, column 'right' of p.csv is empty."),
+        ("left,right,same\nx,y\n", "line 2 of p.csv has 2 cells, but the header has 3."),
         ("left,right,same\nx,y,\n", "p.csv says nothing"),
-        ("left,right,same\ny,y,0\n", "row 0 of p.csv says that 'y' differs from itself."),
+        ("left,right,same\ny,y,0\n", "line 2 of p.csv says that 'y' differs from itself."),
         ("left,right,same,weight\nx,y,1,-2\n", "column 'weight' of p.csv is '-2'"),
         (
             "left,right,same\n" + "".join(f"x,q{i},1\n" for i in range(7)),
@@ -165,7 +169,7 @@ def test_files_of_pairs(run, tmp_path, text, message):
 def test_rows_that_pairs_name_must_be_there(run, tmp_path):
     (tmp_path / "rows.csv").write_text(GOOD)
     (tmp_path / "p.csv").write_text("left,right,same\n0,3,1\n")
-    message = "row 0, column 'right' of p.csv is 3, but rows.csv has rows 0 to 2."
+    message = "line 2, column 'right' of p.csv is 3, but rows.csv has rows 0 to 2."
     assert message in refused(run, "rows.csv", "--exclude", "name")
     assert "there is no such file" in refused(run, "rows.csv", "--exclude", "name", pairs="q.csv")
 
@@ -186,7 +190,9 @@ def test_pairs_of_other_kinds(run, tmp_path):
     (tmp_path / "p.jsonl").write_text("oh\n")
     assert "line 1 of p.jsonl is not JSON" in refused(run, "rows.csv", "-c", "a", pairs="p.jsonl")
     (tmp_path / "p.txt").write_text("oh\n")
-    assert "pairs are read from" in refused(run, "rows.csv", "-c", "a", pairs="p.txt")
+    assert "the name must end in .csv, .tsv, .jsonl, .parquet or .feather;" in refused(
+        run, "rows.csv", "-c", "a", pairs="p.txt"
+    )
 
 
 def test_outputs_that_cannot_be_written(run, tmp_path, monkeypatch):
@@ -198,3 +204,67 @@ def test_outputs_that_cannot_be_written(run, tmp_path, monkeypatch):
     assert "folder is a folder" in run(*arguments, "-o", "folder", status=2).err
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may
     assert "you may not write to the folder" in run(*arguments, "-o", "m", status=2).err
+
+
+def test_files_that_are_named_for_something_else(run, tmp_path):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    (tmp_path / "rows.parquet").write_text(GOOD)
+    message = "rows.parquet cannot be read as Parquet: it looks like text, perhaps CSV. Rename it"
+    assert message in refused(run, "rows.parquet")
+    arguments = ("-p", "p.csv", "--learner", "rca", "-c", "a,b", "-o", "m.nearkin")
+    run("fit", "rows.parquet", "--format", "csv", *arguments)
+    pq.write_table(pa.table({"a": [1.0, 2, 3]}), tmp_path / "rows.csv")
+    message = "rows.csv cannot be read as CSV: it looks like Parquet. Rename it, or say --format"
+    assert message in refused(run, "rows.csv", "--force")
+    (tmp_path / "rows.txt").write_text(GOOD)
+    assert "perhaps CSV: --format csv if it is." in refused(run, "rows.txt", "--force")
+    (tmp_path / "p.parquet").write_text(PAIRS)
+    message = "p.parquet cannot be read as Parquet: it looks like text, perhaps CSV. Rename it."
+    assert message in refused(run, "rows.txt", "--format", "csv", "--force", "--exclude", "name",
+                              pairs="p.parquet")  # fmt: skip
+    (tmp_path / "rows.csv").write_bytes(b"PK\x03\x04 xl/")
+    assert "it looks like a ZIP archive: unpack it first." in refused(run, "rows.csv", "--force")
+    (tmp_path / "rows.csv").write_text('{"a": 1}\n')
+    assert "it looks like JSON lines." in refused(run, "rows.csv", "--force")
+
+
+def test_other_encodings(run, tmp_path):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    for encoding in ("utf-16", "utf-16-le"):
+        (tmp_path / "rows.csv").write_bytes(GOOD.encode(encoding))
+        err = refused(run)
+        assert "rows.csv cannot be read as CSV: it looks like text in UTF-16, not in UTF-8." in err
+        assert "iconv -f UTF-16 -t UTF-8 rows.csv > new.csv" in err
+    text = GOOD.replace("y,", "Zoë,")
+    (tmp_path / "rows.csv").write_bytes(text.encode("latin-1"))
+    err = refused(run)
+    assert "line 3 has the byte eb, which Latin-1 and Windows-1252 have for 'ë'." in err
+    assert "iconv -f WINDOWS-1252" in err
+    far = "name,a,b\n" + "x,1,2\n" * 300_000 + "Zoë,1,2\n"
+    (tmp_path / "rows.csv").write_bytes(far.encode("latin-1"))
+    assert "line 300002 has the byte eb" in refused(run, "rows.csv", "--id", "name")
+
+
+def test_arguments_in_each_others_place(run, files, model):
+    where = "are the two in each other's place?"
+    err = run("transform", "rows.csv", "model.nearkin", status=2).err
+    assert f"rows.csv is text, perhaps CSV, not a model: {where}" in err
+    assert "rows.csv is text, perhaps CSV, not a model" in run("info", "rows.csv", status=2).err
+    err = run("same", "model.nearkin", "model.nearkin", "-p", "pairs.csv", status=2).err
+    assert f"model.nearkin is a model, not a table: {where}" in err
+    err = run("same", "model.nearkin", "rows.csv", "-p", "model.nearkin", "--id", "name", status=2)
+    assert "model.nearkin is a model, not a table" in err.err
+
+
+def test_marks_of_missing_cells(run, tmp_path):
+    (tmp_path / "p.csv").write_text(PAIRS)
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,NA\n5,6\n")
+    message = "line 3, column 'b' of rows.csv is 'NA', not a number: leave cells that are missing"
+    assert message in refused(run)
+
+
+def test_pairs_have_a_delimiter_of_their_own(run, tmp_path):
+    (tmp_path / "rows.csv").write_text(GOOD.replace(",", ";"))
+    (tmp_path / "p.csv").write_text(PAIRS)
+    arguments = ("fit", "rows.csv", "-c", "a,b", "-p", "p.csv", "--learner", "rca")
+    run(*arguments, "--delimiter", ";", "-o", "m.nearkin")

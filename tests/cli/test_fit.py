@@ -124,7 +124,8 @@ def test_the_seed_decides(run, files, sample):
 
 
 def test_text_becomes_columns_on_request(run, files, sample):
-    fit(run, "rows.csv", "-c", "a,b", "--one-hot", "kind", "-l", "kind", "--learner", "euclidean")
+    which = ("-c", "a,b", "--one-hot", "kind", "--id", "name", "-p", "pairs.csv")
+    fit(run, "rows.csv", *which, "--learner", "euclidean")
     assert nearkin.load("new.nearkin").feature_names_in_.tolist() == [
         "a", "b", "kind=k0", "kind=k1",
     ]  # fmt: skip
@@ -135,8 +136,8 @@ def test_text_becomes_columns_on_request(run, files, sample):
     assert_allclose(values - values[0], expected - expected[0], atol=1e-12)
     text = (files / "rows.csv").read_text().replace("k1", "k7")
     (files / "other.csv").write_text(text)
-    err = run("transform", "new.nearkin", "other.csv", status=2).err
-    assert "column 'kind' of other.csv is 'k7', which the model has not seen" in err
+    err = run("transform", "new.nearkin", "other.csv", "-o", "other.parquet").err
+    assert "with values of 'kind' that new.nearkin has not seen, such as 'k7'" in err
 
 
 @pytest.mark.parametrize("by_blocks", [False, True])

@@ -265,9 +265,9 @@ BAD = {
     "one.csv": ("a,b\n1,2\n", "two rows", "has 1"),
     "header.csv": ("a,b\n", "a header but no rows", ""),
     "empty.csv": ("", "is empty", ""),
-    "hole.csv": ("a,b\n1,2\n3,\n5,6\n", "row 1, column 'b'", "is empty"),
-    "nan.csv": ("a,b\n1,2\n3,4\n5,nan\n", "row 2, column 'b'", "nan"),
-    "inf.csv": ("a,b\n1,2\n3,inf\n", "row 1, column 'b'", "inf"),
+    "hole.csv": ("a,b\n1,2\n3,\n5,6\n", "1 in 'b'; the first is in line 3", "missing"),
+    "nan.csv": ("a,b\n1,2\n3,4\n5,nan\n", "1 in 'b'; the first is in line 4", "missing"),
+    "inf.csv": ("a,b\n1,2\n3,inf\n", "line 3, column 'b'", "inf"),
 }
 
 

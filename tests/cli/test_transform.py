@@ -105,7 +105,7 @@ def test_an_error_far_down_leaves_no_file(run, files, model):
     X[150_000, 1] = np.nan
     np.save("late.npy", X)
     err = run("transform", "model.nearkin", "late.npy", "-o", "new.csv", status=2).err
-    assert "row 150000, column 1 of late.npy is nan" in err
+    assert "late.npy has missing cells: 1 in column 1; the first is in row 150000." in err
     assert not list(files.glob("*new*"))
 
 

@@ -29,6 +29,7 @@ from nearkin.cli import (
     transform,
 )
 from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
+from nearkin.cli.inputs import keeping_streams
 from nearkin.cli.messages import MANNER, complain, say
 
 _EPILOG = (
@@ -62,7 +63,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the library warns of becomes a note."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), keeping_streams():
                 warnings.filterwarnings("always", category=UserWarning)
                 warnings.showwarning = _note
                 return super().invoke(ctx)

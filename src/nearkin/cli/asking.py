@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import complain, counted, say
-from nearkin.cli.pair_files import read_pairs
+from nearkin.cli.pair_files import pairs_of
 from nearkin.cli.suggesting import Questions
 from nearkin.cli.tables import Table
 
@@ -48,7 +48,7 @@ class Answers:
         if lines[0] != _HEADER:
             raise UserError(f"{path} has other columns than left, right and same: name a new file.")
         if len(lines) > 1:
-            found = read_pairs(path, n_rows=len(table.rows), ids=table.ids(), rows_of=table.file)
+            found = pairs_of(table, path, role="--output")
             self.given = [
                 (int(left), int(right), same)
                 for (left, right), same in zip(found.ends, found.same, strict=True)

@@ -24,6 +24,10 @@ class Choice:
     one_hot: Sequence[str] = ()
     id_column: str | None = None
     delimiter: str | None = None
+    # What the data are, where their name does not say it: a name of inputs.FORMS.
+    form: str | None = None
+    # What becomes of missing cells: "fill", "drop" or "error".
+    missing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,15 @@ def _like(pattern: str, known: list[str]) -> list[str]:
 
 
 def numeric_and_one_hot(
-    kinds: Kinds, choice: Choice, aside: Iterable[str], file: str
+    kinds: Kinds, choice: Choice, aside: Iterable[str], labels: str | None, file: str
 ) -> tuple[list[str], list[str]]:
-    """Columns to take as they are, and columns of text to spread to one for each value."""
-    one_hot = matched(choice.one_hot, kinds, "--one-hot", file)
+    """Columns to take as they are, and columns of text to spread to one for each value.
+
+    Patterns do not stand for the labels, nor for ids.
+    """
+    one_hot = _chosen(choice.one_hot, kinds, choice, labels, "--one-hot", file)
     if choice.columns:
-        chosen = matched(choice.columns, kinds, "--columns", file)
+        chosen = _chosen(choice.columns, kinds, choice, labels, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
         chosen = _worth_learning_from(chosen, kinds, choice, file)
@@ -90,6 +97,24 @@ def _worth_learning_from(columns: list[str], kinds: Kinds, choice: Choice, file:
         named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
         say(f"note: not learned from {named}; --columns takes all that it names.")
     return [column for column in columns if column not in aside]
+
+
+def _chosen(
+    patterns: Sequence[str],
+    kinds: Kinds,
+    choice: Choice,
+    labels: str | None,
+    option: str,
+    file: str,
+) -> list[str]:
+    outright = {*patterns, *(part for given in patterns for part in given.split(","))}
+    if labels in outright:
+        raise UserError(
+            f"{option} {labels}: these are the labels, which say the answer; they cannot be "
+            "learned from as a feature too."
+        )
+    hidden = {labels, choice.id_column} - outright
+    return [c for c in matched(patterns, kinds, option, file) if c not in hidden]
 
 
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:

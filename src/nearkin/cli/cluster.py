@@ -39,6 +39,8 @@ def cluster(
     one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
@@ -88,7 +90,7 @@ def cluster(
         raise UserError(f"--pairs: {method} takes none; --method mpck and nearkin fit do.")
     out = Output(output, as_json=as_json, force=force)
     learned = model_or_none(model)
-    choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter)
+    choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
     table = open_table(data, choice, carry=None, model=learned)
     known = known_pairs(table, pairs, choice.delimiter)
     rows = table.rows

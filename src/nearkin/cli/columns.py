@@ -15,14 +15,22 @@ from nearkin.row_streams import RowStream
 _ROWS = 2**15
 
 
-def with_carried(rows: RowStream) -> Iterator[Any]:
-    """Rows as record batches, after the columns that go along with them."""
+def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
+    """Rows as record batches, after the columns that go along with them.
+
+    ``vector`` names the one column of vectors that they are to be; without, each number has a
+    column of its own.
+    """
     names = rows.names or [f"x{j}" for j in range(rows.n_columns)]
     for block in rows.blocks():
         fields = _carried(block)
-        _refuse_clash(fields, names)
-        values = np.asfortranarray(block.rows)
-        fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
+        _refuse_clash(fields, names if vector is None else [vector])
+        if vector is None:
+            values = np.asfortranarray(block.rows)
+            fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
+        else:
+            numbers = pa.array(np.ascontiguousarray(block.rows).ravel())
+            fields[vector] = pa.FixedSizeListArray.from_arrays(numbers, rows.n_columns)
         yield pa.record_batch(fields)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
+import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from nearkin.cli.choice import Kinds, refuse_twice
 from nearkin.cli.failures import UserError
+from nearkin.cli.inputs import Input
 
 _DELIMITERS = ",;\t|"
 # Cells of one field; the csv module's own limit is small for vectors or texts.
 csv.field_size_limit(2**30)
+# What people and programs write where a number is missing.
+_MARKS = {"NA", "N/A", "n/a", "na", "NULL", "null", "None", "?", "-", ".", "missing"}
 
 
 class DelimitedFile:
@@ -25,32 +29,45 @@ class DelimitedFile:
         Of the columns, judged by the first rows.
     """
 
-    def __init__(self, path: Path, delimiter: str | None) -> None:
-        self.path = path
-        self._delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    def __init__(self, source: Input, delimiter: str | None) -> None:
+        self._source = source
+        self.name = source.name
+        self._delimiter = delimiter or ("\t" if source.form == "tsv" else ",")
         lines = self.lines()
         _, _, self.columns = next(lines, (0, 0, []))
         if not self.columns:
-            raise UserError(f"{path} is empty.")
+            raise UserError(f"{self.name} is empty.")
         self._refuse_other_delimiter(asked=delimiter is not None)
-        refuse_twice(self.columns, str(path))
+        refuse_twice(self.columns, self.name)
         if next(lines, None) is None:
-            raise UserError(f"{path} has a header but no rows.")
+            raise UserError(f"{self.name} has a header but no rows.")
         self._types = self._inferred()
         self.kinds: Kinds = {name: kind for name, (kind, _) in self._types.items()}
 
     def lines(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Number of the row, or -1 for the header, its last line in the file, and its cells."""
+        """Number of the row, or -1 for the header, its first line in the file, and its cells."""
         try:
-            with open(self.path, newline="", encoding="utf-8-sig") as file:
+            with io.TextIOWrapper(self._source.open(), encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file, delimiter=self._delimiter)
-                row = -1
+                row, line = -1, 1
                 for cells in reader:
                     if cells:
-                        yield row, reader.line_num, cells
+                        yield row, line, cells
                         row += 1
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise UserError(f"{self.path} is not a table in UTF-8 text: {error}") from error
+                    line = reader.line_num + 1
+        except UnicodeDecodeError as error:
+            raise self._not_utf8() or self._damaged(error) from error
+        except csv.Error as error:
+            raise UserError(f"{self.name} is not a table in UTF-8 text: {error}") from error
+        except (EOFError, zlib.error, OSError) as error:
+            raise self._damaged(error) from error
+
+    def where(self, row: int) -> str:
+        """The line of a row, as an editor counts: the header is line 1."""
+        for number, line, _ in self.lines():
+            if number == row:
+                return f"line {line}"
+        return f"row {row}"
 
     def batches(self, numbers: Sequence[str], texts: Sequence[str]) -> Iterator[Any]:
         """Some columns, those in ``texts`` as they are in the file, some rows at a time."""
@@ -63,12 +80,16 @@ class DelimitedFile:
                 yield from reader
         except pa.ArrowInvalid as error:
             raise self._located(numbers, error) from error
+        except OSError as error:
+            raise self._damaged(error) from error
 
     def _opened(self, types: dict[str, Any] | None) -> Any:
+        import pyarrow as pa
         import pyarrow.csv
 
+        compression = "gzip" if self._source.is_zipped else None
         return pyarrow.csv.open_csv(
-            self.path,
+            pa.input_stream(str(self._source.path), compression=compression),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True
             ),
@@ -89,9 +110,13 @@ class DelimitedFile:
                 first = reader.read_next_batch()
         except (pa.ArrowInvalid, StopIteration) as error:
             raise self._located([], error) from error
+        except OSError as error:
+            raise self._damaged(error) from error
         found: dict[str, tuple[str, Any]] = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type
+            if pa.types.is_binary(kind):  # what pyarrow makes of text that is none
+                raise self._not_utf8() or UserError(f"{self.name} is not in UTF-8.")
             if pa.types.is_boolean(kind):
                 found[name] = ("boolean", kind)
             elif pa.types.is_temporal(kind):
@@ -108,16 +133,36 @@ class DelimitedFile:
         for row, line, cells in self.lines():
             if len(cells) != len(self.columns):
                 return UserError(
-                    f"row {row} (line {line}) of {self.path} has {len(cells)} cells, but the "
-                    f"header has {len(self.columns)}."
+                    f"line {line} of {self.name} has {len(cells)} cells, but the header has "
+                    f"{len(self.columns)}."
                 )
             for j, name in wanted if row >= 0 else ():
                 if cells[j] and not _is_number(cells[j]):
+                    remedy = ": leave cells that are missing empty" * (cells[j] in _MARKS)
                     return UserError(
-                        f"row {row} (line {line}), column {name!r} of {self.path} is "
-                        f"{cells[j][:40]!r}, not a number."
+                        f"line {line}, column {name!r} of {self.name} is {cells[j][:40]!r}, not a "
+                        f"number{remedy}."
                     )
-        return UserError(f"{self.path} cannot be read: {error}")
+        return self._not_utf8() or UserError(f"{self.name} cannot be read: {error}")
+
+    def _not_utf8(self) -> UserError | None:
+        """What to say of the first line that is not in UTF-8, if there is one."""
+        with self._source.open() as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as error:
+                    odd = line[error.start : error.start + 1]
+                    return UserError(
+                        f"{self.name} is not a table in UTF-8 text: line {number} has the byte "
+                        f"{odd.hex()}, which Latin-1 and Windows-1252 have for "
+                        f"{odd.decode('cp1252', 'replace')!r}.\nFor example: iconv -f WINDOWS-1252 "
+                        f"-t UTF-8 {self.name} > new.csv"
+                    )
+        return None
+
+    def _damaged(self, error: Exception) -> UserError:
+        return UserError(f"{self.name} cannot be read to its end: {error}")
 
     def _refuse_other_delimiter(self, *, asked: bool) -> None:
         if len(self.columns) > 1:
@@ -129,7 +174,7 @@ class DelimitedFile:
             option = "--delimiter tab" if most == "\t" else f'--delimiter "{most}"'
             instead = f"not by {self._delimiter!r}" if asked else "it seems"
             raise UserError(
-                f"{self.path} has one column, {header[:60]!r}. Its cells are separated by "
+                f"{self.name} has one column, {header[:60]!r}. Its cells are separated by "
                 f"{most!r}, {instead}: use {option}."
             )
 

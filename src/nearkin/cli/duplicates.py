@@ -28,6 +28,8 @@ def duplicates(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
@@ -42,7 +44,7 @@ def duplicates(
 
     out = Output(output, as_json=as_json, force=force)
     learned = Model(model)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)
     ids = table.shown_ids()
     index = index_of(learned, table, 10, exact=exact, seed=seed)

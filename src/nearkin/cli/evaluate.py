@@ -15,6 +15,8 @@ def evaluate(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
@@ -38,8 +40,13 @@ def evaluate(
         raise UserError("there is nothing to judge by: give --pairs FILE or --labels COLUMN.")
     out = Output(output, as_json=as_json, force=force)
     learned = Model(model)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
-    table = open_table(data, choice, aside=[labels] if labels else [], model=learned)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
+    table = open_table(data, choice, labels=labels, model=learned)
+    if labels in table.columns:
+        raise UserError(
+            f"--labels {labels}: {model} was learned from this column, so that scores by it say "
+            "nothing."
+        )
     found: list[Score] = []
     if pairs is not None:
         known = known_pairs(table, pairs, choice.delimiter)

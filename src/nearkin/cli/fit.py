@@ -82,6 +82,8 @@ def fit(
     one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
     ] = False,
@@ -96,10 +98,11 @@ def fit(
 
     from nearkin.cli.apart import Part, kept_apart, what_is_apart
     from nearkin.cli.failures import UserError
+    from nearkin.cli.inputs import is_standard_output
     from nearkin.cli.learners import learner_class, parameters
     from nearkin.cli.learning import known_pairs, learned
     from nearkin.cli.messages import counted, say
-    from nearkin.cli.models import Model, part_with
+    from nearkin.cli.models import Model, part_with, remembered
     from nearkin.cli.output import Output, check_target
     from nearkin.cli.scoring import score_table
     from nearkin.cli.tables import open_table
@@ -113,6 +116,8 @@ def fit(
         raise UserError("there is nothing to learn from: give --pairs FILE or --labels COLUMN.")
     if forget_names and one_hot:
         raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
+    if is_standard_output(output):
+        raise UserError("--output: a model is written to a file; name one.")
     if test is not None and not 0 < test < 1:
         raise UserError(f"--test {test:g}: give a share of the rows between 0 and 1, such as 0.2.")
     if components is not None and "n_components" in given:
@@ -120,8 +125,8 @@ def fit(
     check_target(output, (), force=force)
     if embedding is not None:
         checked_output(embedding, force=force)
-    choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter)
-    table = open_table(data, choice, aside=[] if labels is None else [labels])
+    choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
+    table = open_table(data, choice, labels=labels)
     y = None if labels is None else table.labels(labels)
     whole = Part(table.rows, y, known_pairs(table, pairs, choice.delimiter))
     learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
@@ -136,6 +141,8 @@ def fit(
         standardise=standardise,
         components=components,
     )
+    for name, value in remembered(table).items():
+        setattr(metric, name, value)
     facts = Facts(None if forget_rows else smallest_marks(learn.rows))
     if apart is not None:
         tested = apart.scores(Model(output, (metric, facts)), seed)
@@ -156,7 +163,7 @@ def fit(
     if apart is not None:
         Output(None, as_json=as_json).write(score_table(tested))
     if embedding is not None:
-        names = [] if table.names is None else table.names
+        names = table.names or ([] if table.vector is None else [table.vector])
         transform(
             output,
             data,
@@ -164,5 +171,7 @@ def fit(
             columns=names if forget_names else [],
             id_column=id_column,
             delimiter=delimiter,
+            form=form,
+            missing=missing,
             force=force,
         )

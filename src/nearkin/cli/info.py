@@ -23,10 +23,12 @@ def info(
     from nearkin.cli.description import in_words
     from nearkin.cli.failures import UserError
     from nearkin.cli.messages import MANNER
+    from nearkin.cli.models import refuse_table
     from nearkin.model_file import describe
 
     if not model.exists():
         raise UserError(f"{model}: there is no such file.")
+    refuse_table(model, str(model))
     found = describe(model)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, default=str))

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from nearkin.cli.failures import UserError
 from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import counted, say
-from nearkin.cli.pair_files import read_pairs
+from nearkin.cli.pair_files import pairs_of
 from nearkin.cli.tables import Table
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
@@ -31,9 +31,7 @@ def known_pairs(table: Table, path: Path | None, delimiter: str | None) -> Pairs
     """Pairs of a table's rows from a file."""
     if path is None:
         return None
-    n = len(table.rows)
-    found = read_pairs(path, n_rows=n, ids=table.ids(), rows_of=table.file, delimiter=delimiter)
-    pairs = found.pairs(n)
+    pairs = pairs_of(table, path, delimiter=delimiter).pairs(len(table.rows))
     if not len(pairs):
         raise UserError(f"{path} says nothing: no pair is the same or different.")
     return pairs

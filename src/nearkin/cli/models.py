@@ -4,14 +4,35 @@ from __future__ import annotations
 
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearkin.cli.failures import UserError
+from nearkin.cli.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.model_file import Facts, load_with_facts
 from nearkin.remote import Floats
 from nearkin.verdicts import chance_same
+
+if TYPE_CHECKING:
+    from nearkin.cli.tables import Table
+
+
+def remembered(table: Table) -> dict[str, Any]:
+    """What a metric is to keep of how its rows came from a table, beside the names of columns."""
+    found = {"vector_column_": table.vector, "fill_values_": table.fill}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def refuse_table(path: Path, name: str) -> None:
+    """Raise if a file that is to be a model is plainly a table."""
+    if path.is_dir():
+        raise UserError(f"{name} is a folder, not a model.")
+    content = content_of(path) if path.stat().st_size else "model"
+    if content in FORMS and form_of_name(path) is not None:
+        raise UserError(
+            f"{name} is {seems(content)}, not a model: are the two in each other's place?"
+        )
 
 
 def part_with(metric: Any, attribute: str) -> Any:
@@ -35,21 +56,29 @@ class Model:
         It takes plain arrays: names of columns are checked before.
     names : list of str or None
         Of the columns that it was learned from.
+    vector : str or None
+        The column of vectors that it was learned from.
+    fill : ndarray of shape (d,) or None
+        What missing cells are to be filled with.
     facts : Facts
         What the file says of rows.
     """
 
     def __init__(self, path: Path, fitted: tuple[Any, Facts] | None = None) -> None:
         """What a file has, or is going to have if that is given."""
-        if fitted is None and not path.exists():
-            raise UserError(f"{path}: there is no such file; nearkin fit makes a model.")
         self.file = str(path)
+        if fitted is None:
+            if not path.exists() and not is_stream(path):
+                raise UserError(f"{path}: there is no such file; nearkin fit makes a model.")
+            self.file, path = on_disk(path, "MODEL")
+            refuse_table(path, self.file)
         metric, self.facts = load_with_facts(path) if fitted is None else fitted
         self.metric: Any = copy(metric)
-        names = getattr(metric, "feature_names_in_", None)
+        attributes = vars(self.metric)
+        names = attributes.pop("feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
-        if names is not None:
-            del self.metric.feature_names_in_
+        self.vector: str | None = attributes.pop("vector_column_", None)
+        self.fill: Floats | None = attributes.pop("fill_values_", None)
 
     def check_width(self, n_columns: int, file: str) -> None:
         """Raise if rows of a file are not as wide as those that the model was learned from."""

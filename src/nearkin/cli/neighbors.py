@@ -35,6 +35,8 @@ def neighbors(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
@@ -51,8 +53,10 @@ def neighbors(
 
     out = Output(output, as_json=as_json, force=force)
     learned = Model(model)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)
-    asked = None if queries is None else open_table(queries, choice, model=learned)
+    asked = None
+    if queries is not None:
+        asked = open_table(queries, choice, model=learned, role="--queries")
     index = index_of(learned, table, n_neighbors, exact=exact, seed=seed)
     out.write(neighbor_batches(index, learned, table, asked, n_neighbors))

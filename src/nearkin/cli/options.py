@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -13,11 +14,33 @@ from nearkin.cli.failures import UserError
 
 _INPUT = "Columns of the data"
 
+
+class Forms(StrEnum):
+    """What a file is."""
+
+    csv = "csv"
+    tsv = "tsv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    feather = "feather"
+    npy = "npy"
+    npz = "npz"
+
+
+class MissingCells(StrEnum):
+    """What becomes of missing cells."""
+
+    fill = "fill"
+    drop = "drop"
+    error = "error"
+
+
 Data: TypeAlias = Annotated[
     Path,
     typer.Argument(
         show_default=False,
-        help="Rows: .csv, .tsv, .parquet (or a folder of them), .feather, .npy or .npz.",
+        help="Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, .npy "
+        "or .npz; - for standard input.",
     ),
 ]
 ModelPath: TypeAlias = Annotated[
@@ -82,6 +105,25 @@ Delimiter: TypeAlias = Annotated[
         help="What separates cells of a .csv file: a sign, or 'tab'.",
     ),
 ]
+Form: TypeAlias = Annotated[
+    Forms | None,
+    typer.Option(
+        "--format",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="What the data are, if their name does not say it. Without, pipes are looked into.",
+    ),
+]
+Missing: TypeAlias = Annotated[
+    MissingCells | None,
+    typer.Option(
+        "--missing",
+        show_default=False,
+        rich_help_panel=_INPUT,
+        help="Missing cells: fill with the median of the column, which the model remembers; drop "
+        "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
+    ),
+]
 Carry: TypeAlias = Annotated[
     list[str],
     typer.Option(
@@ -99,7 +141,8 @@ PairsPath: TypeAlias = Annotated[
         "-p",
         metavar="FILE",
         show_default=False,
-        help="Pairs: columns left, right, same and perhaps weight. .csv, .tsv, .parquet or .jsonl.",
+        help="Pairs: columns left, right, same and perhaps weight. .csv, .tsv, .jsonl (also .gz), "
+        ".parquet or .feather; - for standard input.",
     ),
 ]
 Labels: TypeAlias = Annotated[
@@ -128,8 +171,8 @@ OutputPath: TypeAlias = Annotated[
         "-o",
         metavar="FILE",
         show_default=False,
-        help="Where to write to, .csv, .tsv, .jsonl, .parquet or .feather. Without: standard "
-        "output.",
+        help="Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet or .feather. Without, or "
+        "-: standard output.",
     ),
 ]
 Components: TypeAlias = Annotated[
@@ -178,10 +221,20 @@ def choice_of(
     one_hot: list[str],
     id_column: str | None,
     delimiter: str | None,
+    form: Forms | None = None,
+    missing: MissingCells | None = None,
 ) -> Choice:
     """What was said of columns."""
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise UserError(f"--delimiter {delimiter}: give one sign, or 'tab'.")
-    return Choice(tuple(columns), tuple(exclude), tuple(one_hot), id_column, delimiter)
+    return Choice(
+        tuple(columns),
+        tuple(exclude),
+        tuple(one_hot),
+        id_column,
+        delimiter,
+        None if form is None else form.value,
+        None if missing is None else missing.value,
+    )

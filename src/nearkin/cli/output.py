@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -11,28 +12,38 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from nearkin.cli.failures import UserError
+from nearkin.cli.inputs import is_standard_output
 from nearkin.cli.messages import is_watched, say
 from nearkin.progress import progress
 from nearkin.whole_file import whole_file
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".feather", ".arrow")
+_TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
+TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")
+# Endings of files that can have a column of vectors.
+WITH_VECTORS = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet", ".feather", ".arrow"}
 # Rows of a table that a terminal shows.
 _SHOWN = 20
 # What makes quotes necessary in a cell.
 _SPECIAL = '[,"\\n\\r\\t]'
 
 
+def ending(path: Path) -> str:
+    """The end of a name that says what a file is, such as ".csv" or ".csv.gz"."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
+
+
 def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
     """Raise if a file cannot be written there, before work begins."""
     suffixes = list(suffixes)
-    if suffixes and path.suffix.lower() not in suffixes:
+    if suffixes and ending(path) not in suffixes:
         raise UserError(f"{path}: the name must end in {', '.join(suffixes)}.")
     if path.is_dir():
         raise UserError(f"{path} is a folder, not a file to write to.")
@@ -50,7 +61,8 @@ class Output:
     Parameters
     ----------
     path : Path or None
-        None for standard output: CSV, or a short table if that is a terminal.
+        None for standard output: CSV, or a short table if that is a terminal. "-" for CSV in any
+        case.
     as_json : bool
         JSON lines on standard output.
     force : bool
@@ -65,7 +77,8 @@ class Output:
         force: bool = False,
         suffixes: Iterable[str] = TABLES,
     ) -> None:
-        self.path = path
+        self._in_full = is_standard_output(path)
+        self.path = path = None if self._in_full else path
         self._as_json = as_json
         if path is not None:
             if as_json:
@@ -83,13 +96,13 @@ class Output:
         shown = is_watched()
         with whole_file(self.path) as unfinished:
             batches = progress(batches, "writing", shown=shown, total=n_rows, amount=len)
-            _write_file(unfinished, self.path.suffix.lower(), batches)
+            _write_file(unfinished, ending(self.path), batches)
 
     def _show(self, batches: Iterator[Any]) -> None:
         if self._as_json:
             for batch in batches:
                 _emit(_json_lines(batch))
-        elif sys.stdout.isatty():
+        elif sys.stdout.isatty() and not self._in_full:
             _preview(batches)
         else:
             first = True
@@ -105,14 +118,25 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any]) -> None:
             for batch in chain([first], batches):
                 writer.write_batch(batch)
         return
-    with open(path, "wb") as file:
+    text = suffix.removesuffix(".gz")
+    with open(path, "wb") as plain, _zipped(plain, suffix) as file:
         header = True
         for batch in batches:
-            if suffix in (".jsonl", ".ndjson"):
+            if text in (".jsonl", ".ndjson"):
                 file.write(_json_lines(batch))
             else:
-                file.write(_csv(batch, "\t" if suffix == ".tsv" else ",", header=header))
+                file.write(_csv(batch, "\t" if text == ".tsv" else ",", header=header))
             header = False
+
+
+@contextmanager
+def _zipped(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """The same file, or one that is compressed on the way; without a date in it."""
+    if not suffix.endswith(".gz"):
+        yield file
+        return
+    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
+        yield zipped  # type: ignore[misc]
 
 
 @contextmanager
@@ -120,7 +144,9 @@ def _arrow_writer(path: Path, suffix: str, schema: Any) -> Iterator[Any]:
     from pyarrow.parquet import ParquetWriter
 
     if suffix == ".parquet":
-        with ParquetWriter(path, schema) as writer:
+        # Numbers that differ from row to row: a dictionary of them would not help.
+        repeated = [f.name for f in schema if pa.types.is_string(f.type)]
+        with ParquetWriter(path, schema, use_dictionary=repeated) as writer:
             yield writer
         return
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,15 @@ from numpy.typing import NDArray
 
 from nearkin.cli.delimited import DelimitedFile
 from nearkin.cli.failures import UserError, listed
+from nearkin.cli.inputs import Input, found_input
+from nearkin.cli.json_lines import json_lines
+from nearkin.cli.messages import counted, say
 from nearkin.pairs import Pairs
+
+if TYPE_CHECKING:
+    from nearkin.cli.tables import Table
+
+_FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
 
 _ANSWERS = {
     "true": True, "1": True, "1.0": True, "yes": True, "y": True, "same": True,
@@ -59,6 +66,27 @@ class PairFile:
         )
 
 
+def pairs_of(
+    table: Table,
+    path: Path,
+    *,
+    needs_answers: bool = True,
+    delimiter: str | None = None,
+    role: str = "--pairs",
+) -> PairFile:
+    """Pairs of a table's rows; those that name rows which are left out of it are left out too."""
+    return read_pairs(
+        path,
+        n_rows=table.n_rows_of_file,
+        ids=table.ids_of_file(),
+        rows_of=table.file,
+        needs_answers=needs_answers,
+        delimiter=delimiter,
+        role=role,
+        places=table.places(),
+    )
+
+
 def read_pairs(
     path: Path,
     *,
@@ -67,13 +95,15 @@ def read_pairs(
     rows_of: str,
     needs_answers: bool = True,
     delimiter: str | None = None,
+    role: str = "--pairs",
+    places: NDArray[np.int64] | None = None,
 ) -> PairFile:
     """Read pairs by row number, or by id where these are given.
 
     Parameters
     ----------
     path : Path
-        ``.csv``, ``.tsv``, ``.parquet`` or ``.jsonl``.
+        ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` or ``.feather``, or "-" for standard input.
     n_rows : int
     ids : array of pyarrow or None
         Of the rows that pairs speak of.
@@ -81,89 +111,109 @@ def read_pairs(
         The file that has these rows.
     needs_answers : bool
         Whether there must be a column "same".
+    role : str
+        What the command line calls the file.
+    places : int array of shape (n_rows,), optional
+        What rows are numbered with in the end, -1 for those that are left out.
     """
-    if not path.exists():
-        raise UserError(f"{path}: there is no such file.")
-    if path.stat().st_size == 0:
-        raise UserError(f"{path} is empty.")
+    given = found_input(path, role, forms=_FORMS)
+    file = given.name
+    wheres: list[str] = []
     left: list[str] = []
     right: list[str] = []
     same: list[bool | None] = []
     weight: list[float] = []
-    for row, cells in _records(path, needs_answers, delimiter):
-        where = f"row {row}"
+    for where, cells in _records(given, needs_answers, delimiter):
+        wheres.append(where)
         for name, into in (("left", left), ("right", right)):
             if cells.get(name) in (None, ""):
-                raise UserError(f"{where}, column {name!r} of {path} is empty.")
+                raise UserError(f"{where}, column {name!r} of {file} is empty.")
             into.append(_plain(cells[name]))
         said = _plain(cells.get("same")).strip().lower()
         if said not in _ANSWERS:
             raise UserError(
-                f"{where}, column 'same' of {path} is {cells['same']!r}: it must be true or false, "
+                f"{where}, column 'same' of {file} is {cells['same']!r}: it must be true or false, "
                 "yes or no, 1 or 0, or empty for unsure."
             )
         same.append(_ANSWERS[said])
-        weight.append(_weight(cells.get("weight"), where, path))
+        weight.append(_weight(cells.get("weight"), where, file))
     if not left:
-        raise UserError(f"{path} has no pairs.")
+        raise UserError(f"{file} has no pairs.")
     ends = (
-        _numbers(left, right, n_rows, path, rows_of)
+        _numbers(left, right, n_rows, file, rows_of, wheres)
         if ids is None
-        else _by_id(left, right, ids, path, rows_of)
+        else _by_id(left, right, ids, file, rows_of)
     )
     itself = (ends[:, 0] == ends[:, 1]) & np.array([answer is False for answer in same])
     if itself.any():
         row = int(itself.argmax())
-        raise UserError(f"row {row} of {path} says that {left[row]!r} differs from itself.")
-    return PairFile(left, right, ends, same, weight)
+        raise UserError(f"{wheres[row]} of {file} says that {left[row]!r} differs from itself.")
+    found = PairFile(left, right, ends, same, weight)
+    return found if places is None else _among(found, places, file)
+
+
+def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
+    """Pairs of rows that are not left out, by their new numbers."""
+    ends = places[found.ends]
+    kept = np.flatnonzero((ends >= 0).all(axis=1)).tolist()
+    n_lost = len(ends) - len(kept)
+    if not kept:
+        raise UserError(f"{file}: all pairs name rows that are left out.")
+    if n_lost:
+        say(
+            f"note: {file} has {counted(n_lost, 'pair')} of rows that are left out; this leaves "
+            f"{counted(len(kept), 'pair')}"
+        )
+    return PairFile(
+        [found.left[i] for i in kept],
+        [found.right[i] for i in kept],
+        ends[kept],
+        [found.same[i] for i in kept],
+        [found.weight[i] for i in kept],
+    )
 
 
 def _records(
-    path: Path, needs_answers: bool, delimiter: str | None
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".tsv"):
-        file = DelimitedFile(path, delimiter)
-        _check_columns(file.columns, needs_answers, path)
+    given: Input, needs_answers: bool, delimiter: str | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Where each pair is, and its cells."""
+    if given.form in ("csv", "tsv"):
+        with given.open() as opened:  # the data may be separated by another sign
+            fits = delimiter is not None and delimiter.encode() in opened.readline()
+        file = DelimitedFile(given, delimiter if fits else None)
+        _check_columns(file.columns, needs_answers, given.name)
         for row, line, cells in file.lines():
             if len(cells) != len(file.columns):
                 raise UserError(
-                    f"row {row} (line {line}) of {path} has {len(cells)} cells, but the header has "
+                    f"line {line} of {given.name} has {len(cells)} cells, but the header has "
                     f"{len(file.columns)}."
                 )
             if row >= 0:
-                yield row, dict(zip(file.columns, cells, strict=True))
-    elif suffix in (".jsonl", ".ndjson"):
-        yield from _json_lines(path, needs_answers)
-    elif suffix == ".parquet":
-        import pyarrow.parquet
-
-        try:
-            table = pyarrow.parquet.read_table(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise UserError(f"{path} cannot be read as Parquet: {error}") from error
-        _check_columns(table.column_names, needs_answers, path)
-        wanted = [c for c in ("left", "right", "same", "weight") if c in table.column_names]
-        yield from enumerate(table.select(wanted).to_pylist())
-    else:
-        raise UserError(f"{path}: pairs are read from .csv, .tsv, .parquet or .jsonl.")
+                yield f"line {line}", dict(zip(file.columns, cells, strict=True))
+        return
+    if given.form == "jsonl":
+        for line, found in json_lines(given):
+            _check_columns(found, needs_answers, f"line {line} of {given.name}")
+            yield f"line {line}", found
+        return
+    table = _arrow_table(given)
+    _check_columns(table.column_names, needs_answers, given.name)
+    wanted = [c for c in ("left", "right", "same", "weight") if c in table.column_names]
+    for row, cells in enumerate(table.select(wanted).to_pylist()):
+        yield f"row {row}", cells
 
 
-def _json_lines(path: Path, needs_answers: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open(path, encoding="utf-8") as file:
-        row = 0
-        for line, text in enumerate(file, 1):
-            if not text.strip():
-                continue
-            try:
-                cells = json.loads(text)
-            except ValueError as error:
-                raise UserError(f"line {line} of {path} is not JSON: {error}") from error
-            if not isinstance(cells, dict):
-                raise UserError(f"line {line} of {path} is not a JSON object.")
-            _check_columns(cells, needs_answers, f"line {line} of {path}")
-            yield row, cells
-            row += 1
+def _arrow_table(given: Input) -> Any:
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    read = pyarrow.parquet.read_table
+    if given.form == "feather":
+        read = pyarrow.feather.read_table
+    try:
+        return read(given.path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UserError(f"{given.name} cannot be read as {given.form}: {error}") from error
 
 
 def _check_columns(columns: Any, needs_answers: bool, where: Any) -> None:
@@ -180,7 +230,7 @@ def _plain(cell: Any) -> str:
     return "" if cell is None else str(cell)
 
 
-def _weight(cell: Any, where: str, path: Path) -> float:
+def _weight(cell: Any, where: str, file: str) -> float:
     if cell is None or cell == "":
         return 1.0
     try:
@@ -188,12 +238,12 @@ def _weight(cell: Any, where: str, path: Path) -> float:
     except (TypeError, ValueError):
         weight = np.nan
     if not 0 < weight < np.inf:
-        raise UserError(f"{where}, column 'weight' of {path} is {cell!r}: it must be above 0.")
+        raise UserError(f"{where}, column 'weight' of {file} is {cell!r}: it must be above 0.")
     return weight
 
 
 def _numbers(
-    left: list[str], right: list[str], n_rows: int, path: Path, rows_of: str
+    left: list[str], right: list[str], n_rows: int, file: str, rows_of: str, wheres: list[str]
 ) -> NDArray[np.int64]:
     ends = np.empty((len(left), 2), dtype=np.int64)
     for j, (name, cells) in enumerate((("left", left), ("right", right))):
@@ -202,26 +252,26 @@ def _numbers(
                 ends[row, j] = int(cell)
             except (ValueError, OverflowError):
                 raise UserError(
-                    f"row {row}, column {name!r} of {path} is {cell!r}, not a row number; if pairs "
-                    "name ids, say with --id which column of the data has them."
+                    f"{wheres[row]}, column {name!r} of {file} is {cell!r}, not a row number; if "
+                    "pairs name ids, say with --id which column of the data has them."
                 ) from None
             if not 0 <= ends[row, j] < n_rows:
                 raise UserError(
-                    f"row {row}, column {name!r} of {path} is {cell}, but {rows_of} has rows 0 to "
-                    f"{n_rows - 1}."
+                    f"{wheres[row]}, column {name!r} of {file} is {cell}, but {rows_of} has rows 0 "
+                    f"to {n_rows - 1}."
                 )
     return ends
 
 
 def _by_id(
-    left: list[str], right: list[str], ids: Any, path: Path, rows_of: str
+    left: list[str], right: list[str], ids: Any, file: str, rows_of: str
 ) -> NDArray[np.int64]:
     named = pa.array([*left, *right], pa.string())
     found = pc.index_in(named, value_set=ids)
     if found.null_count:
         unknown = pc.unique(named.filter(found.is_null())).to_pylist()
         raise UserError(
-            f"{len(unknown)} ids in {path} are not in {rows_of}: "
+            f"{len(unknown)} ids in {file} are not in {rows_of}: "
             + ", ".join(map(repr, unknown[:5]))
             + (", ..." if len(unknown) > 5 else ".")
         )

@@ -50,6 +50,8 @@ def plot(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     force: o.Force = False,
     seed: o.Seed = 0,
 ) -> None:
@@ -78,8 +80,8 @@ def plot(
             raise UserError(f"{kind} is drawn of rows: name their file after the model.")
         if kind is Kind.distances and pairs is None:
             raise UserError("distances are drawn of pairs: give --pairs FILE.")
-        choice = o.choice_of(columns, exclude, [], id_column, delimiter)
-        table = open_table(data, choice, aside=[labels] if labels else [], model=learned)
+        choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
+        table = open_table(data, choice, labels=labels, model=learned)
         known = known_pairs(table, pairs, choice.delimiter)
         y = None if labels is None else table.labels(labels)
     draw(str(kind), learned, None if table is None else table.rows, known, y, seed, output)

@@ -20,7 +20,8 @@ def same(
             "-p",
             metavar="FILE",
             show_default=False,
-            help="Pairs to judge: columns left and right. .csv, .tsv, .parquet or .jsonl.",
+            help="Pairs to judge: columns left and right. .csv, .tsv, .jsonl (also .gz), .parquet "
+            "or .feather; - for standard input.",
         ),
     ],
     known: Annotated[
@@ -39,6 +40,8 @@ def same(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
@@ -51,33 +54,24 @@ def same(
     from nearkin.cli.judging import distances_of, probability
     from nearkin.cli.models import Model
     from nearkin.cli.output import Output
-    from nearkin.cli.pair_files import read_pairs
+    from nearkin.cli.pair_files import pairs_of
     from nearkin.cli.tables import open_table
 
     out = Output(output, as_json=as_json, force=force)
     learned = Model(model)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)
-    n, ids = len(table.rows), table.ids()
-    asked = read_pairs(
-        pairs,
-        n_rows=n,
-        ids=ids,
-        rows_of=table.file,
-        needs_answers=False,
-        delimiter=choice.delimiter,
-    )
+    asked = pairs_of(table, pairs, needs_answers=False, delimiter=choice.delimiter)
     found: dict[str, Any] = {"left": asked.left, "right": asked.right}
-    if ids is None:
-        found = {"left": asked.ends[:, 0], "right": asked.ends[:, 1]}
+    if id_column is None:
+        numbers = table.numbers()[asked.ends]
+        found = {"left": numbers[:, 0], "right": numbers[:, 1]}
     distance = distances_of(learned, table.rows, asked.ends)
     found |= {"distance": distance, "same": distance <= learned.metric.threshold_}
     if known is None:
         found["probability"] = learned.chance_same(distance)
     else:
-        examples = read_pairs(
-            known, n_rows=n, ids=ids, rows_of=table.file, delimiter=choice.delimiter
-        )
+        examples = pairs_of(table, known, delimiter=choice.delimiter, role="--known")
         told = np.array([answer is not None for answer in examples.same])
         answers = np.array([answer is True for answer in examples.same])[told]
         weight = np.array(examples.weight)[told]

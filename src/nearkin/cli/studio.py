@@ -17,7 +17,8 @@ def studio(
         Path | None,
         typer.Argument(
             show_default=False,
-            help="Rows: .csv, .tsv, .parquet (or a folder of them), .feather, .npy or .npz.",
+            help="Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, "
+            ".npy or .npz.",
         ),
     ] = None,
     pairs: o.PairsPath = None,
@@ -81,6 +82,8 @@ def studio(
     one_hot: o.OneHot = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -124,7 +127,7 @@ def studio(
     hold(
         data,
         Wishes(
-            o.choice_of(columns, exclude, one_hot, id_column, delimiter),
+            o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing),
             pairs=pairs,
             labels=labels,
             image=image,

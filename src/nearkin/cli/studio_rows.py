@@ -11,6 +11,7 @@ from nearkin.cli.choice import Choice, Kinds, matched
 from nearkin.cli.failures import UserError
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
+from nearkin.cli.models import remembered
 from nearkin.cli.tables import Table, column_kinds, open_table
 from nearkin.column_roles import Roles, counting, roles_of, sentence
 from nearkin.pairs import Pairs
@@ -74,11 +75,11 @@ def records_of_file(
         pictures = FilePictures(names, path.resolve().parent)
         _note_missing(pictures, names)
     first = matched(wishes.show, columns, "--show", table.file)
-    ids = table.ids()
+    ids = table.shown_ids().take(numbers).to_pylist()
     records = Records(
         X=table.rows.take(numbers),
         features=table.names or [f"x{j}" for j in range(d)],
-        ids=numbers.tolist() if ids is None else ids.take(numbers).to_pylist(),
+        ids=ids,
         columns={name: columns[name] for name in dict.fromkeys([*first, *columns])},
         source=path.name,
         n_total=n,
@@ -86,6 +87,7 @@ def records_of_file(
         pictures=pictures,
         id_name=table.id_name,
         named=table.names is not None,
+        remembered=remembered(table),
     )
     records, roles = _without_counters(records, roles, wishes.choice)
     if roles is not None:
@@ -101,14 +103,14 @@ def _opened(path: Path, wishes: Wishes) -> tuple[Table, Roles | None]:
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
     if choice.columns or not kinds or path.suffix.lower() == ".npz":
-        return open_table(path, choice, aside=named), None
+        return open_table(path, choice, labels=wishes.labels, aside=named), None
     one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
     left_out = [*named, *matched(choice.exclude, kinds, "--exclude", str(path))]
     roles = _roles({c: kind for c, kind in kinds.items() if c not in left_out}, one_hot, path)
     if not roles.learned and not one_hot:
         raise UserError(_nothing_numeric(path, kinds, left_out, roles))
     others = [name for name in kinds if name not in roles.learned and name not in one_hot]
-    table = open_table(path, choice, aside=[*named, *others])
+    table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others])
     return table, Roles([*roles.learned, *one_hot], roles.left_out)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from nearkin.cli.choice import Choice
 from nearkin.cli.failures import UserError
+from nearkin.cli.inputs import is_stream
 from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file
@@ -64,6 +65,10 @@ def hold(
         _refuse_for_demo(wishes)
         records, pairs = records_of_digits(), None
     else:
+        if is_stream(data):
+            raise UserError(
+                f"{data}: answers are kept beside the rows, which must therefore be in a file."
+            )
         records, pairs = records_of_file(data, wishes, most)
     path = journal or journal_beside(data)
     taught = _learner(learner, settings, len(records), wishes.seed)

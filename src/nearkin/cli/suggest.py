@@ -57,6 +57,8 @@ def suggest(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
@@ -70,6 +72,7 @@ def suggest(
     from nearkin.cli.asking import Answers, interview
     from nearkin.cli.columns import table_of
     from nearkin.cli.failures import UserError
+    from nearkin.cli.inputs import claim_standard_input
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import model_or_none
     from nearkin.cli.output import Output
@@ -78,9 +81,11 @@ def suggest(
 
     if ask and output is None:
         raise UserError("--ask: name a .csv file for the answers with --output.")
+    if ask:
+        claim_standard_input("the answers")
     out = Output(None if ask else output, as_json=as_json, force=force)
     learned = model_or_none(model)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)
     known = known_pairs(table, pairs, choice.delimiter)
     questions = Questions(learned, table, known, strategy, seed)

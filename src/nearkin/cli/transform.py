@@ -30,8 +30,8 @@ def transform(
             "-o",
             metavar="FILE",
             show_default=False,
-            help="Where to write to, .csv, .tsv, .jsonl, .parquet, .feather or .npy. Without: "
-            "standard output.",
+            help="Where to write to, .csv, .tsv, .jsonl (also .gz), .parquet, .feather or .npy. "
+            "Without, or -: standard output.",
         ),
     ] = None,
     components: Annotated[
@@ -50,26 +50,30 @@ def transform(
     exclude: o.Exclude = [],
     id_column: o.Id = None,
     delimiter: o.Delimiter = None,
+    form: o.Form = None,
+    missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
     seed: o.Seed = 0,
 ) -> None:
     """Write rows so that Euclidean distances between them are the learned ones.
 
-    Rows are read and written block by block: the file may be larger than memory.
+    Rows are read and written block by block: the file may be larger than memory. Of a column of
+    vectors, files that can have one get one back.
     """
     del seed  # nothing is random
     from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
     from nearkin.cli.messages import is_watched
     from nearkin.cli.models import Model
+    from nearkin.cli.output import WITH_VECTORS, ending
     from nearkin.cli.reducing import along_axes
     from nearkin.cli.tables import open_table
 
     out = checked_output(output, as_json=as_json, force=force)
     learned = Model(model)
     along = [*([] if id_column is None else [id_column]), *carry]
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     is_array = output is not None and output.suffix.lower() == ".npy"
     if is_array and along:
         raise UserError(
@@ -79,7 +83,11 @@ def transform(
     stream = table.rows.mapped(learned.embed, learned.output_names)
     if components is not None:
         stream = along_axes(stream, components)
-    if output is not None and (is_array or output.suffix == ".parquet"):
-        stream.write(output, verbose=is_watched())
+    kind = (
+        ".jsonl" if out.path is None and as_json else "" if out.path is None else ending(out.path)
+    )
+    vector = table.vector if kind in WITH_VECTORS else None
+    if out.path is not None and (is_array or (kind == ".parquet" and vector is None)):
+        stream.write(out.path, verbose=is_watched())
     else:
-        out.write(with_carried(stream), len(stream))
+        out.write(with_carried(stream, vector), len(stream))

@@ -23,11 +23,13 @@ from nearkin.sparse_rows import is_sparse, plain
 from nearkin.stored import (
     Spec,
     dict_of,
+    floats,
     maybe,
     positive_floats,
     real,
     size,
     stored,
+    text,
     whole,
     words,
 )
@@ -54,6 +56,8 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
         threshold_=real,
         sharpness_=maybe(real),
         learned_from_=maybe(dict_of(whole)),
+        vector_column_=maybe(text),
+        fill_values_=maybe(floats("d")),
         **fields,
     )
 

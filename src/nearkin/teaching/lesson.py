@@ -429,6 +429,8 @@ class Lesson:
             metric = chain._made_of([self._scaler, metric], self.records.X.shape[1])
         if self.records.named:
             metric.feature_names_in_ = np.array(self.records.features, dtype=object)
+        for name, value in self.records.remembered.items():
+            setattr(metric, name, value)
         return metric
 
     @cached_property

@@ -56,6 +56,8 @@ class Records:
         Whether the names of the features are the data's own, not made up.
     notes : tuple of str
         What is to be said of the data, such as which columns are learned from.
+    remembered : dict
+        Other attributes that a metric is to keep, so that it can read files like this one.
     """
 
     X: Floats
@@ -70,6 +72,7 @@ class Records:
     id_name: str = "row"
     named: bool = False
     notes: tuple[str, ...] = ()
+    remembered: Mapping[str, Any] = field(default_factory=dict)
     # A few numbers of each feature, so that a record can say which of them stand out.
     _mean: Floats = field(init=False, repr=False)
     _deviation: Floats = field(init=False, repr=False)
