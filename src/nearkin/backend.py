@@ -143,9 +143,13 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     else:
         vars(learner).pop("_home", None)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
+    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    if is_array:  # as scikit-learn does, before columns are counted
+        _refuse_gaps(X, X, learner=learner, fitted=not reset)
     found = validate_data(learner, X, reset=reset, **options)
-    rows = found[0] if isinstance(found, tuple) else found  # with y
-    _refuse_gaps(rows, X, learner=learner, fitted=not reset)
+    if not is_array:
+        rows = found[0] if isinstance(found, tuple) else found  # with y
+        _refuse_gaps(rows, X, learner=learner, fitted=not reset)
     return found
 
 
