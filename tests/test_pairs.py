@@ -611,9 +611,18 @@ def test_missing_columns(extra):
         Pairs.from_frame(frame)
 
 
-def test_not_a_frame():
-    with pytest.raises(TypeError):
-        Pairs.from_frame([(0, 1)])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([(0, 1)], r"frame is of type list, .*use Pairs\(must_link="),
+        ({"left": [0]}, r"frame is a dict, .*pandas\.DataFrame\(frame\)"),
+        ("pairs.csv", r"frame is 'pairs\.csv', a text or a path"),
+        (pl.LazyFrame({"left": [0]}), r"frame is polars's LazyFrame, .*frame\.collect\(\)"),
+    ],
+)
+def test_not_a_frame(given, message):
+    with pytest.raises(TypeError, match=message):
+        Pairs.from_frame(given)
 
 
 @backends
@@ -632,12 +641,37 @@ def test_null_as_an_answer_means_unsure(backend):
     assert Pairs.from_frame(frame) == Pairs([(0, 2)], [(6, 7)])
 
 
+@backends
+@pytest.mark.parametrize(
+    ("same", "different", "unsure"),
+    [
+        ("yes", "no", ""),
+        ("Yes", "NO", "unsure"),
+        ("TRUE", "False", None),
+        (" same ", "different", "None"),
+        ("1", "0", "NaN"),
+        ("y", "n", "null"),
+        (1, 0, None),
+        (1.0, 0.0, float("nan")),
+        (True, False, None),
+    ],
+)
+def test_answers_in_words_and_numbers(backend, same, different, unsure):
+    told = [same, unsure, different, same, same]
+    frame = make(backend, left=[0, 1, 2, 3, 5], right=[1, 2, 3, 4, 5], same=told)
+    assert Pairs.from_frame(frame) == Pairs([(0, 1), (3, 4)], [(2, 3)])
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "message"),
     [
-        ({"same": [1, 2]}, ValueError, "frame row 1 has same=2; it must be true or 1"),
+        (
+            {"same": [1, 2]},
+            ValueError,
+            "frame row 1 has same=2; it must be true or",
+        ),
         ({"same": [0.5, 1.0]}, ValueError, "frame row 0 has same=0.5"),
-        ({"same": ["1", "0"]}, ValueError, "frame row 0 has same='1'"),
+        ({"same": ["yes", "perhaps"]}, ValueError, "frame row 1 has same='perhaps'; it must"),
         ({"left": [0.0, 1.0]}, TypeError, "column 'left' is Float64, but without ids="),
         ({"right": ["a", "b"]}, TypeError, "column 'right' is String, but without ids="),
         ({"left": [0, -1]}, ValueError, r"frame row 1 is \(-1, 3\)"),

@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
+from nearkin.given_rows import frame_of, refuse_gaps, refuse_what_is_no_table, refuse_words
 from nearkin.remote import Parts, RemoteRows, added
 from nearkin.sparse_rows import is_sparse
 
@@ -42,9 +43,6 @@ _SHARE_OF_MEMORY = 1 / 32
 _SUMMED_ROWS = 65536
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
-# Columns that are not numbers are named up to so many; of these types are those with few values.
-_MOST_NAMED = 5
-_WORDS = ("String", "Categorical", "Enum")
 # What takes sparse rows, in words.
 TAKE_SPARSE = (
     "MetricLearner, KernelBeta, KernelA, GeometryAware, ITML, GMML, RCA, Euclidean, MPCKMeans, "
@@ -132,7 +130,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         return _checked_remote(learner, X, reset=reset)
     refuse_stranded(X)
     _refuse_unknown(X)
-    _refuse_words(learner, X)
+    refuse_what_is_no_table(X)
+    refuse_words(X, learner=learner, fitted=not reset)
     if is_sparse(X) and not options.get("accept_sparse"):
         _refuse_sparse(learner)
     if is_foreign(X):
@@ -143,7 +142,39 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         learner._home = home(X)
     else:
         vars(learner).pop("_home", None)
-    return validate_data(learner, X, reset=reset, **{"dtype": float_dtypes(X), **options})
+    options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
+    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+    if is_array:  # as scikit-learn does, before columns are counted
+        _refuse_gaps(X, X, learner=learner, fitted=not reset)
+    found = validate_data(learner, X, reset=reset, **options)
+    if not is_array:
+        rows = found[0] if isinstance(found, tuple) else found  # with y
+        _refuse_gaps(rows, X, learner=learner, fitted=not reset)
+    return found
+
+
+def checked_rows(X: Any, name: str = "X", **options: Any) -> Any:
+    """X as scikit-learn's ``check_array`` gives it, with errors like those of :func:`validated`.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+    name : str
+    **options
+        Of ``check_array``.
+    """
+    refuse_stranded(X, name)
+    refuse_what_is_no_table(X, name)
+    refuse_words(X, name)
+    options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
+    found = check_array(X, input_name=name, **options)
+    _refuse_gaps(found, X, name)
+    return found
+
+
+def _refuse_gaps(X: Any, given: Any, name: str = "X", **context: Any) -> None:
+    if not (is_foreign(X) or get_config()["assume_finite"]):  # foreign ones are checked already
+        refuse_gaps(X, given, name, **context)
 
 
 def float_dtypes(X: Any) -> list[Any]:
@@ -162,43 +193,6 @@ def _refuse_unknown(X: Any) -> None:
             f"X is an array of {type(X).__module__.partition('.')[0]}, but only those of NumPy, "
             f"{' and '.join(LIBRARIES)} are known: give one of these."
         )
-
-
-def _refuse_words(learner: Any, X: Any) -> None:
-    """Name the columns of a data frame that are not numbers, and what to do about them.
-
-    scikit-learn would name the first value that it cannot read, and take dates, categories that
-    are numbers and texts such as "7" for numbers without a word. Columns of Python objects are left
-    to it: they may be numbers.
-    """
-    if isinstance(X, np.ndarray):
-        return
-    try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        schema = frame.schema if isinstance(frame, nw.DataFrame) else {}
-    except ValueError:  # two columns of one name, which scikit-learn minds or does not
-        return
-    types = {
-        name: str(dtype).partition("(")[0]
-        for name, dtype in schema.items()
-        if not dtype.is_numeric() and dtype not in (nw.Boolean, nw.Object, nw.Unknown)
-    }
-    if not types:
-        return
-    shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(types.items())[:_MOST_NAMED])
-    if len(types) > _MOST_NAMED:
-        shown += f" and {len(types) - _MOST_NAMED} more"
-    words = [name for name, kind in types.items() if kind in _WORDS][:_MOST_NAMED]
-    remedy = "such as dates into days since some day"
-    if words:
-        remedy = (
-            f"for example each category into a column: make_pipeline(make_column_transformer("
-            f"(OneHotEncoder(), {words}), remainder='passthrough'), {type(learner).__name__}(...))"
-        )
-    raise ValueError(
-        f"{len(types)} of the {len(schema)} columns of X are not numbers: {shown}. Turn "
-        f"them into numbers first, {remedy}; or leave them out."
-    )
 
 
 def _refuse_sparse(learner: Any) -> None:
@@ -307,12 +301,17 @@ def moved(values: Any, like: Array, dtype: str | None = None) -> Array:
 
 
 def take(X: Any, rows: NDArray[np.integer]) -> Any:
-    """Some rows of X, by their numbers on the host; X may be NumPy's, sparse, foreign or remote."""
+    """Some rows of X, whatever it is, by their numbers on the host."""
     if is_remote(X):
         return X.take(rows)
-    if not is_foreign(X):
-        return X[rows]
-    return namespace(X).take(X, moved(rows, X), axis=0)
+    if is_foreign(X):
+        return namespace(X).take(X, moved(rows, X), axis=0)
+    frame = frame_of(X)
+    if frame is not None:
+        return frame[rows].to_native()
+    if hasattr(X, "tocsr"):  # other sparse formats cannot be cut
+        X = X.tocsr()
+    return X[rows] if hasattr(X, "shape") else _safe_indexing(X, rows)
 
 
 def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
@@ -327,7 +326,7 @@ def drawable(X: Any) -> int | NDArray[np.integer]:
     """
     if is_remote(X) and X.numbers is not None:
         return np.asarray(X.numbers)
-    return int(X.shape[0])
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def drawable_numbers(X: Any) -> NDArray[np.integer]:

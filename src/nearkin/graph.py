@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
+from nearkin import backend
 from nearkin.blocks import block_rows, blocks
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -250,7 +251,7 @@ def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = backend.checked_rows(X, accept_sparse="csr")
     if _is_sparse(X):
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":

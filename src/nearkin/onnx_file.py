@@ -34,7 +34,7 @@ from nearkin.extension import (
 from nearkin.kernels import Kernel, unit_rows
 from nearkin.learners._linear_in_space import LinearInSpaceMixin
 from nearkin.learners._metric import LinearMetricMixin, MetricMixin
-from nearkin.learners.compositions import Blend, Chain
+from nearkin.learners.compositions import Blend, Chain, as_metric
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.geometry_aware import GeometryAware
 from nearkin.learners.kernel_a import KernelA
@@ -62,8 +62,9 @@ def export(
     Parameters
     ----------
     metric : learner
-        Any, fitted. Kernels that are functions or precomputed are refused, and so are
-        transformers in a :class:`nearkin.Chain` other than those that a model file holds.
+        Any, fitted, or a pipeline whose last step is one. Kernels that are functions or precomputed
+        are refused, and so are transformers in a :class:`nearkin.Chain` other than those that a
+        model file holds.
     path : path
         By custom with the ending ``.onnx``. A file that is there already is replaced once the new
         one is complete.
@@ -103,6 +104,7 @@ def export(
 
     With onnxruntime: ``InferenceSession("xor.onnx").run(["Z"], {"X": X.astype("float32")})[0]``.
     """
+    metric = as_metric(metric)
     if not isinstance(metric, MetricMixin):
         remedy = "metric.to_local()" if hasattr(metric, "to_local") else "one, such as KernelBeta()"
         raise ValueError(

@@ -10,6 +10,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from nearkin.answers import ANSWERS, EXPECTED, plain_answer
+from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.pair_checks import (
     BoolArray,
     FloatArray,
@@ -31,7 +33,13 @@ def read_frame(
 
     Rows that say nothing of ``same`` are left out: whoever answered was unsure.
     """
-    table = nw.from_native(frame, eager_only=True)
+    refuse_what_is_no_table(frame, "frame")
+    table = nw.from_native(frame, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        raise TypeError(
+            f"frame is of type {type(frame).__name__}, not a data frame with the columns left, "
+            "right and same: use Pairs(must_link=..., cannot_link=...) for pairs of row numbers"
+        )
     missing = [name for name in ("left", "right", "same") if name not in table.columns]
     if missing:
         raise ValueError(f"frame has no column {missing}; its columns are {table.columns}")
@@ -58,18 +66,24 @@ def read_frame(
         numbers = np.column_stack([left.to_numpy(), right.to_numpy()])
         ends = checked_pairs(numbers, "frame row", n_rows)
 
-    told = table["same"].to_numpy()
-    sure = ~table["same"].is_null().to_numpy()
-    same = np.asarray(told == 1)
-    if (row := first_true(sure & ~(same | np.asarray(told == 0)))) is not None:
-        raise ValueError(
-            f"frame row {row} has same={told.tolist()[row]!r}; it must be true or 1 for a "
-            "must-link, false or 0 for a cannot-link, or null for unsure"
-        )
+    same, sure = _answers(table["same"])
     weight = table["weight"].to_numpy() if "weight" in table.columns else None
     weights = checked_weights(weight, len(table), "weight of frame row")
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
     return ends[sure], same[sure], weights[sure], n_rows
+
+
+def _answers(column: nw.Series[Any]) -> tuple[BoolArray, BoolArray]:
+    """Which pairs are the same, and of which something is said."""
+    told, nulls = column.to_list(), column.is_null().to_list()
+    said = ["" if null else plain_answer(cell) for cell, null in zip(told, nulls, strict=True)]
+    if (
+        row := first_true(np.array([word not in ANSWERS for word in said], dtype=bool))
+    ) is not None:
+        raise ValueError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
+    answers = [ANSWERS[word] for word in said]
+    same = np.array([answer is True for answer in answers], dtype=bool)
+    return same, np.array([answer is not None for answer in answers], dtype=bool)
 
 
 def write_frame(

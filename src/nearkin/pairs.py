@@ -227,8 +227,9 @@ class Pairs:
         Parameters
         ----------
         frame : dataframe
-            Any that narwhals knows (pandas, polars, pyarrow, ...). ``same`` is true or 1 for a
-            must-link, false or 0 for a cannot-link, and null for unsure: such a pair is left out.
+            Any that narwhals knows (pandas, polars, pyarrow, ...). ``same`` is true, 1, "yes" or
+            "same" for a must-link, false, 0, "no" or "different" for a cannot-link, in capitals or
+            not, and null or empty for unsure: such a pair is left out.
         ids : sequence of hashable, default=None
             The identifier of each row of X, looked up for ``left`` and ``right``; without it
             these columns hold row numbers.

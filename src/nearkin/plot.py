@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.labels import class_numbers
+from nearkin.learners.compositions import last_learner
 from nearkin.linalg import principal_coordinates
 from nearkin.own_names import own_names
 from nearkin.pairs import Pairs
@@ -110,6 +111,7 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     Parameters
     ----------
     metric : fitted KernelBeta
+        Or a chain or pipeline with such a last step.
     ax : matplotlib Axes, optional
     title : str, optional
 
@@ -118,6 +120,7 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     matplotlib Axes
     """
     ax = _axes(ax)
+    metric = last_learner(metric)
     direction = np.arange(1, len(metric.beta_) + 1)
     ax.bar(direction, np.sqrt(metric.eigenvalues_), color="0.8", label="before learning")
     ax.plot(direction, metric.beta_, "o-", markersize=3, color="C0", label="learned")
@@ -176,7 +179,8 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     Parameters
     ----------
     report : SelectionReport
-        ``report_`` of a fitted :class:`nearkin.MetricLearner`.
+        ``report_`` of a fitted :class:`nearkin.MetricLearner`; or that learner itself, or a chain
+        or pipeline that ends in it.
     ax : matplotlib Axes, optional
     title : str, optional
         The reason for the choice by default.
@@ -186,6 +190,7 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     matplotlib Axes
     """
     ax = _axes(ax)
+    report = getattr(last_learner(report), "report_", report)
     lines = [line for line in report.candidates if line.name != "Euclidean"]
     for place, line in enumerate(reversed(lines)):
         color = "C3" if line.chosen else "0.5"

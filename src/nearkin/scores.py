@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from nearkin import backend, sparse_rows
 from nearkin.blocks import block_rows, blocks, for_each_block
@@ -118,8 +118,7 @@ def _foreign_sums(
 
 def _checked_embedding(Z: Any, **options: Any) -> Any:
     """Rows in float32 or float64, where they are."""
-    backend.refuse_stranded(Z, "Z")
-    return check_array(Z, dtype=backend.float_dtypes(Z), **options)
+    return backend.checked_rows(Z, "Z", **options)
 
 
 def _accurate_euclidean(A: Any, B: Any) -> Any:

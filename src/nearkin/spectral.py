@@ -36,9 +36,10 @@ from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from nearkin import backend
 from nearkin.blocks import for_each_block
 from nearkin.compiled import REORDER, compiled
 from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
@@ -284,7 +285,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
 def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     if n_vectors < 1:
         raise ValueError(f"n_vectors must be at least 1, got {n_vectors}.")
-    X = check_array(X, dtype=[np.float64, np.float32])
+    X = backend.checked_rows(X)
     return X, min(n_vectors, len(X))
 
 

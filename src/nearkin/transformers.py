@@ -15,8 +15,16 @@ from sklearn.preprocessing import (
 
 from nearkin.stored import Spec, floats, maybe, numbers, real, size, stored, words
 
+_TRANSFORMERS: list[type] = []
+
+
+def is_stored_transformer(step: Any) -> bool:
+    """Whether it is one of these; all of them take numbers only."""
+    return type(step) in _TRANSFORMERS
+
 
 def _stored_transformer(cls: Any, **fields: Spec) -> None:
+    _TRANSFORMERS.append(cls)
     names = maybe(words("d"))
     stored(n_features_in_=size("d"), feature_names_in_=names, **fields)(cls)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from nearkin.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.cli.delimited import DelimitedFile
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.inputs import Input, found_input
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from nearkin.cli.tables import Table
 
 _FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
-
-_ANSWERS = {
-    "true": True, "1": True, "1.0": True, "yes": True, "y": True, "same": True,
-    "false": False, "0": False, "0.0": False, "no": False, "n": False, "different": False,
-    "": None, "unsure": None, "nan": None, "null": None, "none": None,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -129,13 +124,12 @@ def read_pairs(
             if cells.get(name) in (None, ""):
                 raise UserError(f"{where}, column {name!r} of {file} is empty.")
             into.append(_plain(cells[name]))
-        said = _plain(cells.get("same")).strip().lower()
-        if said not in _ANSWERS:
+        said = plain_answer(cells.get("same"))
+        if said not in ANSWERS:
             raise UserError(
-                f"{where}, column 'same' of {file} is {cells['same']!r}: it must be true or false, "
-                "yes or no, 1 or 0, or empty for unsure."
+                f"{where}, column 'same' of {file} is {cells['same']!r}: it must be {EXPECTED}."
             )
-        same.append(_ANSWERS[said])
+        same.append(ANSWERS[said])
         weight.append(_weight(cells.get("weight"), where, file))
     if not left:
         raise UserError(f"{file} has no pairs.")

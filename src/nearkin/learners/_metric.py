@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file, sparse_rows
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import Evidence, example_pairs
+from nearkin.given_rows import refuse_what_is_no_table
+from nearkin.learners._one_row import matrix_of_rows, row_by_row
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scaled_rows import validated
 from nearkin.scores import linked_distances, pair_auc, rowwise_distances
@@ -75,13 +77,18 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
+    # Whether rows are taken as they are, with words and gaps: if a transformer sees them first.
+    _sees_any_rows = False
 
+    @matrix_of_rows
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between every row of one set and every row of another.
 
         Parameters
         ----------
         X_a : array of shape (n_a, d)
+            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
+            rows that is a number.
         X_b : array of shape (n_b, d), optional
             ``X_a`` itself by default.
 
@@ -99,12 +106,15 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         distances = sparse_rows.distances(Z_a, Z_b) if sparse else cdist(Z_a, Z_b)
         return np.asarray(distances, dtype=np.result_type(Z_a.dtype, Z_b.dtype))
 
+    @row_by_row
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
         """Learned distance between two sets row by row.
 
         Parameters
         ----------
         X_a, X_b : array of shape (n, d)
+            Or one row, of shape (d,) or a Series of pandas, which is compared with all of the
+            other's. Of two rows the result is a number.
 
         Returns
         -------
@@ -122,12 +132,15 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return found
         return distances.astype(np.result_type(Z_a.dtype, Z_b.dtype))
 
+    @matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel, the inner products of the embeddings.
 
         Parameters
         ----------
         X_a : array of shape (n_a, d)
+            Or one row, of shape (d,) or a Series of pandas. It has no axis in the result: of two
+            rows that is a number.
         X_b : array of shape (n_b, d), optional
             ``X_a`` itself by default.
 
@@ -147,6 +160,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X_a, X_b : array of shape (n, d)
+            Or one row, as in :meth:`pair_distance`.
 
         Returns
         -------
@@ -162,6 +176,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X_a, X_b : array of shape (n, d)
+            Or one row, as in :meth:`pair_distance`.
 
         Returns
         -------
@@ -208,6 +223,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 "scikit-learn's functions give no pairs to score, unless "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
+        if not self._sees_any_rows:
+            refuse_what_is_no_table(X)
         if y is None and pairs is not None and len(pairs):
             pairs.check_rows(n_rows_of(X))
             rows = pairs.points
@@ -215,7 +232,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             if backend.is_remote(X):  # whose names of columns the rows alone would not have
                 X = validated(self, X, reset=False)
                 return pair_auc(self._embed(X.take(rows)), pairs=pairs)
-            X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
+            X = backend.take(X, rows)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:

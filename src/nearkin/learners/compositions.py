@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -11,16 +12,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearkin import backend
 from nearkin.evidence import gather_evidence
-from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.given_rows import refuse_what_is_no_table
+from nearkin.learners._metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import units_are_known, warn_of_units
 from nearkin.sparse_rows import is_sparse, plain, variances
 from nearkin.stored import estimator, floats, list_of
+from nearkin.transformers import is_stored_transformer
 
 Floats = NDArray[np.floating]
 # Rows, at most, that tell the scale of a learner's distances.
@@ -39,7 +43,9 @@ class Chain(MetricMixin, BaseEstimator):
     steps : sequence of estimators
         Learners of this library, all of which see the pairs and labels, or other transformers,
         such as scikit-learn's ``PCA``, which do not. The last one is a learner. They are
-        cloned, not changed.
+        cloned, not changed. A first step that can take more than numbers, such as
+        ``ColumnTransformer``, ``SimpleImputer`` or ``TfidfVectorizer``, sees the rows as they are:
+        data frames with words and gaps, or texts.
 
     Attributes
     ----------
@@ -93,26 +99,66 @@ class Chain(MetricMixin, BaseEstimator):
         -------
         self
         """
+        self._check_steps()
+        X = seen_first_by(self, X, self.steps[:1], reset=True)
+        gather_evidence(n_rows_of(X), y, pairs)
+        fitted: list[Any] = []
+        for step in self.steps:
+            if fitted:
+                X = _passed_on(fitted[-1].transform(X), step)
+            with units_are_known() if fitted else nullcontext():  # a step's, not the user's
+                fitted.append(_fit(step, X, y, pairs))
+        return self._made_of(fitted, getattr(self, "n_features_in_", None))
+
+    @classmethod
+    def from_pipeline(cls, pipeline: Pipeline) -> Self:
+        """A scikit-learn pipeline that ends in a learner, as a metric.
+
+        A pipeline has ``transform``; the chain has distances, verdicts and scores too, and ``save``
+        where all of its steps can be stored.
+
+        Parameters
+        ----------
+        pipeline : Pipeline
+            Its last step is a learner of this library. Fitted or not.
+
+        Returns
+        -------
+        Chain
+            Of the pipeline's own steps: fitted if they are, without fitting anything again.
+
+        Examples
+        --------
+        >>> from nearkin import ITML, Chain
+        >>> from nearkin.datasets import make_three_normal
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> X, y = make_three_normal(random_state=0)
+        >>> pipeline = make_pipeline(StandardScaler(), ITML(random_state=0)).fit(X, y)
+        >>> Chain.from_pipeline(pipeline).score(X, y) > 0.75
+        True
+        """
+        steps = [step for _, step in pipeline.steps if step not in (None, "passthrough")]
+        chain = cls(steps)
+        chain._check_steps()
+        if not hasattr(steps[-1], "threshold_"):
+            return chain
+        if hasattr(steps[0], "feature_names_in_"):
+            chain.feature_names_in_ = steps[0].feature_names_in_
+        return chain._made_of(steps, getattr(steps[0], "n_features_in_", None))
+
+    def _check_steps(self) -> None:
         if not self.steps or not isinstance(self.steps[-1], MetricMixin):
             raise ValueError(
                 "the last of steps must be a learner of this library, such as KernelBeta(): it "
                 "has the final say on distances."
             )
-        X = _validated(self, X, self.steps[:1], reset=True)
-        gather_evidence(X.shape[0], y, pairs)
-        n_features = X.shape[1]
-        fitted: list[Any] = []
-        for step in self.steps:
-            if fitted:
-                X = plain(fitted[-1].transform(X))
-            with units_are_known() if fitted else nullcontext():  # a step's, not the user's
-                fitted.append(_fit(step, X, y, pairs))
-        return self._made_of(fitted, n_features)
 
-    def _made_of(self, fitted: list[Any], n_features: int) -> Self:
+    def _made_of(self, fitted: list[Any], n_features: int | None) -> Self:
         """As if fitted, from steps that were fitted one after another."""
         self.steps_ = fitted
-        self.n_features_in_ = n_features
+        if n_features is not None:  # texts have no columns
+            self.n_features_in_ = n_features
         self.n_components_ = fitted[-1].n_components_
         self._calibrate_as(fitted[-1])
         return self
@@ -129,10 +175,23 @@ class Chain(MetricMixin, BaseEstimator):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        X = _validated(self, X, self.steps[:1], reset=False)
-        for step in self.steps_:
-            X = plain(step.transform(X))
-        return X  # type: ignore[no-any-return]
+        X = self._seen_by_last(X)
+        return plain(self.steps_[-1].transform(X))  # type: ignore[no-any-return]
+
+    def _seen_by_last(self, X: Any) -> Any:
+        """Rows as the last step takes them."""
+        checked = seen_first_by(self, X, self.steps[:1], reset=False)
+        X = X if hasattr(self.steps_[0], "feature_names_in_") else checked
+        for step, following in itertools.pairwise(self.steps_):
+            X = _passed_on(step.transform(X), following)
+        return X
+
+    def _embed(self, X: Any) -> Floats:
+        return plain(self.transform(X))  # type: ignore[no-any-return]
+
+    @property
+    def _sees_any_rows(self) -> bool:  # type: ignore[override]
+        return any(map(sees_any_rows, self.steps[:1]))
 
     def __sklearn_tags__(self) -> Tags:
         return _with_input_tags(super().__sklearn_tags__(), self.steps[:1])
@@ -226,18 +285,20 @@ class Blend(MetricMixin, BaseEstimator):
         self
         """
         weights = self._checked_weights()
-        X = _validated(self, X, self.learners, reset=True)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        X = seen_first_by(self, X, self.learners, reset=True)
+        n_rows = n_rows_of(X)
+        evidence = gather_evidence(n_rows, y, pairs)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
-        if _see_columns_as_they_are(counted):
+        if not self._sees_any_rows and _see_columns_as_they_are(counted):
             remedy = "Give the learners scale=True, which divides columns by their spread"
             warn_of_units(self, X, f"{remedy}, or give columns the weight they should have.")
         with units_are_known():
             fitted = [_fit(learner, X, y, pairs) for learner in counted]
         rng = check_random_state(self.random_state)
         sample = X
-        if X.shape[0] > _MOST_SCALED:
-            sample = X[np.sort(rng.choice(X.shape[0], _MOST_SCALED, replace=False))]
+        if n_rows > _MOST_SCALED:
+            drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
+            sample = backend.take(X, drawn)
         parts = [plain(learner.transform(sample)) for learner in fitted]
         scales = np.array([2 * _total_variance(part) for part in parts])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
@@ -260,7 +321,7 @@ class Blend(MetricMixin, BaseEstimator):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        return self._embed(_validated(self, X, self.learners, reset=False))
+        return self._embed(seen_first_by(self, X, self.learners, reset=False))
 
     def _embed(self, X: Any) -> Floats:
         parts = [plain(learner.transform(X)) for learner in self.learners_]
@@ -288,6 +349,10 @@ class Blend(MetricMixin, BaseEstimator):
             )
         return weights
 
+    @property
+    def _sees_any_rows(self) -> bool:  # type: ignore[override]
+        return any(map(sees_any_rows, self.learners))
+
     def __sklearn_tags__(self) -> Tags:
         return _with_input_tags(super().__sklearn_tags__(), self.learners)
 
@@ -314,18 +379,84 @@ def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
         return clone(step).fit(X, y, pairs=pairs)
 
 
-def _validated(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> Any:
-    return backend.validated(
-        whole,
-        X,
-        accept_sparse="csr" if _all_take_sparse(parts) else False,
-        reset=reset,
-        ensure_min_samples=2 if reset else 1,
-    )
+def as_metric(given: Any) -> Any:
+    """The same learner, or a chain of the steps of a pipeline that ends in one."""
+    if not isinstance(given, Pipeline):
+        return given
+    if not isinstance(given.steps[-1][1], MetricMixin):
+        raise TypeError(
+            f"the last step of this Pipeline is {given.steps[-1][1]!r:.60}, which knows no "
+            "distances: it must be a learner of this library, such as KernelBeta()."
+        )
+    return Chain.from_pipeline(given)
+
+
+def last_learner(metric: Any) -> Any:
+    """What has the final say: the last step of a chain or pipeline, or the metric itself."""
+    while isinstance(metric, Chain | Pipeline):
+        steps = getattr(metric, "steps_", metric.steps)
+        metric = steps[-1][1] if isinstance(metric, Pipeline) else steps[-1]
+    return metric
+
+
+def seen_by_last(metric: Any, X: Any) -> tuple[Any, Any]:
+    """The learner at the end of a fitted chain or pipeline, and rows as it takes them."""
+    metric = as_metric(metric)
+    while isinstance(metric, Chain):
+        metric, X = metric.steps_[-1], metric._seen_by_last(X)
+    return metric, X
+
+
+def sees_any_rows(part: Any) -> bool:
+    """Whether rows go to it as they are, with words and gaps: to transformers that may take them.
+
+    All learners, and the transformers that a model file can hold, take numbers only.
+    """
+    if isinstance(part, Pipeline):
+        return sees_any_rows(part.steps[0][1])
+    if isinstance(part, MetricMixin):
+        return part._sees_any_rows
+    return not is_stored_transformer(part)
+
+
+def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> Any:
+    """X as those parts of a whole take it that see it first; its columns are checked in any case.
+
+    Parameters
+    ----------
+    whole : estimator
+        That remembers the names and the number of columns in ``fit``, and checks new rows by them.
+    X : rows
+    parts : sequence of estimators
+    reset : bool
+        Whether this is ``fit``.
+    """
+    if backend.is_remote(X) or backend.is_foreign(X) or not whole._sees_any_rows:
+        return backend.validated(
+            whole,
+            X,
+            accept_sparse="csr" if _all_take_sparse(parts) else False,
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
+    backend.refuse_stranded(X)
+    if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+        refuse_what_is_no_table(X)
+    if reset:
+        vars(whole).pop("n_features_in_", None)  # which rows of texts have not
+    validate_data(whole, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _passed_on(Z: Any, step: Any) -> Any:
+    """What a step gave, for the next: sparse as it is, and with names if they were there in fit."""
+    wants_names = not isinstance(step, MetricMixin) or hasattr(step, "feature_names_in_")
+    return Z if wants_names else plain(Z)
 
 
 def _with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
     tags.input_tags.sparse = _all_take_sparse(parts)
+    tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
     tags.transformer_tags.preserves_dtype = ["float64", "float32"]
     return tags
 
@@ -334,3 +465,7 @@ def _all_take_sparse(parts: Sequence[Any]) -> bool:
     """Other transformers may take sparse rows without saying so: they are left to refuse them."""
     ours = (part for part in parts if isinstance(part, MetricMixin))
     return all(get_tags(part).input_tags.sparse for part in ours)
+
+
+def _takes_gaps(part: Any) -> bool:
+    return sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan)

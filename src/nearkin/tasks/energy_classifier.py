@@ -34,6 +34,7 @@ from nearkin import backend, sparse_rows
 from nearkin.blocks import for_each_block
 from nearkin.compiled import compiled
 from nearkin.large_margin import nearest_alike
+from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.scaled_rows import warn_of_units
 from nearkin.sparse_rows import is_sparse, plain
 
@@ -595,8 +596,8 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         if backend.library(y) is not None:
             backend.refuse_stranded(y, "y")
             y = backend.to_numpy(y)
-        if backend.is_foreign(X):
-            X = backend.validated(self, X, reset=True)
+        if backend.is_foreign(X) or self._sees_any_rows:
+            X = self._seen(X, reset=True)
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True)
         else:
@@ -670,10 +671,19 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
             return found
         return -found
 
+    @property
+    def _sees_any_rows(self) -> bool:
+        return self.metric is not None and sees_any_rows(self.metric)
+
+    def _seen(self, X: Any, *, reset: bool) -> Any:
+        if self._sees_any_rows:
+            return seen_first_by(self, X, [self.metric], reset=reset)
+        return backend.validated(self, X, reset=reset, accept_sparse="csr")
+
     def _energies(self, X: Any) -> Floats:
         check_is_fitted(self)
         given = X
-        X = backend.validated(self, X, reset=False, accept_sparse="csr")
+        X = self._seen(X, reset=False)
         Z = X if self.metric_ is None else _plain(self.metric_.transform(given))
         margins = np.array([self.margin_])
         found: Floats = energies(_centered(Z, self._center), self._members, margins, self.push)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 from dataclasses import dataclass
@@ -10,8 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
+from nearkin import backend
+from nearkin.learners._metric import MetricMixin
+from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
@@ -19,7 +23,7 @@ from nearkin.scores import linked_distances
 from nearkin.sparse_rows import about
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import Scene, follows, scene_of
-from nearkin.tasks.suggest import candidate_rows, checked_knowledge, rows_of
+from nearkin.tasks.suggest import candidate_rows, checked_knowledge
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
@@ -90,7 +94,8 @@ def learn_actively(
     budget : int
         How many questions to ask at most. 0 learns from ``pairs`` alone.
     learner : learner, optional
-        Not changed: a copy is fitted. ``KernelBeta`` with 500 landmarks by default.
+        Not changed: a copy is fitted. ``KernelBeta`` with 500 landmarks by default. A pipeline that
+        ends in a learner is taken for a :class:`nearkin.Chain` of its steps.
     pairs : Pairs, optional
         What is known beforehand.
     strategy : str, default="neighborhoods"
@@ -113,7 +118,8 @@ def learn_actively(
     -----
     The learner is told what follows from the answers too (:meth:`nearkin.Pairs.closure`), at most
     10 000 pairs of each kind, drawn at random where there are more. Until both a must-link and
-    a cannot-link are known, questions go by the Euclidean distance of X.
+    a cannot-link are known, questions go by the Euclidean distance of X, or of what transformers
+    at the start of a chain make of X.
 
     Examples
     --------
@@ -135,7 +141,8 @@ def learn_actively(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
-    n_rows, known, _ = checked_knowledge(X, pairs)
+    learner = as_metric(learner)
+    n_rows, known, _ = checked_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
         raise ValueError(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
@@ -246,16 +253,24 @@ def _scene(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the last fit warns
             metric = _fitted(learner, X, pairs, rng)
-        Z, threshold = about(metric.transform(rows_of(X, rows)), rng), metric.threshold_
+        Z, threshold = about(metric.transform(backend.take(X, rows)), rng), metric.threshold_
     else:
-        Z = _euclidean(rows_of(X, rows), rng)
+        Z = _euclidean(_before_learning(learner, X, rows), rng)
         threshold = float(np.median(linked_distances(Z, rng.randint(len(Z), size=(1000, 2)))))
     return scene_of(Z, threshold, rows, pairs, interview.unsure), rows
 
 
+def _before_learning(learner: Any, X: Any, rows: Ints) -> Any:
+    """Some rows as the learner sees them: through the transformers that a chain has before it."""
+    steps = getattr(learner, "steps", []) if isinstance(learner, Chain) else []
+    for step in itertools.takewhile(lambda step: not isinstance(step, MetricMixin), steps):
+        X = clone(step).fit_transform(X)
+    return backend.take(X, rows)
+
+
 def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
     """Rows as they are; distances of wide sparse rows about kept by a random projection."""
-    found: Floats = about(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]), rng)
+    found: Floats = about(backend.checked_rows(X, accept_sparse="csr"), rng)
     return found
 
 

@@ -14,6 +14,7 @@ from nearkin import backend
 from nearkin.blocks import one_core
 from nearkin.learners._linear_in_space import Columns, columns_of
 from nearkin.learners._taught import TeachableMixin, taught_of
+from nearkin.learners.compositions import last_learner, seen_by_last
 from nearkin.linalg import fix_signs
 
 Floats = NDArray[np.floating]
@@ -28,7 +29,7 @@ class LiveView:
     Parameters
     ----------
     metric : fitted KernelBeta, ITML or GMML
-        The view follows it until it is fitted anew.
+        Or a chain or pipeline with such a last step. The view follows it until it is fitted anew.
     X : array of shape (n, d)
         The rows to look at, as ``transform`` takes them.
 
@@ -52,12 +53,14 @@ class LiveView:
     """
 
     def __init__(self, metric: Any, X: Any) -> None:
-        if not isinstance(metric, TeachableMixin):
+        last = last_learner(metric)
+        if not isinstance(last, TeachableMixin):
             raise TypeError(
-                f"LiveView is for metrics with partial_fit, not {type(metric).__name__}: use "
+                f"LiveView is for metrics with partial_fit, not {type(last).__name__}: use "
                 "nearkin.linalg.principal_coordinates(metric.transform(X))."
             )
-        check_is_fitted(metric)
+        check_is_fitted(last)
+        metric, X = seen_by_last(metric, X)
         self._metric = metric
         self._space = taught_of(metric).space
         self._rows = self._space.coordinates(metric._validated(X, reset=False))
@@ -121,7 +124,7 @@ class LiveView:
             It shares the rows with this one, and looks for nothing again.
         """
         other = copy(self)
-        other._metric = metric
+        other._metric = last_learner(metric)
         other._image()  # an error now rather than later
         return other
 

@@ -14,10 +14,11 @@ from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin import backend
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -339,13 +340,7 @@ def _smooth_on_each(
 
 
 def _checked(rows: Any, name: str, least: int = 2) -> Rows:
-    return check_array(
-        rows,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_min_samples=least,
-        input_name=name,
-    )
+    return backend.checked_rows(rows, name, accept_sparse="csr", ensure_min_samples=least)
 
 
 def _n_rows(rows: Any) -> int:

@@ -17,6 +17,9 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from nearkin import backend
+from nearkin.given_rows import refuse_what_is_no_table
+from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pair_checks import checked_count, first_true
 from nearkin.sparse_rows import dense, is_sparse, plain
 from nearkin.tasks.index_files import export_vectors, read_index, refusal, write_index
@@ -45,7 +48,8 @@ class NeighborIndex(BaseEstimator):
     Parameters
     ----------
     metric : fitted learner, optional
-        Any of the library's, or another fitted transformer. None takes rows as they are. If it is
+        Any of the library's, or another fitted transformer, such as a pipeline whose last step is
+        a learner. None takes rows as they are. If it is
         fitted again later, make a new index.
     search : {"auto", "exact", "approximate"}, default="auto"
         Compare with all rows, or only with those in the cells nearest to the query, see
@@ -364,7 +368,7 @@ class NeighborIndex(BaseEstimator):
             raise refusal(path, repr(error)) from error
         if metric is not None:
             _check_fitted(metric)
-            _check_same_metric(metric, vectors.shape[1], threshold)
+            _check_same_metric(last_learner(metric), vectors.shape[1], threshold)
         index._stored_threshold = threshold
         return index
 
@@ -403,7 +407,7 @@ class NeighborIndex(BaseEstimator):
     @property
     def threshold_(self) -> float | None:
         """Distance up to which two rows are the same thing, where the metric has one."""
-        threshold = getattr(self.metric, "threshold_", None)
+        threshold = getattr(last_learner(self.metric), "threshold_", None)
         if threshold is None:
             threshold = getattr(self, "_stored_threshold", None)
         return None if threshold is None else float(threshold)
@@ -421,20 +425,24 @@ class NeighborIndex(BaseEstimator):
 
     def _embedded(self, X: Any, name: str) -> Floats:
         """Rows as the metric sees them, checked, and C-contiguous."""
+        metric = self.metric
+        if metric is None or not sees_any_rows(metric):
+            refuse_what_is_no_table(X, name)
         if _num_samples(X) == 0:
             raise ValueError(f"{name} has no rows: at least one is needed.")
-        rows = X
-        if self.metric is not None:
-            _check_fitted(self.metric)
-            rows = plain(self.metric.transform(X))
-        Z: Floats = check_array(
-            rows,
-            accept_sparse="csr",
-            dtype=list(_DTYPES),
-            order="C",
-            ensure_all_finite=False,
-            input_name=name,
-        )
+        Z: Floats
+        if metric is None:
+            Z = backend.checked_rows(X, name, accept_sparse="csr", order="C")
+        else:
+            _check_fitted(metric)
+            Z = check_array(
+                plain(metric.transform(X)),
+                accept_sparse="csr",
+                dtype=list(_DTYPES),
+                order="C",
+                ensure_all_finite=False,
+                input_name=name,
+            )
         if is_sparse(Z) and self.search == "approximate":
             raise ValueError(
                 "search='approximate' needs dense vectors, but these rows are sparse: use "

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from nearkin import backend
+from nearkin.given_rows import refuse_what_is_no_table
+from nearkin.learners.compositions import as_metric
 from nearkin.pair_checks import checked_count, checked_pairs
 from nearkin.pair_numbers import draw_numbers
 from nearkin.pairs import Pairs, check_roles
@@ -38,7 +41,8 @@ def suggest_pairs(
     Parameters
     ----------
     metric : fitted learner
-        Any of the library's: with ``transform`` and ``threshold_``.
+        Any of the library's: with ``transform`` and ``threshold_``; or a fitted pipeline whose
+        last step is one.
     X : array, sparse matrix or frame of shape (n_rows, d)
         The rows to ask about, as the metric takes them.
     pairs : Pairs, optional
@@ -94,11 +98,11 @@ def suggest_pairs(
     """
     n = checked_count(n, "n", least=1)
     rule = strategy_named(strategy)
-    check_fitted(metric)
-    n_rows, pairs, closed = checked_knowledge(X, pairs, exclude)
+    metric = fitted_metric(metric)
+    n_rows, pairs, closed = checked_knowledge(metric, X, pairs, exclude)
     rng = check_random_state(random_state)
     rows = candidate_rows(pairs, n_rows, n, rng)
-    Z = about(metric.transform(rows_of(X, rows)), rng)
+    Z = about(metric.transform(backend.take(X, rows)), rng)
     scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
     found = questions(scene, rule, n, rng)
     if len(found) < n:
@@ -110,24 +114,30 @@ def suggest_pairs(
     return np.asarray(rows[found])
 
 
-def check_fitted(metric: Any) -> None:
-    """Raise unless it is a learner, and fitted."""
+def fitted_metric(metric: Any) -> Any:
+    """A fitted learner, also that of a pipeline, or an error."""
     if isinstance(metric, type) or not hasattr(metric, "transform"):
         raise TypeError(
             f"metric must be a fitted learner, such as KernelBeta().fit(X, pairs=pairs), not "
             f"{metric!r:.60}"
         )
+    metric = as_metric(metric)
     check_is_fitted(
         metric,
         "threshold_",
         msg="this %(name)s is not fitted, so it knows no distances yet: call fit(X, pairs=pairs) "
         "first, or use learn_actively, which starts without any pair.",
     )
+    return metric
 
 
-def checked_knowledge(X: Any, pairs: Any, exclude: Any = None) -> tuple[int, Pairs, Ints]:
+def checked_knowledge(
+    metric: Any, X: Any, pairs: Any, exclude: Any = None
+) -> tuple[int, Pairs, Ints]:
     """How many rows X has, what is known of them, and what is not to be asked."""
     check_roles(None, pairs)
+    if not getattr(metric, "_sees_any_rows", False):
+        refuse_what_is_no_table(X)
     n_rows = int(_num_samples(X))
     if n_rows < 2:
         raise ValueError(f"a pair takes two rows, but X has {n_rows}.")
@@ -151,9 +161,3 @@ def candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState
     others = np.flatnonzero(free)
     drawn = others[draw_numbers(len(others), most - len(known), rng)]
     return np.sort(np.concatenate([known, drawn]))
-
-
-def rows_of(X: Any, rows: Ints) -> Any:
-    """Some rows of X, whatever it is."""
-    to_rows = getattr(X, "tocsr", None)  # other sparse formats cannot be cut
-    return _safe_indexing(X if to_rows is None else to_rows(), rows)

@@ -1,0 +1,310 @@
+"""What is given as rows but cannot be learned from: what it is, where, and code that mends it.
+
+Code that a message shows runs as it is printed, with X as it was given, and gives an X that is
+taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from os import PathLike
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.sparse_rows import is_sparse
+
+# Columns are named up to so many in a sentence; code names them all.
+_MOST_NAMED = 5
+# Types of columns that have categories or texts.
+_WORDS = ("String", "Categorical", "Enum")
+# Values of a column that get a column each; what is rarer shares one.
+_MOST_CATEGORIES = 50
+
+
+def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
+    """Raise for what holds rows, or says where they are, but is no array or data frame."""
+    if isinstance(X, np.ndarray) or is_sparse(X):
+        return
+    what, remedy = _no_table(X, name)
+    if what:
+        raise TypeError(
+            f"{name} is {what}, not an array or a data frame with a row for each thing: {remedy}"
+        )
+
+
+def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool = False) -> None:
+    """Name the columns of a data frame that are not numbers, and what to do about them.
+
+    scikit-learn would name the first value that it cannot read, and take dates, categories that
+    are numbers and texts such as "7" for numbers without a word.
+
+    Parameters
+    ----------
+    X : rows
+    name : str
+    learner : estimator, optional
+        That is given X.
+    fitted : bool
+        Whether it was fitted already, to numbers.
+    """
+    frame = frame_of(X)
+    if frame is None:
+        return
+    types = {
+        column.name: str(column.dtype).partition("(")[0]
+        for column in frame.iter_columns()
+        if not _may_be_numbers(column)
+    }
+    if not types:
+        return
+    n_columns = len(frame.columns)
+    found = (
+        f"{len(types)} of the {n_columns} columns of {name} are not numbers: "
+        f"{_some(f'{column!r} ({kind})' for column, kind in types.items())}. "
+    )
+    if fitted:
+        raise ValueError(
+            f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
+            "to. A nearkin.Chain with a transformer as its first step does so by itself."
+        )
+    words = [column for column, kind in types.items() if kind in _WORDS]
+    others = [column for column in types if column not in words]
+    if len(others) == n_columns:
+        raise ValueError(f"{found}Turn them into numbers first, such as dates into days.")
+    mended = "a column of 0 and 1 for each category" if words else "the others alone"
+    code = _encoding(X, _as_selected(frame, words), _as_selected(frame, others))
+    raise ValueError(
+        f"{found}Turn them into numbers first, for example {mended}:\n\n{code}\n\n"
+        f"{_kept_together(learner, 'encoder')}"
+    )
+
+
+def refuse_gaps(
+    X: Any, given: Any, name: str = "X", *, learner: Any = None, fitted: bool = False
+) -> None:
+    """Say where numbers are missing or infinite, how many there are, and what to do about them.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of numbers
+        Checked but for that.
+    given : rows
+        As they came, perhaps with names of columns.
+    name : str
+    learner : estimator, optional
+        That is given X.
+    fitted : bool
+        Whether it was fitted already.
+    """
+    values: Any = X.data if is_sparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype.kind != "f" or np.isfinite(np.sum(values)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    cells = _cells(X, bad)
+    nan = bool(np.isnan(values[bad]).any())
+    first_row, first_column = cells[0]
+    columns, counts = np.unique(cells[:, 1], return_counts=True)
+    names = _names(given, X.shape[1])
+    row_value = X[first_row, first_column]
+    kind = "NaN" if np.isnan(row_value) else "infinity"
+    found = (
+        f"{name} contains {kind} in row {first_row}, column {names[first_column]}. "
+        f"{_counted(len(cells), 'cell')} of {_counted(len(columns), 'column')} of {X.shape[1]} "
+        f"{'are' if len(cells) > 1 else 'is'} {'missing' if nan else 'infinite'}"
+        f"{' or infinite' if nan and np.isinf(values).any() else ''}: "
+        f"{_some(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
+    )
+    if fitted:
+        raise ValueError(
+            f"{found}Fill them in as those were that {type(learner).__name__} was fitted to, or "
+            "leave these rows out. A nearkin.Chain with an imputer as its first step does so by "
+            "itself."
+        )
+    code = _imputing(given, infinite=bool(np.isinf(values).any()), empty=counts.max() == X.shape[0])
+    raise ValueError(
+        f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
+        f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}"
+    )
+
+
+def frame_of(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a frame of narwhals, or None if it is no data frame that is in memory."""
+    if isinstance(X, np.ndarray):
+        return None
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            _ = frame.schema
+            return frame
+    except ValueError:  # two columns of one name, which scikit-learn minds or does not
+        pass
+    return None
+
+
+def _no_table(X: Any, name: str) -> tuple[str, str]:
+    """What X is, and what to do; two empty texts if it may be a table."""
+    kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
+    if isinstance(X, str | bytes | PathLike):
+        return (
+            f"{X!r:.60}, a text or a path",
+            "read the rows first, for example by nearkin.open_rows(path) or pandas.read_csv(path).",
+        )
+    if isinstance(X, Mapping):
+        return (
+            f"a {type(X).__name__}",
+            f"give pandas.DataFrame({name}) if it maps names to columns.",
+        )
+    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        return f"a {type(X).__name__} of {type(X[0]).__name__}", f"give pandas.DataFrame({name})."
+    if isinstance(X, Iterator):
+        return (
+            f"a {type(X).__name__}",
+            f"give numpy.array(list({name})) if it gives rows, or nearkin.open_rows({name}) if it "
+            "gives blocks of rows.",
+        )
+    if hasattr(X, "__dask_graph__"):
+        return (
+            kind,
+            f"give {name}.compute(), which brings it into memory, or leave it on the workers and "
+            "use a learner of nearkin.dask, such as DaskKernelBeta.",
+        )
+    if kind.startswith("pyarrow") and hasattr(X, "to_table"):
+        return (
+            kind,
+            f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
+            "read it block by block.",
+        )
+    table = nw.from_native(X, allow_series=True, pass_through=True)
+    if isinstance(table, nw.LazyFrame):
+        return kind, f"give {name}.collect(), which brings it into memory."
+    if isinstance(table, nw.Series):
+        return (
+            f"{kind}, a single column or row",
+            f"give {name}.to_frame() if it is a column, or a frame of one row.",
+        )
+    return "", ""
+
+
+def _may_be_numbers(column: nw.Series[Any]) -> bool:
+    """Whether all are numbers, or missing; of Python objects, if NumPy can read them as numbers."""
+    if (
+        column.dtype.is_numeric()
+        or column.dtype == nw.Boolean
+        or column.null_count() == len(column)
+    ):
+        return True
+    if column.dtype not in (nw.Object, nw.Unknown):
+        return False
+    values = column.to_list()
+    if any(isinstance(value, str | bytes) for value in values):  # which it would try to read
+        return False
+    try:
+        return np.array(values, dtype=np.float64).ndim == 1
+    except (TypeError, ValueError):
+        return False
+
+
+def _as_selected(frame: nw.DataFrame[Any], columns: list[Any]) -> list[Any]:
+    """Columns as scikit-learn selects them: what is no text is a number of a column to it."""
+    if all(isinstance(column, str) for column in frame.columns):
+        return columns
+    return [frame.columns.index(column) for column in columns]
+
+
+def _encoding(X: Any, words: list[Any], others: list[Any]) -> str:
+    """Code that makes numbers of a data frame."""
+    parts = []
+    imports = ["from sklearn.compose import make_column_transformer"]
+    if words:
+        imports.append("from sklearn.preprocessing import OneHotEncoder")
+        options = f'handle_unknown="infrequent_if_exist", max_categories={_MOST_CATEGORIES}'
+        parts.append(f"(OneHotEncoder({options}), {words!r}),")
+    if others:
+        parts.append(f'("drop", {others!r}),  # or as numbers, such as dates as days')
+    parts += ['remainder="passthrough",', "sparse_threshold=0,"]
+    return _indented(
+        [
+            *imports,
+            *_readable(X),
+            "encoder = make_column_transformer(",
+            *(f"    {part}" for part in parts),
+            ")",
+            "X = encoder.fit_transform(X)",
+        ]
+    )
+
+
+def _readable(X: Any) -> list[str]:
+    """Code that makes X a frame whose columns scikit-learn can tell apart."""
+    if not type(X).__module__.startswith("pyarrow"):
+        return []
+    if find_spec("pandas") is None:
+        return ["import polars", "X = polars.from_arrow(X)"]
+    return ["X = X.to_pandas()"]
+
+
+def _imputing(given: Any, *, infinite: bool, empty: bool) -> str:
+    """Code that fills in what is missing."""
+    lines = ["from sklearn.impute import SimpleImputer"]
+    if infinite and hasattr(given, "iloc"):
+        lines += ["X = X.replace([float('inf'), -float('inf')], float('nan'))"]
+    elif infinite and is_sparse(given):
+        lines += ["X = X.copy()", "X.data[abs(X.data) == float('inf')] = float('nan')"]
+    elif infinite:
+        lines = ["import numpy as np", *lines, "X = np.where(np.isfinite(X), X, np.nan)"]
+    options = ", keep_empty_features=True" if empty else ""
+    lines += [
+        f'imputer = SimpleImputer(strategy="median"{options})',
+        "X = imputer.fit_transform(X)",
+    ]
+    return _indented(lines)
+
+
+def _kept_together(learner: Any, transformer: str) -> str:
+    """How new rows are treated alike."""
+    if learner is None:
+        return f"and new rows by {transformer}.transform(X_new)."
+    whole = "nearkin.Chain" if hasattr(learner, "pair_distance") else "scikit-learn Pipeline"
+    return (
+        f"and new rows by {transformer}.transform(X_new); a {whole} of both, {transformer} and "
+        "learner, does so by itself."
+    )
+
+
+def _indented(lines: list[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _cells(X: Any, bad: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows and columns of bad cells, by rows."""
+    if not is_sparse(X):
+        return np.argwhere(bad)
+    whole = X.tocsr()
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(whole.indptr))
+    bad = ~np.isfinite(whole.data)
+    cells = np.column_stack([rows[bad], whole.indices[bad]]).astype(np.int64)
+    return np.asarray(cells[np.lexsort(cells.T[::-1])])
+
+
+def _names(given: Any, n_columns: int) -> list[str]:
+    """Columns as messages name them: by name where there are names, otherwise by number."""
+    frame = frame_of(given)
+    columns = range(n_columns) if frame is None else frame.columns
+    return [str(column) if isinstance(column, int) else repr(column) for column in columns]
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _some(texts: Any) -> str:
+    shown = list(texts)
+    more = f" and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
+    return ", ".join(shown[:_MOST_NAMED]) + more

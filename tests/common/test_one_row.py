@@ -1,0 +1,82 @@
+"""One row is a row: numbers of single rows, without an axis for them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.compose import make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
+
+from nearkin import RCA, Chain, KernelBeta
+from tests.common.learners import as_seen_by, each_learner, example, fitted
+
+
+@each_learner
+def test_two_rows_give_a_number(learner):
+    X, y, _, X_new = example()
+    metric = fitted(learner, X, y)
+    A, B = (as_seen_by(learner, rows, X) for rows in (X_new[:5], X_new[5:10]))
+    for method in (metric.distance, metric.pair_distance, metric.kernel_matrix):
+        found, all_of_them = method(A[1], B[2]), method(A[[1]], B[[2]])
+        assert np.ndim(found) == 0
+        assert_allclose(found, all_of_them.item())
+    assert metric.same(A[1], B[2]) == metric.same(A[[1]], B[[2]])[0]
+    assert np.ndim(metric.same(A[1], B[2])) == 0
+    assert float(metric.chance_same(A[1], B[2])) == metric.chance_same(A[[1]], B[[2]])[0]
+
+
+def test_one_row_and_many():
+    X, y, _, X_new = example()
+    metric = RCA().fit(X, y)
+    expected = metric.distance(X_new[[3]], X)[0]
+    for x in (X_new[3], X_new[3].tolist(), tuple(X_new[3]), pd.Series(X_new[3])):
+        assert_allclose(metric.distance(x, X), expected)
+        assert_allclose(metric.distance(X, x), expected)
+        assert_allclose(metric.pair_distance(x, X), expected)
+        assert_allclose(metric.pair_distance(X, x), expected)
+        assert metric.same(x, X).shape == metric.chance_same(X, x).shape == (len(X),)
+        assert_allclose(metric.kernel_matrix(x, X), metric.kernel_matrix(X_new[[3]], X)[0])
+    assert metric.distance(X_new[3]) == 0
+    assert metric.distance(X_new[[3]]).shape == (1, 1)  # as it was
+
+
+def test_rows_with_one_row_are_not_compared_with_many():
+    X, y, _, X_new = example()
+    with pytest.raises(ValueError, match="X_a has 1 rows and X_b has 50"):
+        RCA().fit(X, y).pair_distance(X_new[:1], X)
+
+
+def test_a_sparse_row():
+    X, y, _, X_new = example()
+    metric = KernelBeta(random_state=0).fit(sp.csr_array(X), y)
+    found = metric.distance(sp.coo_array(X_new[3]), sp.csr_array(X))
+    assert_allclose(found, metric.distance(X_new[3], X), atol=1e-6)
+
+
+def test_rows_of_frames():
+    X, y, _, _ = example()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    metric = RCA().fit(frame, y)
+    expected = metric.pair_distance(frame[:1], frame[1:2])[0]
+    assert metric.pair_distance(frame.iloc[0], frame.iloc[1]) == expected
+    table = pl.DataFrame(frame.to_dict("list"))
+    assert metric.pair_distance(table[0], table[1]).tolist() == [expected]  # frames of one row
+    with pytest.raises(ValueError, match="feature names should match"):
+        metric.distance(frame.iloc[0][["b", "a", "c"]], frame)
+    with pytest.raises(ValueError, match="50 features, but RCA is expecting 3"):
+        RCA().fit(X, y).distance(frame["a"], X)
+    with pytest.raises(TypeError, match="polars's Series, a single column or row"):
+        metric.distance(table["a"], table)
+
+
+def test_a_row_with_words():
+    frame = pd.DataFrame({"kind": ["a", "b", "a", "b"], "width": [1.0, 2.0, 1.5, 2.5]})
+    first = make_column_transformer(
+        (OneHotEncoder(), ["kind"]), remainder="passthrough", sparse_threshold=0
+    )
+    metric = Chain([first, RCA()]).fit(frame, [0, 1, 0, 1])
+    assert metric.same(frame.iloc[0], frame.iloc[2])
+    assert not metric.same(frame.iloc[0], frame.iloc[3])
+    assert 0.5 < metric.chance_same(frame.iloc[0], frame.iloc[2]) < 1
