@@ -184,7 +184,7 @@ def doubts(
             "thing. For classes, cluster metric.transform(X); for groups of another size, give "
             "radius= or prevalence=."
         )
-    if largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE)) and across > 0:
+    if largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE)) and np.ptp(members, axis=0).any():
         return (
             f"{have}, many for copies of one thing (up to a distance of {radius:.3g}). Give "
             "precision=0.99 or a smaller radius=; for classes, cluster metric.transform(X)."
