@@ -86,7 +86,11 @@ def score() -> None:
                 for way in WAYS
             }
             errors.append(
-                [data, method, *(f"{abs(s[1] - s[2]).sum() / s[0].sum():.3f}" for s in sums.values())]
+                [
+                    data,
+                    method,
+                    *(f"{abs(s[1] - s[2]).sum() / s[0].sum():.3f}" for s in sums.values()),
+                ]
             )
             curves.append([data, method, *map(_rate, *sums["calibrated"])])
     tables = [

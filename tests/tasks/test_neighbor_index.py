@@ -390,7 +390,7 @@ def test_a_loaded_index_takes_the_metric_or_embedded_rows(learned, tmp_path):
     for other in (whole.query(X), bare.query(metric.transform(X))):
         for one, two in zip(index.query(X), other, strict=True):
             assert_array_equal(one, two)
-    assert len(bare.duplicates(0.1)) == len(index.duplicates(0.1)) > 0
+    assert len(bare.duplicates(0.05)) == len(index.duplicates(0.05)) > 0
     with pytest.raises(ValueError, match=r"X_new has 2 columns.*load\(metric=\.\.\.\)"):
         bare.query(X)
 

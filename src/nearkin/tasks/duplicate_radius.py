@@ -30,7 +30,7 @@ _CAUTION = 2.0
 _MOST_UNEVEN = 3.0
 # Pairs that the distances of all pairs are judged by.
 _SAMPLE = 1_000_000
-# Rows of a group that nobody wonders about.
+# Rows of a group that nobody wonders about, even where there are few in all.
 _MOST_PLAUSIBLE = 5
 
 
@@ -168,8 +168,9 @@ def doubts(
     have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
     members = Z[labels == sizes.argmax()].astype(np.float64)
     across = float(np.sqrt(2 * members.var(axis=0).sum() * largest / max(largest - 1, 1)))
+    many = largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
     if chained:
-        if largest <= _MOST_PLAUSIBLE or across <= radius:
+        if not many or across <= radius:
             return None
         return (
             f"{have}, which are {across:.3g} apart in the mean: chains of steps up to "
@@ -184,7 +185,7 @@ def doubts(
             "thing. For classes, cluster metric.transform(X); for groups of another size, give "
             "radius= or prevalence=."
         )
-    if largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE)) and np.ptp(members, axis=0).any():
+    if many and np.ptp(members, axis=0).any():
         return (
             f"{have}, many for copies of one thing (up to a distance of {radius:.3g}). Give "
             "precision=0.99 or a smaller radius=; for classes, cluster metric.transform(X)."

@@ -273,7 +273,9 @@ class NeighborIndex(BaseEstimator):
         >>> NeighborIndex().fit(X).duplicates()
         [array([20, 60])]
         """
-        labels = self.group_labels(radius, precision=precision, prevalence=prevalence)
+        labels, doubt = self._grouped(radius, precision, prevalence)
+        if doubt is not None:
+            warnings.warn(doubt, stacklevel=2)
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         ids = self.ids
@@ -309,23 +311,7 @@ class NeighborIndex(BaseEstimator):
         ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
         there is truly one, but it can be a part of a larger one.
         """
-        self._check_not_empty()
-        chosen = {"radius": radius, "precision": precision, "prevalence": prevalence}
-        if len(given := [name for name, value in chosen.items() if value is not None]) > 1:
-            raise ValueError(f"give one of {' and '.join(given)}: each of them says what is near.")
-        if radius is None:
-            distances, rows = self._others()
-            radius = self._found_radius(distances, rows, precision, prevalence)
-            labels = mean_groups(self.vectors, distances, rows, radius)
-        else:
-            labels = self._chained(radius := self._radius(radius))
-        doubt = doubts(
-            self.vectors,
-            labels,
-            radius,
-            chained=chosen["radius"] is not None,
-            same_distance=self._of_metric("same_distance"),
-        )
+        labels, doubt = self._grouped(radius, precision, prevalence)
         if doubt is not None:
             warnings.warn(doubt, stacklevel=2)
         return labels
@@ -360,6 +346,27 @@ class NeighborIndex(BaseEstimator):
         """
         self._check_not_empty()
         return self._found_radius(*self._others(), precision, prevalence)
+
+    def _grouped(
+        self, radius: float | None, precision: float | None, prevalence: float | None
+    ) -> tuple[Ints, str | None]:
+        """Group of each row, and what makes the groups implausible."""
+        self._check_not_empty()
+        said = {"radius": radius, "precision": precision, "prevalence": prevalence}
+        if len(given := [name for name, value in said.items() if value is not None]) > 1:
+            raise ValueError(f"give one of {' and '.join(given)}: each of them says what is near.")
+        chained = radius is not None
+        if chained:
+            radius = self._radius(radius)
+            labels = self._chained(radius)
+        else:
+            distances, rows = self._others()
+            radius = self._found_radius(distances, rows, precision, prevalence)
+            labels = mean_groups(self.vectors, distances, rows, radius)
+        same_distance = self._of_metric("same_distance")
+        return labels, doubts(
+            self.vectors, labels, radius, chained=chained, same_distance=same_distance
+        )
 
     def _others(self) -> tuple[Floats, Ints]:
         """The nearest others of each row, as many as duplicates are judged by."""
