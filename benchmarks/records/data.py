@@ -1,7 +1,7 @@
 """Person records of the Febrl generator, with the truth of who is who.
 
-``records/NAME.csv.gz`` in the folder ``NEARKIN_DATA`` has a record in each line, with its ``id``, its
-``entity`` and columns of text.
+``records/NAME.csv.gz`` in the folder ``NEARKIN_DATA`` has a record in each line, with its ``id``,
+its ``entity`` and columns of text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Duplicates among person records, by a few pairs of look-alikes: MetricLearner beside Euclidean.
 
 Pairs are drawn among near rows, half of one person and half of two, as somebody would be asked
-about them. What is judged are the pairs that the groups of ``NeighborIndex.duplicates`` imply, among
-all pairs of rows.
+about them. What is judged are the pairs that the groups of ``NeighborIndex.duplicates`` imply,
+among all pairs of rows.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def export(
 
     The file's metadata have the version of nearkin (``nearkin``), the ``learner``, its
     ``threshold``, up to which two rows are the same, the ``sharpness`` and ``far_sharpness`` of
-    their probability, the ``prevalence`` that it supposes, and ``feature_names`` as JSON. Its constants are what the metric needs: **landmarks are rows of the
-    training data**.
+    their probability, the ``prevalence`` that it supposes, and ``feature_names`` as JSON. Its
+    constants are what the metric needs: **landmarks are rows of the training data**.
 
     Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k
     neighbours: give some thousand rows at a time. With the laplacian kernel the graph has seven

@@ -91,8 +91,8 @@ def checked_prevalence(share: Any) -> float:
         raise TypeError(f"prevalence must be a number, not {share!r}.")
     if not 0 < share < 1:
         raise ValueError(
-            f"prevalence must lie between 0 and 1, got {share!r}: it is the share of the pairs that "
-            "are the same."
+            f"prevalence must lie between 0 and 1, got {share!r}: it is the share of the pairs "
+            "that are the same."
         )
     return float(share)
 

@@ -70,7 +70,7 @@ def near_pairs(distances: Floats) -> NearPairs:
     -----
     O(n k log n) time and O(n k) memory.
     """
-    n, k = distances.shape
+    k = distances.shape[1]
     middle = k // 2
     last = distances[:, -1].astype(np.float64)
     apart = last > 0  # other rows are all copies, as far as one sees
@@ -103,8 +103,8 @@ def duplicate_radius(pairs: NearPairs, precision: float | None = None) -> float:
     ----------
     pairs : NearPairs
     precision : float in (0, 1), optional
-        The largest radius within which at least this share of the pairs are copies. By default the
-        one with the most copies less other pairs: in the last pairs, each is as likely as the other.
+        The largest radius within which at least this share of the pairs are copies. By default
+        the one with the most copies less other pairs: at its edge, either is as likely.
 
     Returns
     -------

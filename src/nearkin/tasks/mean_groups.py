@@ -83,7 +83,7 @@ def mean_groups(Z: Floats, distances: Floats, rows: Ints, radius: float) -> Ints
 
 
 def _nearest_of_each_other(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
-    """Which edges are the shortest at both ends; of equally long ones, that of the lower numbers."""
+    """Which edges are the shortest at both ends; of equals, that of the lower numbers."""
     rank = np.empty(len(edges), dtype=np.int64)
     rank[np.lexsort((edges[:, 1], edges[:, 0], apart))] = np.arange(len(edges))
     first = np.full(n, len(edges))
