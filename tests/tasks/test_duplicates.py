@@ -140,7 +140,8 @@ def test_pairs_within_a_radius_are_counted_and_those_by_chance_follow_density():
     pairs = near_pairs(distances)
     D = cdist(Z, Z)[np.triu_indices(2000, 1)]
     some = np.flatnonzero(pairs.radii < distances[:, -1].min())[::100]
-    assert_allclose(pairs.found[some], [np.count_nonzero(radius >= D) for radius in pairs.radii[some]])
+    counts = [np.count_nonzero(radius >= D) for radius in pairs.radii[some]]
+    assert_allclose(pairs.found[some], counts)
     # Without copies there are as many as by chance, which is counted twice.
     many = some[pairs.found[some] > 200]
     assert len(many) > 3
