@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -132,6 +133,7 @@ def test_groups_are_those_of_average_linkage(Z, radius):
         return  # a tie, which may go either way
     expected = by_first_row(fcluster(tree, radius**2, "distance"))
     assert_array_equal(mean_groups(Z, *others_of(Z), radius), expected)
+    assert_array_equal(mean_groups(sp.csr_array(Z), *others_of(Z), radius), expected)
 
 
 def test_pairs_within_a_radius_are_counted_and_those_by_chance_follow_density():

@@ -9,9 +9,10 @@ known, and those that are known need not be typical.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import digamma
 
@@ -32,6 +33,8 @@ _MOST_UNEVEN = 3.0
 _SAMPLE = 1_000_000
 # Rows of a group that nobody wonders about, even where there are few in all.
 _MOST_PLAUSIBLE = 5
+# Rows are identical up to rounding if they are no farther apart, as a share of their length.
+_IDENTICAL = 1e-6
 
 
 class NearPairs(NamedTuple):
@@ -120,7 +123,7 @@ def duplicate_radius(pairs: NearPairs, precision: float | None = None) -> float:
 
 
 def radius_of_share(
-    Z: Floats, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
+    Z: Any, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
 ) -> float:
     """Radius within which a share of all pairs of rows lie, the nearest; 0 if that is none.
 
@@ -147,13 +150,13 @@ def radius_of_share(
 
 
 def doubts(
-    Z: Floats, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
+    Z: Any, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
 ) -> str | None:
     """What makes groups implausible as copies of one thing, with a remedy; None if nothing does.
 
     Parameters
     ----------
-    Z : ndarray of shape (n, q)
+    Z : ndarray or sparse matrix of shape (n, q)
     labels : int ndarray of shape (n,)
         Group of each row.
     radius : float
@@ -166,8 +169,7 @@ def doubts(
     sizes = np.bincount(labels)
     n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
     have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
-    members = Z[labels == sizes.argmax()].astype(np.float64)
-    across = float(np.sqrt(2 * members.var(axis=0).sum() * largest / max(largest - 1, 1)))
+    across, length = _apart_in_the_mean(Z[labels == sizes.argmax()])
     many = largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
     if chained:
         if not many or across <= radius:
@@ -185,9 +187,22 @@ def doubts(
             "thing. For classes, cluster metric.transform(X); for groups of another size, give "
             "radius= or prevalence=."
         )
-    if many and np.ptp(members, axis=0).any():
+    if many and across > _IDENTICAL * length:
         return (
             f"{have}, many for copies of one thing (up to a distance of {radius:.3g}). Give "
             "precision=0.99 or a smaller radius=; for classes, cluster metric.transform(X)."
         )
     return None
+
+
+def _apart_in_the_mean(rows: Any) -> tuple[float, float]:
+    """Root mean square distance of rows from one another, and their usual length."""
+    n = rows.shape[0]
+    rows = rows.astype(np.float64)
+    if sp.issparse(rows):
+        length = rows.multiply(rows).sum() / n
+        mean = np.asarray(rows.mean(axis=0)).ravel()
+        spread = max(length - mean @ mean, 0.0)
+    else:
+        length, spread = np.sum(rows * rows) / n, rows.var(axis=0).sum()
+    return float(np.sqrt(2 * spread * n / max(n - 1, 1))), float(np.sqrt(length))

@@ -11,9 +11,10 @@ each other can be joined at once, in any order.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin.blocks import blocks
@@ -23,9 +24,10 @@ Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
 
 _BLOCK_SIZE = 2**20
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
-def mean_groups(Z: Floats, distances: Floats, rows: Ints, radius: float) -> Ints:
+def mean_groups(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
     """Number the groups of rows whose root mean square distance is no more than ``radius``.
 
     Two groups become one if that of their rows is, the nearest first, and if one has a row that is
@@ -33,7 +35,7 @@ def mean_groups(Z: Floats, distances: Floats, rows: Ints, radius: float) -> Ints
 
     Parameters
     ----------
-    Z : ndarray of shape (n, q)
+    Z : ndarray or sparse matrix of shape (n, q)
     distances, rows : ndarray of shape (n, k)
         Of each row's k nearest others. Where more are within the radius, these stand for them.
     radius : float
@@ -58,28 +60,35 @@ def mean_groups(Z: Floats, distances: Floats, rows: Ints, radius: float) -> Ints
     n, k = rows.shape
     near = (distances <= radius).ravel()
     edges = np.column_stack([np.repeat(np.arange(n), k), rows.ravel()])[near]
-    means, spread, size = Z.astype(np.float64), np.zeros(n), np.ones(n)
-    # A row is at the radius itself, up to rounding.
-    most = (radius * (1 + 8 * np.finfo(Z.dtype).eps)) ** 2
-    labels = np.arange(n)
+    labels, size, spread = np.arange(n), np.ones(n), np.zeros(n)
+    # A row is at the radius itself, up to rounding; so are means of identical rows.
+    reach = float(_squared_lengths(Z).max())
+    most = (radius * (1 + 8 * np.finfo(Z.dtype).eps)) ** 2 + reach * _ROUNDING**2
     while True:
         edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
-        apart = spread[edges].sum(axis=1) + _squared_distances(means, edges)
+        between = _squared_distances(_means(Z, labels, size), edges)
+        apart = between + spread[edges].sum(axis=1)
         # Groups that are too far apart stay so, whatever else joins them.
-        edges, apart = edges[apart <= most], apart[apart <= most]
+        close = apart <= most
+        edges, between, apart = edges[close], between[close], apart[close]
         if not len(edges):
             return by_first_row(labels)
-        a, b = edges[_nearest_of_each_other(edges, apart, n)].T
+        joined = _nearest_of_each_other(edges, apart, n)
+        a, b = edges[joined].T
         total = size[a] + size[b]
-        share = (size[b] / total)[:, None]
-        step = means[b] - means[a]
-        between = (share * (1 - share)).ravel() * np.einsum("ij,ij->i", step, step)
-        spread[a] = (size[a] * spread[a] + size[b] * spread[b]) / total + between
-        means[a] += share * step
+        spread[a] = (size[a] * spread[a] + size[b] * spread[b]) / total
+        spread[a] += size[a] * size[b] / total**2 * between[joined]
         size[a] = total
         now = np.arange(n)
         now[b] = a
         labels, edges = now[labels], now[edges]
+
+
+def _means(Z: Any, labels: Ints, size: Floats) -> Any:
+    """Mean of the rows with each label, sparse if they are; zero where there are none."""
+    n = len(labels)
+    mean_of = sp.csr_array((1 / size[labels], (labels, np.arange(n))), shape=(n, n))
+    return mean_of @ Z
 
 
 def _nearest_of_each_other(edges: Ints, apart: Floats, n: int) -> NDArray[np.bool_]:
@@ -92,9 +101,14 @@ def _nearest_of_each_other(edges: Ints, apart: Floats, n: int) -> NDArray[np.boo
     return np.asarray((first[edges] == rank[:, None]).all(axis=1))
 
 
-def _squared_distances(means: Floats, edges: Ints) -> Floats:
+def _squared_distances(means: Any, edges: Ints) -> Floats:
     found = np.empty(len(edges))
     for part in blocks(len(edges), max(1, _BLOCK_SIZE // means.shape[1])):
         step = means[edges[part, 0]] - means[edges[part, 1]]
-        found[part] = np.einsum("ij,ij->i", step, step)
+        found[part] = _squared_lengths(step)
     return found
+
+
+def _squared_lengths(rows: Any) -> Floats:
+    squares = rows.multiply(rows) if sp.issparse(rows) else rows * rows
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
