@@ -30,9 +30,9 @@ def run(draws: int) -> None:
     """Measure everything; results are stored after each cell."""
     settings = [
         (data, n_pairs, seed)
+        for seed in range(min(draws, MOST_DRAWS))
         for data in DATA
         for n_pairs in N_PAIRS
-        for seed in range(min(draws, MOST_DRAWS))
     ]
     rows: list[dict[str, Any]] = []
     for setting in track(settings, description="records"):

@@ -89,7 +89,7 @@ def checked_prevalence(share: Any) -> float:
     """A share of pairs, neither none nor all."""
     if isinstance(share, bool) or not isinstance(share, Real):
         raise TypeError(f"prevalence must be a number, not {share!r}.")
-    if not 0 < share < 1:
+    if not 0 < float(share) < 1:
         raise ValueError(
             f"prevalence must lie between 0 and 1, got {share!r}: it is the share of the pairs "
             "that are the same."

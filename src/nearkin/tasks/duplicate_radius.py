@@ -200,7 +200,8 @@ def _apart_in_the_mean(rows: Any) -> tuple[float, float]:
     n = rows.shape[0]
     rows = rows.astype(np.float64)
     if sp.issparse(rows):
-        length = rows.multiply(rows).sum() / n
+        rows = sp.csr_array(rows)
+        length = rows.power(2).sum() / n
         mean = np.asarray(rows.mean(axis=0)).ravel()
         spread = max(length - mean @ mean, 0.0)
     else:

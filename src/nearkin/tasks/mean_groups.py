@@ -110,5 +110,5 @@ def _squared_distances(means: Any, edges: Ints) -> Floats:
 
 
 def _squared_lengths(rows: Any) -> Floats:
-    squares = rows.multiply(rows) if sp.issparse(rows) else rows * rows
+    squares = sp.csr_array(rows).power(2) if sp.issparse(rows) else rows * rows
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()

@@ -701,9 +701,10 @@ def _checked_share(share: Any, name: str, *, ends: bool) -> float:
     """A number between 0 and 1, these included or not."""
     if isinstance(share, bool) or not isinstance(share, Real):
         raise TypeError(f"{name} must be a number, not {share!r}.")
-    if not (0 <= share <= 1 if ends else 0 < share < 1):
+    value = float(share)
+    if not (0 <= value <= 1 if ends else 0 < value < 1):
         raise ValueError(f"{name} must be between 0 and 1, got {share!r}.")
-    return float(share)
+    return value
 
 
 def _stacked(parts: list[Any]) -> Any:
