@@ -198,9 +198,8 @@ def doubts(
 def _apart_in_the_mean(rows: Any) -> tuple[float, float]:
     """Root mean square distance of rows from one another, and their usual length."""
     n = rows.shape[0]
-    rows = rows.astype(np.float64)
-    if sp.issparse(rows):
-        rows = sp.csr_array(rows)
+    rows, is_sparse = rows.astype(np.float64), sp.issparse(rows)
+    if is_sparse:
         length = rows.power(2).sum() / n
         mean = np.asarray(rows.mean(axis=0)).ravel()
         spread = max(length - mean @ mean, 0.0)

@@ -110,5 +110,6 @@ def _squared_distances(means: Any, edges: Ints) -> Floats:
 
 
 def _squared_lengths(rows: Any) -> Floats:
-    squares = sp.csr_array(rows).power(2) if sp.issparse(rows) else rows * rows
+    is_sparse = sp.issparse(rows)
+    squares = rows.power(2) if is_sparse else rows * rows
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
