@@ -239,11 +239,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if share is None:
             share = evidence.share_of_same()
         rows = known.points
-        if backend.is_remote(X):  # whose names of columns the rows alone would not have
-            Z = self._embed(backend.validated(self, X, reset=False).take(rows))
-        else:
-            some = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
-            Z = self._embedded(some)
+        Z = self._embedded_rows(X, rows)
         known = known.restrict(rows)
         same, different = (
             np.asarray(backend.to_numpy(linked_distances(Z, links)), dtype=np.float64)
@@ -275,10 +271,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             pairs.check_rows(n_rows_of(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            if backend.is_remote(X):  # whose names of columns the rows alone would not have
-                X = validated(self, X, reset=False)
-                return pair_auc(self._embed(X.take(rows)), pairs=pairs)
-            X = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
+            return pair_auc(self._embedded_rows(X, rows), pairs=pairs)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
@@ -313,6 +306,13 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         model_file.save(self, path, forget_names=forget_names)
+
+    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+        """Embedding of some rows of an X that is not checked yet, as a plain array."""
+        if backend.is_remote(X):  # whose names of columns the rows alone would not have
+            return self._embed(validated(self, X, reset=False).take(rows))
+        some = backend.take(X, rows) if backend.is_foreign(X) else _safe_indexing(X, rows)
+        return self._embedded(some)
 
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
