@@ -27,6 +27,7 @@ from nearkin.stored import (
     maybe,
     positive_floats,
     real,
+    share,
     size,
     stored,
     whole,
@@ -57,7 +58,7 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
         threshold_=real,
         sharpness_=maybe(real),
         far_sharpness_=maybe(real),
-        prevalence_=maybe(real),
+        prevalence_=maybe(share),
         same_distance_=maybe(real),
         learned_from_=maybe(dict_of(whole)),
         **fields,
@@ -227,7 +228,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             files go by. ``fit`` and ``partial_fit`` find them anew.
         """
         check_is_fitted(self)
-        share = None if prevalence is None else checked_prevalence(prevalence)
+        frequency = None if prevalence is None else checked_prevalence(prevalence)
         evidence = gather_evidence(n_rows_of(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
         known = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
@@ -236,8 +237,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"there are {len(known.must_link)} pairs that are the same and "
                 f"{len(known.cannot_link)} that are different: calibrate needs both."
             )
-        if share is None:
-            share = evidence.share_of_same()
+        if frequency is None:
+            frequency = evidence.share_of_same()
         rows = known.points
         Z = self._embedded_rows(X, rows)
         known = known.restrict(rows)
@@ -246,7 +247,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             for links in (known.must_link, known.cannot_link)
         )
         weights = known.must_weight, known.cannot_weight
-        self.__dict__.update(_found(same, different, weights=weights, prevalence=share))
+        self.__dict__.update(_found(same, different, weights=weights, prevalence=frequency))
         return self
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
