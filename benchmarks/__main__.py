@@ -13,6 +13,8 @@ BENCHMARKS = {
     "shi2011_generative": "benchmarks.papers.shi2011_generative.run",
     "few_pairs": "benchmarks.few_pairs.run",
     "must_links": "benchmarks.few_pairs.must_links",
+    "records": "benchmarks.records.run",
+    "calibration": "benchmarks.calibration.run",
     "active": "benchmarks.active.run",
     "teaching": "benchmarks.teaching.run",
     "pairs": "benchmarks.speed.pairs",

@@ -33,7 +33,7 @@ OPENML = {
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Features in float64, unscaled, and class numbers. For MNIST, the training part."""
     if os.environ.get("NEARKIN_DATA"):
-        with np.load(_in_folder(f"{name}.npz"), allow_pickle=False) as arrays:
+        with np.load(in_folder(f"{name}.npz"), allow_pickle=False) as arrays:
             suffix = "_train" if "X_train" in arrays else ""
             X = arrays["X" + suffix].astype(np.float64)
             if "scale" in arrays:
@@ -55,18 +55,19 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def load_columns(name: str, *columns: str) -> tuple[np.ndarray, ...]:
     """What else a data set tells of its rows; only from the folder ``NEARKIN_DATA``."""
-    with np.load(_in_folder(f"{name}.npz"), allow_pickle=False) as arrays:
+    with np.load(in_folder(f"{name}.npz"), allow_pickle=False) as arrays:
         return tuple(arrays[column] for column in columns)
 
 
 def load_texts(name: str) -> tuple[list[str], np.ndarray]:
     """Texts and class numbers; only from the folder ``NEARKIN_DATA``."""
-    with gzip.open(_in_folder(f"{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
+    with gzip.open(in_folder(f"{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]
     return [d["text"] for d in documents], np.array([d["label"] for d in documents])
 
 
-def _in_folder(filename: str) -> Path:
+def in_folder(filename: str) -> Path:
+    """Where a file of the folder ``NEARKIN_DATA`` is."""
     folder = os.environ.get("NEARKIN_DATA")
     if not folder:
         raise FileNotFoundError(f"put {filename} into a folder and set NEARKIN_DATA to it")

@@ -3,8 +3,8 @@
 A list of customers has grown over the years: the same people are in it twice or three times, with
 slips of the pen, initials and abbreviations. Which differences matter is for somebody to say who
 looks at some pairs: who wrote the record down and when does not, another street does. The learned
-distance follows, and so does the threshold up to which two records are the same. Run it to get
-``duplicates.png``.
+distance follows; how near records of one person are, the index finds from how near records lie to
+each other. Run it to get ``duplicates.png``.
 
 Texts become vectors by the letters that they are made of; take any others the same way.
 """
@@ -125,7 +125,7 @@ def main() -> None:
         for which, label in ((same, "one person"), (~same, "two people")):
             ax.hist(D[which & others], bins=40, density=True, alpha=0.6, label=label)
         ax.set_title(f"{title}: distances between records")
-    axes[1].axvline(metric.threshold_, color="0.2", linestyle="--", label="threshold")
+    axes[1].axvline(index.radius_for(), color="0.2", linestyle="--", label="the same up to here")
     axes[1].legend()
     figure.savefig("duplicates.png", dpi=90)
     print("picture:", Path("duplicates.png").resolve())

@@ -213,6 +213,14 @@ def test_methods_give_the_same_numbers_where_the_input_is(place, learner, dtype)
     assert_allclose(
         backend.to_numpy(chance), expected, atol=1e-3 if A.dtype == np.float32 else 1e-8
     )
+    there.calibrate(place.put(X), pairs=pairs, prevalence=0.1)
+    on_host(lambda: host.calibrate(X, pairs=pairs, prevalence=0.1))
+    expected = on_host(lambda: host.chance_same(A, B, prevalence=0.3))
+    assert_allclose(
+        backend.to_numpy(there.chance_same(a, b, prevalence=0.3)),
+        expected,
+        atol=1e-3 if A.dtype == np.float32 else 1e-8,
+    )
     score = there.score(place.put(X), place.put(y))
     assert_allclose(score, on_host(lambda: host.score(X, y)), atol=1e-5)
     score = there.score(place.put(X), pairs=pairs)

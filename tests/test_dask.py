@@ -344,6 +344,14 @@ def test_distances_and_verdicts_are_lazy_too():
     chance = local.chance_same(X, X[::-1])
     assert_allclose(metric.chance_same(rows, other).compute(), chance)
     assert_allclose(metric.chance_same(X, X[::-1]), chance)
+    local.calibrate(X, pairs=PAIRS, prevalence=0.2)
+    assert metric.prevalence_ == 0.5
+    assert metric.calibrate(rows, pairs=PAIRS, prevalence=0.2) is metric
+    chance = local.chance_same(X, X[::-1])
+    assert_allclose(metric.chance_same(rows, other).compute(), chance)
+    assert_array_equal(metric.same(rows, other).compute(), chance >= 0.5)
+    chance = local.chance_same(X, X[::-1], prevalence=0.7)
+    assert_allclose(metric.chance_same(rows, other, prevalence=0.7).compute(), chance)
     assert_array_equal(metric.distance(X[:9], X[9:14]), local.distance(X[:9], X[9:14]))
     assert_array_equal(metric.kernel_matrix(X[:9]), local.kernel_matrix(X[:9]))
     assert_array_equal(metric.transform(X), local.transform(X))

@@ -229,7 +229,8 @@ def test_distances_and_verdicts_from_a_file_alone(data, run, tmp_path):
     Z = run(metric, X_new)
     threshold = float(onnx_metadata(tmp_path / "metric.onnx")["threshold"])
     assert threshold == metric.threshold_
-    assert float(onnx_metadata(tmp_path / "metric.onnx")["sharpness"]) == metric.sharpness_
+    for name in ("sharpness", "far_sharpness", "prevalence"):
+        assert float(onnx_metadata(tmp_path / "metric.onnx")[name]) == getattr(metric, f"{name}_")
     same = np.linalg.norm(Z[:15] - Z[15:], axis=1) <= threshold
     assert_array_equal(same, metric.same(X_new[:15], X_new[15:]))
     _, expected = NeighborIndex(metric).add(X).query(X_new, 3)

@@ -2,10 +2,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
 
-from nearkin import KernelBeta, Pairs, datasets
-from nearkin.verdicts import best_sharpness, best_threshold, chance_same
+from nearkin import Euclidean, GeometryAware, KernelBeta, Pairs, datasets, load
+from nearkin.verdicts import (
+    Verdicts,
+    best_sharpness,
+    best_threshold,
+    best_verdicts,
+    verdicts_of,
+)
 from tests import oracles
 
 whole_distances = st.lists(st.integers(0, 8), min_size=1, max_size=10)
@@ -33,60 +40,195 @@ def test_threshold_lies_half_way_between_what_it_separates(same, different, thre
     assert best_threshold(np.array(same), np.array(different)) == threshold
 
 
-def likelihood(sharpness, same, different, threshold):
+def likelihood(verdicts, same, different, count=lambda d: True):
     """Of answers that are nearly certain, both kinds counting the same; by loops."""
     total = 0.0
     for distances, told in ((same, True), (different, False)):
         n = len(distances)
         for d in distances:
-            p = chance_same(np.float64(d), threshold, sharpness)
+            p = np.clip(verdicts.chance(np.float64(d)), 1e-300, 1 - 1e-16)
             right, wrong = (p, 1 - p) if told else (1 - p, p)
-            total += ((n + 1) * np.log(right) + np.log(wrong)) / (n + 2) / n
+            if count(d):
+                total += ((n + 1) * np.log(right) + np.log(wrong)) / (n + 2) / n
     return total
 
 
 @given(whole_distances, whole_distances)
 def test_no_other_sharpness_is_more_likely(same, different):
     same, different = np.array(same, dtype=float), np.array(different, dtype=float)
-    threshold = best_threshold(same, different)
-    found = best_sharpness(same, different, threshold)
-    assert 0 <= found < np.inf
-    best = likelihood(found, same, different, threshold)
-    for other in (0.0, 0.5 * found, 0.99 * found, 1.01 * found, 2 * found, found + 0.1):
-        assert likelihood(other, same, different, threshold) <= best + 1e-9
+    found = best_verdicts(same, different)
+    threshold = found.threshold
+
+    # On each side; pairs on the other count the less the more there are on this one.
+    def side_likelihood(sharpness, is_near):
+        verdicts = Verdicts(threshold, sharpness, sharpness)
+        here = [d for d in (*same, *different) if (d < threshold if is_near else d > threshold)]
+        ours = likelihood(
+            verdicts, same, different, lambda d: d < threshold if is_near else d > threshold
+        )
+        theirs = likelihood(
+            verdicts, same, different, lambda d: d > threshold if is_near else d < threshold
+        )
+        return ours + theirs / (1 + len(here))
+
+    for is_near, sharpness in ((True, found.sharpness), (False, found.far_sharpness)):
+        assert 0 <= sharpness < np.inf
+        best = side_likelihood(sharpness, is_near)
+        for other in (0.0, 0.5 * sharpness, 0.99 * sharpness, 1.01 * sharpness, sharpness + 0.1):
+            assert side_likelihood(other, is_near) <= best + 1e-9
 
 
 def test_clear_distances_make_sharp_verdicts():
-    clear = best_sharpness(np.full(100, 1.0), np.full(100, 3.0), 2.0)
+    clear = best_verdicts(np.full(100, 1.0), np.full(100, 3.0))
     blurred = best_sharpness(np.linspace(1, 2.5, 100), np.linspace(1.5, 3, 100), 2.0)
-    assert clear > blurred > 0
+    assert clear.threshold == 2
+    assert clear.sharpness > blurred[0] > 0
+    assert clear.far_sharpness > blurred[1] > 0
     # Platt's targets are met where all distances of a kind are equal.
-    assert chance_same(np.array([1.0, 3.0]), 2.0, clear) == pytest.approx([101 / 102, 1 / 102])
-    assert best_sharpness(np.array([3.0]), np.array([1.0]), 2.0) == 0  # the wrong way round
+    assert clear.chance(np.array([1.0, 3.0])) == pytest.approx([101 / 102, 1 / 102], rel=0.02)
+    # The wrong way round.
+    assert best_sharpness(np.array([3.0]), np.array([1.0]), 2.0) == (0, 0)
+
+
+def test_each_side_of_the_threshold_has_its_own_sharpness():
+    rng = np.random.default_rng(0)
+    # Near pairs are surely the same; far ones may be either.
+    same = np.concatenate([np.full(100, 0.5), rng.uniform(1.1, 3, 40)])
+    different = rng.uniform(1.0, 3, 100)
+    found = best_verdicts(same, different)
+    assert found.sharpness > 3 * found.far_sharpness > 0
+    assert found.chance(2.0) == pytest.approx(40 / 140 / (40 / 140 + 1), abs=0.07)
 
 
 def test_a_threshold_of_zero():
-    found = best_sharpness(np.zeros(5), np.ones(5), 0.0)
-    assert np.isfinite(found)
-    assert chance_same(np.zeros(1), 0.0, found) == 0.5
-    assert chance_same(np.ones(1), 0.0, found) < 0.5
+    found = best_verdicts(np.zeros(5), np.ones(5))
+    found = Verdicts(0.0, found.sharpness, found.far_sharpness)
+    assert found.chance(np.zeros(1)) == 0.5
+    assert found.chance(np.ones(1)) < 0.5
+    assert found.radius == 0
+
+
+@pytest.mark.parametrize("prevalence", [0.001, 0.1, 0.5, 0.9])
+def test_the_radius_is_where_the_chance_is_a_half(prevalence):
+    verdicts = Verdicts(2.0, 9.0, 3.0, prevalence)
+    radius = verdicts.radius
+    assert verdicts.chance(radius) == pytest.approx(0.5)
+    assert Verdicts(2.0, 9.0, 3.0).chance(radius, prevalence) == pytest.approx(0.5)
+    assert (radius == 2.0) == (prevalence == 0.5)
+    assert verdicts.chance(radius - 0.1) > 0.5 > verdicts.chance(radius + 0.1)
+
+
+def test_nothing_is_the_same_where_that_is_too_rare():
+    verdicts = Verdicts(2.0, 3.0, 3.0, 0.001)
+    assert verdicts.radius < 0
+    assert verdicts.chance(0.0) < 0.5
+    assert Verdicts(2.0, 0.0, 3.0, 0.1).radius == -np.inf
+
+
+def test_weights_count():
+    same, different = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0])
+    light = np.array([1.0, 1.0, 1e-9]), np.ones(2)
+    assert best_threshold(same, different, light) == best_threshold(same[:2], different)
+    found = best_sharpness(same, different, 2.5, light)
+    assert found[1] > best_sharpness(same, different, 2.5)[1]
 
 
 def test_verdicts_and_probabilities_agree():
     X, y = datasets.make_xor(300, random_state=0)
     metric = KernelBeta(random_state=0).fit(X, pairs=Pairs.from_labels(y, 40, random_state=0))
     A, B = X[:150], X[150:]
+    for _ in range(2):
+        chance = metric.chance_same(A, B)
+        assert ((chance > 0) & (chance < 1)).all()
+        assert ((chance >= 0.5) == metric.same(A, B)).all()
+        order = np.argsort(metric.pair_distance(A, B))
+        assert (np.diff(chance[order]) <= 0).all()
+        assert_allclose(metric.chance_same(A, A), verdicts_of(metric).chance(0.0))
+        right = (y[:150] == y[150:]) == (chance >= 0.5)
+        sure = np.maximum(chance, 1 - chance)
+        assert right[sure > np.median(sure)].mean() > right[sure <= np.median(sure)].mean()
+        metric.calibrate(X, y, prevalence=0.2)
+
+
+# ---- as frequent as it is
+
+
+def reliability(chance, same, n_bins=10):
+    """Mean difference of the probability said and the share that is true, by bins."""
+    place = np.minimum((n_bins * chance).astype(int), n_bins - 1)
+    gaps = np.bincount(place, chance - same, n_bins)
+    return np.abs(gaps).sum() / len(same)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Rows to learn from, to calibrate by and to judge by, and random pairs of the last."""
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    rng = np.random.RandomState(0)
+    learned, known, judged = np.array_split(rng.permutation(len(y)), 3)
+    ends = judged[rng.randint(len(judged), size=(20_000, 2))]
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    same = y[ends[:, 0]] == y[ends[:, 1]]
+    return X, y, learned, known, (X[ends[:, 0]], X[ends[:, 1]], same)
+
+
+@pytest.mark.parametrize("learner", [Euclidean, KernelBeta, GeometryAware])
+def test_probabilities_hold_at_the_stated_prevalence(learner, digits):
+    X, y, learned, known, (A, B, same) = digits
+    pairs = Pairs.from_labels(y[learned], 100, random_state=0)
+    metric = learner(random_state=0).fit(X[learned], pairs=pairs)
+    share = same.mean()
+    assert 0.08 < share < 0.12
+    as_it_comes = reliability(metric.chance_same(A, B), same)
+    stated = reliability(metric.chance_same(A, B, prevalence=share), same)
+    assert stated < 0.08
+    assert stated < as_it_comes
+    metric.calibrate(X[known], y[known])
+    assert metric.prevalence_ == pytest.approx(share, abs=0.01)
     chance = metric.chance_same(A, B)
-    assert ((chance > 0) & (chance < 1)).all()
-    assert ((chance >= 0.5) == metric.same(A, B)).all()
-    order = np.argsort(metric.pair_distance(A, B))
-    assert (np.diff(chance[order]) <= 0).all()
-    assert_allclose(
-        metric.chance_same(A, A), chance_same(0.0, metric.threshold_, metric.sharpness_)
+    assert reliability(chance, same) < 0.03
+    half = (chance > 0.3) & (chance < 0.7)
+    assert same[half].mean() == pytest.approx(chance[half].mean(), abs=0.12)
+
+
+def test_calibrating_changes_verdicts_only(digits, tmp_path):
+    X, y, learned, known, (A, B, _) = digits
+    metric = Euclidean(random_state=0).fit(X[learned], y[learned])
+    before = metric.pair_distance(A, B)
+    pairs = Pairs.from_labels(y[known], 200, random_state=0)
+    rare = Pairs(pairs.must_link[:10], pairs.cannot_link)
+    assert metric.prevalence_ == 0.5
+    assert metric.calibrate(X[known], pairs=rare) is metric
+    assert metric.prevalence_ == pytest.approx(10 / 110)
+    assert_array_equal(metric.pair_distance(A, B), before)
+    assert metric.chance_same(A, B, prevalence=0.5).mean() > metric.chance_same(A, B).mean()
+    metric.save(tmp_path / "model.nearkin")
+    loaded = load(tmp_path / "model.nearkin")
+    assert_array_equal(loaded.chance_same(A, B), metric.chance_same(A, B))
+    assert_array_equal(loaded.same(A, B), metric.same(A, B))
+    assert loaded.same_distance_ == metric.same_distance_
+
+
+def test_calibrating_needs_both_kinds_and_a_share():
+    X, y = datasets.make_xor(60, random_state=0)
+    metric = KernelBeta(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="1 pairs that are the same and 0 that are different"):
+        metric.calibrate(X, pairs=Pairs([(0, 1)]))
+    for share in (0, 1, 1.5):
+        with pytest.raises(ValueError, match="prevalence must lie between 0 and 1"):
+            metric.chance_same(X, X, prevalence=share)
+    with pytest.raises(TypeError, match="prevalence must be a number, not 'rare'"):
+        metric.calibrate(X, y, prevalence="rare")
+
+
+def test_a_metric_of_before_has_one_sharpness():
+    X, y = datasets.make_xor(60, random_state=0)
+    metric = KernelBeta(random_state=0).fit(X, y)
+    del metric.far_sharpness_, metric.prevalence_
+    assert verdicts_of(metric) == Verdicts(
+        metric.threshold_, metric.sharpness_, metric.sharpness_, 0.5
     )
-    right = (y[:150] == y[150:]) == (chance >= 0.5)
-    sure = np.maximum(chance, 1 - chance)
-    assert right[sure > np.median(sure)].mean() > right[sure <= np.median(sure)].mean()
 
 
 def test_a_metric_without_sharpness_says_what_to_do():

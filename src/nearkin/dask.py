@@ -29,7 +29,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import pair_auc, rowwise_distances
-from nearkin.verdicts import chance_same
+from nearkin.verdicts import verdicts_of
 from nearkin.whole_file import StrPath
 
 __all__ = [
@@ -161,22 +161,47 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         dask array of bool of shape (n,)
             Not computed yet. An ndarray for arrays.
         """
-        return self.pair_distance(X_a, X_b) <= self.to_local().threshold_
+        return self.pair_distance(X_a, X_b) <= verdicts_of(self.to_local()).radius
 
-    def chance_same(self, X_a: Any, X_b: Any) -> Any:
+    def chance_same(self, X_a: Any, X_b: Any, prevalence: float | None = None) -> Any:
         """Probability that two rows are the same kind of thing, row by row.
 
         Parameters
         ----------
         X_a, X_b : dask arrays of shape (n, d), dask data frames, or arrays
+        prevalence : float in (0, 1), optional
+            Share of all such pairs that are the same. By default ½, or as ``calibrate`` found.
 
         Returns
         -------
         dask array of shape (n,)
             Not computed yet. An ndarray for arrays.
         """
+        return verdicts_of(self.to_local()).chance(self.pair_distance(X_a, X_b), prevalence)
+
+    def calibrate(
+        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: float | None = None
+    ) -> Self:
+        """Judge by other pairs than the metric was learned from, as the local learner does.
+
+        Parameters
+        ----------
+        X : dask array of shape (n, d), dask data frame, or array
+        y : array of shape (n,), dask array or dask series, optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links. Only their rows come.
+        prevalence : float in (0, 1), optional
+            Share of pairs that are the same where the metric is to be used.
+
+        Returns
+        -------
+        self
+        """
+        rows = DaskRows(X, client=self.client) if is_dask(X) else X
         local = self.to_local()
-        return chance_same(self.pair_distance(X_a, X_b), local.threshold_, local.sharpness_)
+        self._local = local.calibrate(rows, self._labels(y), pairs=pairs, prevalence=prevalence)
+        return self
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.

@@ -50,6 +50,18 @@ class Evidence:
         """Whether the class of any row is known."""
         return self.classes is not None and bool((self.classes >= 0).any())
 
+    def share_of_same(self) -> float:
+        """Share of the pairs that are the same: of all that labels imply, or else of those given.
+
+        Pairs count by their weights.
+        """
+        if self.classes is not None and self.has_labels:
+            sizes = np.bincount(self.classes[self.classes >= 0]).astype(np.float64)
+            n = sizes.sum()
+            return float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
+        same, different = self.pairs.must_weight.sum(), self.pairs.cannot_weight.sum()
+        return float(same / (same + different))
+
     def counts(self, n_rows: int) -> dict[str, int]:
         """How many rows, pairs and labels there are."""
         known = () if self.classes is None else self.classes[self.classes >= 0]

@@ -86,9 +86,9 @@ def export(
     and so does one whose kernel values overflow.
 
     The file's metadata have the version of nearkin (``nearkin``), the ``learner``, its
-    ``threshold``, up to which two rows are the same, the ``sharpness`` of their probability, and
-    ``feature_names`` as JSON. Its constants are what the metric needs: **landmarks are rows of the
-    training data**.
+    ``threshold``, up to which two rows are the same, the ``sharpness`` and ``far_sharpness`` of
+    their probability, the ``prevalence`` that it supposes, and ``feature_names`` as JSON. Its
+    constants are what the metric needs: **landmarks are rows of the training data**.
 
     Running it takes memory for n × m numbers with m landmarks, and for n × k² × d with k
     neighbours: give some thousand rows at a time. With the laplacian kernel the graph has seven
@@ -122,8 +122,9 @@ def export(
         "learner": type(metric).__name__,
         "threshold": repr(float(metric.threshold_)),
     }
-    if getattr(metric, "sharpness_", None) is not None:
-        metadata["sharpness"] = repr(float(metric.sharpness_))
+    for name in ("sharpness", "far_sharpness", "prevalence"):
+        if (value := getattr(metric, f"{name}_", None)) is not None:
+            metadata[name] = repr(float(value))
     if hasattr(metric, "feature_names_in_") and not forget_names:
         metadata["feature_names"] = json.dumps(metric.feature_names_in_.tolist())
     content = graph.model(

@@ -86,6 +86,9 @@ positive = Spec(
     "a positive number", lambda value, _: real.fits(value, {}) and 0 < float(value) < np.inf
 )
 estimator = Spec("an estimator", lambda value, _: _is_stored_estimator(value))
+share = Spec(
+    "a number between 0 and 1", lambda value, _: real.fits(value, {}) and 0 < float(value) < 1
+)
 whole = Spec("a whole number, not negative", lambda value, _: _is_whole(value))
 
 

@@ -1,5 +1,7 @@
 """Commands that use a model: same, neighbors, duplicates, cluster, evaluate."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from nearkin import MPCKMeans, NeighborIndex, scores
+from nearkin import MPCKMeans, NeighborIndex, Pairs, scores
 from tests.cli.conftest import write_csv
 
 NAMED = ("rows.csv", "--id", "name")
@@ -27,6 +29,26 @@ def test_same_judges_pairs(run, files, sample, model):
     assert (np.diff(chance[np.argsort(distance)]) <= 0).all()
     n_must = len(sample.pairs.must_link)
     assert chance[:n_must].mean() > 0.6 > 0.4 > chance[n_must:].mean()
+
+
+def test_same_is_as_frequent_as_it_is_said(run, files, sample, model):
+    arguments = ("same", "model.nearkin", *NAMED, "-p", "pairs.csv")
+    links = np.concatenate([sample.pairs.must_link, sample.pairs.cannot_link])
+    X_a, X_b = sample.X[links[:, 0]], sample.X[links[:, 1]]
+    records = run(*arguments, "--prevalence", 0.05).records
+    chance = np.array([float(r["probability"]) for r in records])
+    assert_allclose(chance, model.chance_same(X_a, X_b, prevalence=0.05))
+    assert [r["same"] == "true" for r in records] == (chance >= 0.5).tolist()
+    assert "between 0 and 1" in run(*arguments, "--prevalence", 1, status=2).err
+    # By known pairs, as in Python.
+    rare = Pairs(sample.pairs.must_link[:5], sample.pairs.cannot_link)
+    names = [(sample.ids[a], sample.ids[b], 1) for a, b in rare.must_link]
+    names += [(sample.ids[a], sample.ids[b], 0) for a, b in rare.cannot_link]
+    write_csv(files / "known.csv", ["left", "right", "same"], names)
+    records = run(*arguments, "--known", "known.csv").records
+    known = deepcopy(model).calibrate(sample.X, pairs=rare)
+    assert_allclose([float(r["probability"]) for r in records], known.chance_same(X_a, X_b))
+    assert [r["same"] == "true" for r in records] == known.same(X_a, X_b).tolist()
 
 
 def test_same_needs_no_answers(run, files, sample, model):
@@ -74,6 +96,30 @@ def test_duplicates_are_groups(run, files, sample, model):
     expected = NeighborIndex(model).fit(sample.X, ids=sample.ids).duplicates(0.02)
     assert list(found.values()) == [group.tolist() for group in expected]
     assert f"{len(expected)} group" in result.err
+
+
+def test_duplicates_are_found_without_a_radius(run, files, model):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(300, 2))
+    X[200:210] = X[:10] + 1e-4
+    write_csv(files / "many.csv", ["a", "b"], X.tolist())
+    result = run("duplicates", "model.nearkin", "many.csv", "--precision", 0.9)
+    found = {(r["group"], int(r["row"]) % 200) for r in result.records}
+    assert {row for _, row in found} >= set(range(8))
+    share = 10 / (300 * 299 / 2)
+    assert len(run("duplicates", "model.nearkin", "many.csv", "--prevalence", share).records) == 20
+    both = ("--prevalence", share, "--precision", 0.9)
+    wrong = run("duplicates", "model.nearkin", "many.csv", *both, status=2).err
+    assert "give one of precision and prevalence" in wrong
+
+
+def test_classes_among_duplicates_are_a_note(run, files, model):
+    result = run("duplicates", "model.nearkin", *NAMED)
+    assert "seem to be classes" in result.err
+    assert "cluster metric.transform(X)" in result.err
+    result = run("duplicates", "model.nearkin", *NAMED, "--radius", float(model.threshold_))
+    assert "note: the largest of" in result.err
+    assert "of 120 rows" in result.err
 
 
 def test_no_duplicates_is_a_table_without_rows(run, files, model):

@@ -163,8 +163,6 @@ def test_duplicates_are_groups_of_two_or_more_by_id():
 def test_the_threshold_is_the_radius_by_default(learned):
     X, metric = learned
     index = NeighborIndex(metric).fit(X)
-    radius = metric.threshold_
-    assert_array_equal(index.group_labels(), groups_within(metric.transform(X), radius))
     _, ids = index.query_radius(X[:5])
     for i, near in enumerate(ids):
         same = metric.same(np.repeat(X[i : i + 1], len(X), axis=0), X)
@@ -392,7 +390,7 @@ def test_a_loaded_index_takes_the_metric_or_embedded_rows(learned, tmp_path):
     for other in (whole.query(X), bare.query(metric.transform(X))):
         for one, two in zip(index.query(X), other, strict=True):
             assert_array_equal(one, two)
-    assert len(bare.duplicates()) == len(index.duplicates())
+    assert len(bare.duplicates(0.05)) == len(index.duplicates(0.05)) > 0
     with pytest.raises(ValueError, match=r"X_new has 2 columns.*load\(metric=\.\.\.\)"):
         bare.query(X)
 

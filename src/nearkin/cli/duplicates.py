@@ -17,7 +17,22 @@ def duplicates(
         typer.Option(
             min=0.0,
             show_default=False,
-            help="Two rows are the same up to this distance. Without: the model's threshold.",
+            help="Two rows are the same up to this distance, and so are all that a chain of such "
+            "rows connects. Without: found from how near rows are to each other.",
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Share of the pairs found that are to be right, such as 0.99.",
+        ),
+    ] = None,
+    prevalence: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Share of all pairs of rows that are the same, where you know it.",
         ),
     ] = None,
     exact: Annotated[
@@ -48,6 +63,8 @@ def duplicates(
     table = open_table(data, choice, model=learned)
     ids = table.shown_ids()
     index = index_of(learned, table, 10, exact=exact, seed=seed)
-    group, rows = members_of_groups(index, radius)
+    group, rows = members_of_groups(
+        index, radius=radius, precision=precision, prevalence=prevalence
+    )
     say(f"{counted(len(set(group.tolist())), 'group')} with {counted(len(rows), 'row')}")
     out.write(table_of({"group": group, table.id_name: ids.take(rows)}))

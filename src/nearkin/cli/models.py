@@ -12,7 +12,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.model_file import Facts, load_with_facts
 from nearkin.remote import Floats
-from nearkin.verdicts import chance_same
+from nearkin.verdicts import Verdicts, verdicts_of
 
 if TYPE_CHECKING:
     from nearkin.cli.tables import Table
@@ -93,15 +93,10 @@ class Model:
         """Rows in the learned space."""
         return np.asarray(self.metric.transform(rows))
 
-    def chance_same(self, distances: Floats) -> Floats:
-        """Probability of being the same at these distances."""
-        sharpness = getattr(self.metric, "sharpness_", None)
-        if sharpness is None:
-            raise UserError(
-                f"{self.file} is of an older version, which does not say how sure its verdicts "
-                "are: fit again, or give --known PAIRS."
-            )
-        return np.asarray(chance_same(distances, self.metric.threshold_, sharpness))
+    @property
+    def verdicts(self) -> Verdicts:
+        """What distances say: same or different, and how sure that is."""
+        return verdicts_of(self.metric)
 
     @property
     def output_names(self) -> list[str]:

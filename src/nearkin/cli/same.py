@@ -30,9 +30,17 @@ def same(
             metavar="FILE",
             show_default=False,
             help="Pairs of the same data with answers, best such that the model has not seen: "
-            "probabilities then go by them, and suppose that same and different are as frequent as "
-            "among them. Without: by the pairs it was learned from, as if both were equally "
-            "frequent.",
+            "answers and probabilities then go by them, and suppose that same and different are as "
+            "frequent as among them. Without: by the pairs it was learned from, as if both were "
+            "equally frequent.",
+        ),
+    ] = None,
+    prevalence: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs "
+            "of ten kinds.",
         ),
     ] = None,
     output: o.OutputPath = None,
@@ -48,14 +56,18 @@ def same(
 ) -> None:
     """Say of each pair how far apart it is, whether it is the same, and how likely that is."""
     del seed  # nothing is random
+    from dataclasses import replace
+
     import numpy as np
 
     from nearkin.cli.columns import table_of
-    from nearkin.cli.judging import distances_of, probability
+    from nearkin.cli.failures import UserError
+    from nearkin.cli.judging import distances_of, verdicts_by
     from nearkin.cli.models import Model
     from nearkin.cli.output import Output
     from nearkin.cli.pair_files import pairs_of
     from nearkin.cli.tables import open_table
+    from nearkin.verdicts import checked_prevalence
 
     out = Output(output, as_json=as_json, force=force)
     learned = Model(model)
@@ -67,14 +79,24 @@ def same(
         numbers = table.numbers()[asked.ends]
         found = {"left": numbers[:, 0], "right": numbers[:, 1]}
     distance = distances_of(learned, table.rows, asked.ends)
-    found |= {"distance": distance, "same": distance <= learned.metric.threshold_}
-    if known is None:
-        found["probability"] = learned.chance_same(distance)
-    else:
+    verdicts = learned.verdicts
+    if known is not None:
         examples = pairs_of(table, known, delimiter=choice.delimiter, role="--known")
         told = np.array([answer is not None for answer in examples.same])
         answers = np.array([answer is True for answer in examples.same])[told]
         weight = np.array(examples.weight)[told]
         apart = distances_of(learned, table.rows, examples.ends[told])
-        found["probability"] = probability(distance, apart, answers, weight, str(known))
+        verdicts = verdicts_by(apart, answers, weight, str(known))
+    elif verdicts.sharpness is None:
+        raise UserError(
+            f"{model} is of an older version, which does not say how sure its verdicts are: fit "
+            "again, or give --known PAIRS."
+        )
+    if prevalence is not None:
+        verdicts = replace(verdicts, prevalence=checked_prevalence(prevalence))
+    found |= {
+        "distance": distance,
+        "same": distance <= verdicts.radius,
+        "probability": verdicts.chance(distance),
+    }
     out.write(table_of(found))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nearkin.cli.models import Model
 from nearkin.cli.tables import Table
 from nearkin.tasks.neighbor_index import NeighborIndex
+from nearkin.tasks.neighbor_search import without_itself
 
 Ints = NDArray[np.int64]
 # Rows whose neighbours are looked for at a time.
@@ -48,17 +49,9 @@ def neighbor_batches(
             part = block[first : first + _QUERIES]
             distances, rows = index.query(part, n_neighbors=k)
             if among_themselves:
-                distances, rows = _without_itself(distances, rows, start)
+                distances, rows = without_itself(distances, rows, start)
             yield _batch(asked_ids, ids, start, distances, rows, asked.id_name)
             start += len(part)
-
-
-def _without_itself(distances: Any, rows: Any, start: int) -> tuple[Any, Any]:
-    """Each row's others; where equal rows stand before it, the last of all is left out."""
-    itself = rows == np.arange(start, start + len(rows))[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    shape = (len(rows), rows.shape[1] - 1)
-    return distances[~itself].reshape(shape), rows[~itself].reshape(shape)
 
 
 def _batch(asked_ids: Any, ids: Any, start: int, distances: Any, rows: Any, name: str) -> Any:
@@ -73,9 +66,12 @@ def _batch(asked_ids: Any, ids: Any, start: int, distances: Any, rows: Any, name
     )
 
 
-def members_of_groups(index: NeighborIndex, radius: float | None) -> tuple[Ints, Ints]:
-    """Number of the group, from 0, and row, of each row that is in a group of two or more."""
-    labels = index.group_labels(radius)
+def members_of_groups(index: NeighborIndex, **how: float | None) -> tuple[Ints, Ints]:
+    """Number of the group, from 0, and row, of each row that is in a group of two or more.
+
+    Groups are found as ``group_labels`` finds them.
+    """
+    labels = index.group_labels(**how)
     counts = np.bincount(labels)
     rows = np.flatnonzero(counts[labels] > 1)
     rows = rows[np.argsort(labels[rows], kind="stable")]

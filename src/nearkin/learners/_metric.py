@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from dataclasses import astuple
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, model_file, sparse_rows
 from nearkin.blocks import block_rows, for_each_block
-from nearkin.evidence import Evidence, example_pairs
+from nearkin.evidence import Evidence, example_pairs, gather_evidence
 from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners._one_row import matrix_of_rows, row_by_row
 from nearkin.pairs import Pairs, check_roles
@@ -29,13 +30,14 @@ from nearkin.stored import (
     maybe,
     positive_floats,
     real,
+    share,
     size,
     stored,
     text,
     whole,
     words,
 )
-from nearkin.verdicts import best_sharpness, best_threshold, chance_same
+from nearkin.verdicts import best_verdicts, checked_prevalence, verdicts_of
 from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
@@ -43,6 +45,8 @@ Floats = NDArray[np.floating]
 _BACKGROUND_PAIRS = 2000
 # Pairs of each kind, of those that labels imply, that the threshold is found from.
 _MOST_EXAMPLES = 5000
+# What is found of known pairs, in the order of Verdicts.
+_VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
 
 
 _Class = TypeVar("_Class", bound=type)
@@ -57,6 +61,9 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
         column_scale_=maybe(positive_floats("d")),
         threshold_=real,
         sharpness_=maybe(real),
+        far_sharpness_=maybe(real),
+        prevalence_=maybe(share),
+        same_distance_=maybe(real),
         learned_from_=maybe(dict_of(whole)),
         vector_column_=maybe(text),
         fill_values_=maybe(floats("d")),
@@ -72,6 +79,17 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
     distance between their images under ``transform``.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Distance that best tells same from different, if both are equally frequent.
+    sharpness_, far_sharpness_ : float
+        How quickly :meth:`chance_same` falls with the distance, below and above the threshold.
+    prevalence_ : float
+        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
     """
 
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
@@ -165,38 +183,95 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         bool ndarray of shape (n,)
-            True where the learned distance is at most ``threshold_``.
+            True where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance
+            is at most ``threshold_``.
         """
-        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= self.threshold_
+        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= verdicts_of(self).radius
         return found
 
-    def chance_same(self, X_a: Any, X_b: Any) -> Floats:
+    def chance_same(self, X_a: Any, X_b: Any, prevalence: float | None = None) -> Floats:
         """Probability that two rows are the same kind of thing, row by row.
 
         Parameters
         ----------
         X_a, X_b : array of shape (n, d)
             Or one row, as in :meth:`pair_distance`.
+        prevalence : float in (0, 1), optional
+            Share of all such pairs that are the same, for example 0.1 for random pairs of ten
+            kinds. By default ``prevalence_``, which is ½ after ``fit``.
 
         Returns
         -------
         ndarray of shape (n,)
-            ½ where the learned distance is ``threshold_``, and more where :meth:`same` says so.
+            ½ or more where :meth:`same` says so, without another prevalence.
 
         Notes
         -----
         A logistic curve through the pairs that the metric was learned from, or of those that
-        labels imply. So it supposes that same and different are equally frequent, and is too sure
-        where pairs are few.
+        labels imply, with a sharpness of its own on either side of ``threshold_``. It is too sure
+        where these were few, since the metric was made to suit them: :meth:`calibrate` takes
+        others.
+
+        Examples
+        --------
+        >>> import nearkin
+        >>> X, y = nearkin.datasets.make_xor(200, random_state=0)
+        >>> metric = nearkin.KernelBeta(random_state=0).fit(X[:100], y[:100])
+        >>> bool(metric.chance_same(X[:1], X[:1]) > 0.9)
+        True
+        >>> metric = metric.calibrate(X[100:], y[100:])  # by other rows, and as frequent as there
+        >>> round(metric.prevalence_, 2)
+        0.5
         """
-        apart = self.pair_distance(X_a, X_b)
-        if getattr(self, "sharpness_", None) is None:
-            raise ValueError(
-                "this metric comes from a file of an older version, which does not say how sure "
-                "its verdicts are: fit again."
-            )
-        found: Floats = chance_same(apart, self.threshold_, self.sharpness_)
+        found: Floats = verdicts_of(self).chance(self.pair_distance(X_a, X_b), prevalence)
         return found
+
+    def calibrate(
+        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: float | None = None
+    ) -> Self:
+        """Judge by other pairs than the metric was learned from. Distances stay as they are.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows, best such that were not used in ``fit``.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of this X, with both must-links and cannot-links. Weights count.
+        prevalence : float in (0, 1), optional
+            Share of pairs that are the same where the metric is to be used. By default as among the
+            pairs, or among all pairs of rows with labels.
+
+        Returns
+        -------
+        self
+            With ``threshold_``, ``sharpness_``, ``far_sharpness_``, ``prevalence_`` and
+            ``same_distance_`` of these pairs, which :meth:`same`, :meth:`chance_same` and model
+            files go by. ``fit`` and ``partial_fit`` find them anew.
+        """
+        check_is_fitted(self)
+        frequency = None if prevalence is None else checked_prevalence(prevalence)
+        evidence = gather_evidence(n_rows_of(X), y, pairs)
+        rng = check_random_state(getattr(self, "random_state", None))
+        known = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
+        if not len(known.must_link) or not len(known.cannot_link):
+            raise ValueError(
+                f"there are {len(known.must_link)} pairs that are the same and "
+                f"{len(known.cannot_link)} that are different: calibrate needs both."
+            )
+        if frequency is None:
+            frequency = evidence.share_of_same()
+        rows = known.points
+        Z = self._embedded_rows(X, rows)
+        known = known.restrict(rows)
+        same, different = (
+            np.asarray(backend.to_numpy(linked_distances(Z, links)), dtype=np.float64)
+            for links in (known.must_link, known.cannot_link)
+        )
+        weights = known.must_weight, known.cannot_weight
+        self.__dict__.update(_found(same, different, weights=weights, prevalence=frequency))
+        return self
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.
@@ -229,10 +304,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             pairs.check_rows(n_rows_of(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            if backend.is_remote(X):  # whose names of columns the rows alone would not have
-                X = validated(self, X, reset=False)
-                return pair_auc(self._embed(X.take(rows)), pairs=pairs)
-            X = backend.take(X, rows)
+            return pair_auc(self._embedded_rows(X, rows), pairs=pairs)
         return pair_auc(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
@@ -267,6 +339,12 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self)
         model_file.save(self, path, forget_names=forget_names)
+
+    def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
+        """Embedding of some rows of an X that is not checked yet, as a plain array."""
+        if backend.is_remote(X):  # whose names of columns the rows alone would not have
+            return self._embed(validated(self, X, reset=False).take(rows))
+        return self._embedded(backend.take(X, rows))
 
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
@@ -313,7 +391,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _calibrate_as(self, metric: Any) -> None:
         """Take over the verdicts of another metric, whose distances are the same."""
-        self.threshold_, self.sharpness_ = metric.threshold_, metric.sharpness_
+        for name in _VERDICTS:
+            setattr(self, name, getattr(metric, name, None))
         self.learned_from_ = metric.learned_from_
 
 
@@ -322,8 +401,8 @@ def calibration(
     evidence: Evidence,
     rng: np.random.RandomState,
     embedded: Callable[[NDArray[np.integer]], Any],
-) -> dict[str, float]:
-    """``threshold_``, the distance that best tells the known pairs apart, and ``sharpness_``.
+) -> dict[str, float | None]:
+    """``threshold_``, the distance that best tells the known pairs apart, and how sure that is.
 
     Without cannot-links, random pairs of rows stand for them: most differ.
 
@@ -347,8 +426,20 @@ def calibration(
     distances = backend.to_numpy(distances)
     n_must = len(pairs.must_link)
     same, different = distances[:n_must], distances[n_must:]
-    threshold = best_threshold(same, different)
-    return {"threshold_": threshold, "sharpness_": best_sharpness(same, different, threshold)}
+    return _found(same, different)
+
+
+def _found(
+    same: Floats,
+    different: Floats,
+    *,
+    weights: tuple[Floats, Floats] | None = None,
+    prevalence: float = 0.5,
+) -> dict[str, float | None]:
+    """Verdicts as attributes of a learner."""
+    verdicts = best_verdicts(same, different, weights=weights, prevalence=prevalence)
+    usual = float(np.median(same)) if len(same) else None
+    return dict(zip(_VERDICTS, (*astuple(verdicts), usual), strict=True))
 
 
 class LinearMetricMixin(MetricMixin):

@@ -98,6 +98,17 @@ def ranked(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints
     return np.take_along_axis(exact, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
+def without_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
+    """Nearest others of rows ``start``, ``start + 1``, … of which each is among its own nearest.
+
+    Where equal rows stand before it, the last of all is left out.
+    """
+    itself = rows == np.arange(start, start + len(rows))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    shape = (len(rows), rows.shape[1] - 1)
+    return distances[~itself].reshape(shape), rows[~itself].reshape(shape)
+
+
 def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
     """Find all rows of Z no farther than ``radius`` from each row of Q, the nearest first.
 

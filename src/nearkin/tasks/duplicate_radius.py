@@ -1,0 +1,208 @@
+r"""Up to which distance two rows are the same thing, judged by how near rows lie to each other.
+
+Copies of a thing are nearer than other rows come to each other by chance. How near these come is
+told by rows farther out, which are no copies: in a region of even density with dimension m, a row
+has :math:`k (r / d_k)^m` others within r if its k-th is at :math:`d_k`. Below the distances where
+that holds, the pairs that there are beyond it are copies. So the frequency of copies need not be
+known, and those that are known need not be typical.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from nearkin.scores import rowwise_distances
+
+Floats: TypeAlias = NDArray[np.floating]
+Ints: TypeAlias = NDArray[np.int64]
+
+# Neighbours of a row that are looked at; the farther half of them are taken to be no copies.
+MOST_NEIGHBORS = 20
+# With fewer rows for each of the neighbours, density is not even among them.
+_ROWS_PER_NEIGHBOR, _LEAST_NEIGHBORS = 4, 10
+# Pairs by chance are counted so many times: the power law can be as much too low.
+_CAUTION = 2.0
+# A row's neighbours can grow this many times as slowly with the distance as those of most rows.
+_MOST_UNEVEN = 3.0
+# Pairs that the distances of all pairs are judged by.
+_SAMPLE = 1_000_000
+# Rows of a group that nobody wonders about, even where there are few in all.
+_MOST_PLAUSIBLE = 5
+# Rows are identical up to rounding if they are no farther apart, as a share of their length.
+_IDENTICAL = 1e-6
+
+
+class NearPairs(NamedTuple):
+    """Numbers of pairs within each of several radii.
+
+    Attributes
+    ----------
+    radii : ndarray
+        Ascending.
+    found : ndarray
+        Pairs that there are.
+    by_chance : ndarray
+        Pairs that would be there without copies, counted cautiously.
+    """
+
+    radii: Floats
+    found: Floats
+    by_chance: Floats
+
+
+def n_judged(n_rows: int) -> int:
+    """How many neighbours of each row to look at; 0 if there are too few rows to judge by."""
+    k = min(MOST_NEIGHBORS, n_rows // _ROWS_PER_NEIGHBOR)
+    return k if k >= _LEAST_NEIGHBORS else 0
+
+
+def near_pairs(distances: Floats) -> NearPairs:
+    """Count near pairs, and those that would be near by chance.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, k)
+        Of each row's k nearest others, ascending.
+
+    Notes
+    -----
+    O(n k log n) time and O(n k) memory.
+    """
+    k = distances.shape[1]
+    middle = k // 2
+    last = distances[:, -1].astype(np.float64)
+    apart = last > 0  # other rows are all copies, as far as one sees
+    radii = np.unique(distances[:, 0]).astype(np.float64)
+    found = np.searchsorted(np.sort(distances, axis=None), radii, side="right") / 2
+    if not apart.any():
+        return NearPairs(radii, found, np.zeros(len(radii)))
+    with np.errstate(divide="ignore"):
+        growth = np.log(last[apart] / distances[apart, middle - 1])
+        logs = np.log(radii)
+    usual = np.median(growth)
+    growth = np.minimum(growth, _MOST_UNEVEN * usual if np.isfinite(usual) else np.inf)
+    # The mean of log(d_k / d_j) is (ψ(k) − ψ(j)) / m where density is even.
+    mean = growth.mean()
+    if not (np.isfinite(mean) and mean > 0):
+        return NearPairs(radii, found, np.where(radii > 0, np.inf, 0.0))
+    m = float(digamma(k) - digamma(middle)) / mean
+    log_last = np.sort(np.log(last[apart]))
+    # Sums of d_k^-m over rows whose k-th is farther than a radius; those nearer have k within it.
+    sums = np.append(np.logaddexp.accumulate(-m * log_last[::-1])[::-1], -np.inf)
+    n_nearer = np.searchsorted(log_last, logs)
+    by_chance = k / 2 * (n_nearer + np.exp(m * logs + sums[n_nearer]))
+    return NearPairs(radii, found, _CAUTION * by_chance)
+
+
+def duplicate_radius(pairs: NearPairs, precision: float | None = None) -> float:
+    """Radius within which copies are found best.
+
+    Parameters
+    ----------
+    pairs : NearPairs
+    precision : float in (0, 1), optional
+        The largest radius within which at least this share of the pairs are copies. By default
+        the one with the most copies less other pairs: at its edge, either is as likely.
+
+    Returns
+    -------
+    float
+        0 if no two rows are copies, unless they are identical.
+    """
+    if precision is None:
+        gain = pairs.found - 2 * pairs.by_chance
+        best = int(np.argmax(gain))
+        return float(pairs.radii[best]) if gain[best] > 0 else 0.0
+    good = np.flatnonzero(pairs.by_chance <= (1 - precision) * pairs.found)
+    return float(pairs.radii[good[-1]]) if len(good) else 0.0
+
+
+def radius_of_share(
+    Z: Any, distances: Floats, rows: Ints, share: float, rng: np.random.RandomState
+) -> float:
+    """Radius within which a share of all pairs of rows lie, the nearest; 0 if that is none.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, q)
+    distances, rows : ndarray of shape (n, k)
+        Each row's k nearest others.
+    share : float
+    rng : RandomState
+        Draws a million pairs, if the share has more pairs than neighbours can tell.
+    """
+    n, k = rows.shape
+    wanted = round(share * n * (n - 1) / 2)
+    if wanted < 1:
+        return 0.0
+    ends = np.sort(np.column_stack([np.repeat(np.arange(n), k), rows.ravel()]), axis=1)
+    _, once = np.unique(ends[:, 0] * n + ends[:, 1], return_index=True)
+    if wanted <= max(len(once) // 4, 1) or k == n - 1:
+        return float(np.partition(distances.ravel()[once], wanted - 1)[wanted - 1])
+    drawn = rng.randint(n, size=(_SAMPLE, 2))
+    drawn = drawn[drawn[:, 0] != drawn[:, 1]]
+    return float(np.quantile(rowwise_distances(Z, Z, drawn[:, 0], drawn[:, 1]), share))
+
+
+def doubts(
+    Z: Any, labels: Ints, radius: float, *, chained: bool, same_distance: float | None
+) -> str | None:
+    """What makes groups implausible as copies of one thing, with a remedy; None if nothing does.
+
+    Parameters
+    ----------
+    Z : ndarray or sparse matrix of shape (n, q)
+    labels : int ndarray of shape (n,)
+        Group of each row.
+    radius : float
+        That the groups were found with.
+    chained : bool
+        Whether somebody chose the radius, and whatever steps within it connect is a group.
+    same_distance : float or None
+        Usual distance of pairs known to be the same, where known.
+    """
+    sizes = np.bincount(labels)
+    n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
+    have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
+    across, length = _apart_in_the_mean(Z[labels == sizes.argmax()])
+    many = largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
+    if chained:
+        if not many or across <= radius:
+            return None
+        return (
+            f"{have}, which are {across:.3g} apart in the mean: chains of steps up to "
+            f"radius={radius:.3g} connect them. Give a smaller radius, or none, to have it found; "
+            "for classes, cluster metric.transform(X)."
+        )
+    if same_distance is not None and same_distance > radius:
+        found = have if n_groups else f"no two of {len(labels)} rows are copies"
+        return (
+            f"{found} (up to a distance of {radius:.3g}), but most pairs known to be the same are "
+            f"more than {same_distance:.3g} apart: they seem to be classes, not copies of one "
+            "thing. For classes, cluster metric.transform(X); for groups of another size, give "
+            "radius= or prevalence=."
+        )
+    if many and across > _IDENTICAL * length:
+        return (
+            f"{have}, many for copies of one thing (up to a distance of {radius:.3g}). Give "
+            "precision=0.99 or a smaller radius=; for classes, cluster metric.transform(X)."
+        )
+    return None
+
+
+def _apart_in_the_mean(rows: Any) -> tuple[float, float]:
+    """Root mean square distance of rows from one another, and their usual length."""
+    n = rows.shape[0]
+    rows, is_sparse = rows.astype(np.float64), sp.issparse(rows)
+    if is_sparse:
+        length = rows.power(2).sum() / n
+        mean = np.asarray(rows.mean(axis=0)).ravel()
+        spread = max(length - mean @ mean, 0.0)
+    else:
+        length, spread = np.sum(rows * rows) / n, rows.var(axis=0).sum()
+    return float(np.sqrt(2 * spread * n / max(n - 1, 1))), float(np.sqrt(length))
