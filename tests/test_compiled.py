@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import nearkin
+from nearkin.cli import main
 from nearkin.compiled import REORDER, Announcer, compiled
 from nearkin.local_weights import combine
-from nearkin.progress import note
+from nearkin.progress import hush, note
 
 SOURCES = Path(nearkin.__file__).parent
 
@@ -70,8 +71,21 @@ def test_notes_are_for_terminals_and_notebooks(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     note("in passing")
     assert sys.stderr.getvalue() == "\r\x1b[Kin passing\n"
+    hush()
+    note("not wanted")
+    hush(False)
+    assert "not wanted" not in sys.stderr.getvalue()
     monkeypatch.setattr(sys, "stderr", None)
     note("in passing")
+
+
+def test_the_command_line_is_silent_if_asked_to_be(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for words, shown in ((["--quiet", "info"], ""), (["info"], "in passing\n")):
+        assert main([*words, "no such file"]) == 2
+        sys.stderr.seek(sys.stderr.truncate(0))
+        note("in passing")
+        assert sys.stderr.getvalue().removeprefix("\r\x1b[K") == shown
 
 
 def shown_by_a_process(cache, *, terminal):

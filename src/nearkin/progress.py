@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -55,11 +56,26 @@ def note(message: str) -> None:
 
     Nowhere else: neither files nor pipes get it.
     """
-    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if sys.stderr is None or _notes.hushed:
+        return
+    terminal = sys.stderr.isatty()
     if terminal or hasattr(builtins, "__IPYTHON__"):
         start = "\r\x1b[K" if terminal else ""  # a bar may be there
         sys.stderr.write(f"{start}{message}\n")
         sys.stderr.flush()
+
+
+def hush(hushed: bool = True) -> None:
+    """Leave notes out in this process, or have them again."""
+    _notes.hushed = hushed
+
+
+@dataclass
+class _Notes:
+    hushed: bool = False
+
+
+_notes = _Notes()
 
 
 def _show(what: str, done: int, total: int | None) -> None:

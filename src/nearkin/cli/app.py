@@ -31,6 +31,7 @@ from nearkin.cli import (
 from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
 from nearkin.cli.inputs import keeping_streams
 from nearkin.cli.messages import MANNER, complain, say
+from nearkin.progress import hush
 
 _EPILOG = (
     "Results go to standard output or to a file, messages to standard error. Rows count from 0. "
@@ -138,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     # Anywhere in the line, since they are thought of last.
     MANNER.debug, MANNER.quiet = "--debug" in given, "--quiet" in given
+    hush(MANNER.quiet)
     given = [word for word in given if word not in ("--debug", "--quiet")] or ["--help"]
     try:
         status = app(args=given, prog_name="nearkin", standalone_mode=False)
