@@ -136,7 +136,7 @@ def _without_counters(
     learned = [name for name in records.features if name not in aside]
     X = records.X[:, kept] if aside else records.X
     return (
-        replace(records, X=X, features=learned, columns={**shown, **records.columns}),
+        replace(records, X=X, features=learned, columns={**records.columns, **shown}),
         Roles([name for name in roles.learned if name not in aside], {**aside, **roles.left_out}),
     )
 
