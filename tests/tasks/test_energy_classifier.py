@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearkin import LMNN, RCA, EnergyClassifier
@@ -129,6 +130,7 @@ def test_nearest_distances_by_class():
 @pytest.fixture(scope="module")
 def wine():
     X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
     return X, y
 
 
