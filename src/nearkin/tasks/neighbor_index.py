@@ -214,7 +214,8 @@ class NeighborIndex(BaseEstimator):
         ----------
         X_new : array, sparse matrix or frame of shape (m, d)
         radius : float, optional
-            By default the metric's threshold: all rows that are the same thing as the new one.
+            By default the metric's threshold, which supposes that same and different are equally
+            frequent. For copies, which are rare among many rows, give :meth:`radius_for`.
 
         Returns
         -------
@@ -701,7 +702,7 @@ def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> 
     if threshold is not None and given is not None and float(given) != threshold:
         raise ValueError(
             f"metric has threshold_ {given}, but {threshold} is stored: it is not the metric that "
-            "the index was made with, or was fitted again. Make a new index."
+            "the index was made with, or was fitted or calibrated again. Make a new index."
         )
 
 
