@@ -667,10 +667,17 @@ def test_tasks_want_arrays():
         EnergyClassifier(metric).fit(X, y).predict(rows)
     with pytest.raises(TypeError, match="an array is wanted here"):
         NeighborIndex(metric).add(rows)
-    with pytest.raises(TypeError, match=r"rows\.take\(numbers\)"):
-        suggest_pairs(metric, rows, evidence("pairs")["pairs"])
     with pytest.raises(TypeError, match="an array is wanted here"):
         np.asarray(rows)
+
+
+def test_questions_are_asked_about_rows_in_files():
+    X, pairs = make_rows(), evidence("pairs")["pairs"]
+    metric = ITML(random_state=0).fit(X, pairs=pairs)
+    of_rows, of_array = (
+        suggest_pairs(metric, rows, pairs, random_state=0) for rows in (open_rows(blocks_of(X)), X)
+    )
+    np.testing.assert_array_equal(of_rows, of_array)
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
