@@ -2,13 +2,11 @@
 
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -595,17 +593,6 @@ def test_a_worker_without_nearkin_is_named(tmp_path):
                     failing(error, client)
             finally:
                 process.terminate()
-
-
-def test_the_example_of_the_readme_runs(tmp_path):
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n(import dask.*?)```", readme, re.DOTALL)
-    (tmp_path / "example.py").write_text(code)
-    source = str(Path(nearkin.__file__).parent.parent)
-    environment = {**os.environ, "PYTHONPATH": source}
-    command = [sys.executable, "example.py"]
-    subprocess.run(command, cwd=tmp_path, check=True, env=environment, timeout=120)
-    assert nearkin.load(tmp_path / "model.nearkin").n_features_in_ == 5
 
 
 def test_another_version_is_refused(client, monkeypatch):

@@ -68,7 +68,7 @@ def test_parameters_of_scikit_learn_are_stored_if_they_are_not_the_default():
     scaler = StandardScaler(with_mean=False)
     assert pack(scaler).node["parameters"] == {"with_mean": False}
     assert through(scaler).get_params() == scaler.get_params()
-    assert pack(Euclidean()).node["parameters"] == {"random_state": None}
+    assert pack(Euclidean()).node["parameters"] == {"scale": False, "random_state": None}
 
 
 # What is not stored

@@ -12,10 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 import nearkin
-from nearkin import RCA, Chain, KernelBeta, Pairs, scores, verdicts
+from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
 from nearkin.cli.apart import Part, kept_apart
 from nearkin.row_sources import open_rows
+from nearkin.verdicts import verdicts_of
 from tests.cli.conftest import write_csv
 
 BETA = ("--learner", "kernel-beta", "--set", "n_landmarks=30")
@@ -234,7 +235,7 @@ def test_how_sure_is_what_the_library_says(run, model, sample):
         float, re.search("the same below (.*) and .* above (.*), by", out).groups()
     )
     apart = np.array([same, different])
-    chance = verdicts.chance_same(apart, model.threshold_, model.sharpness_)
+    chance = verdicts_of(model).chance(apart)
     assert_allclose(chance, [0.9, 0.1], atol=0.001)
 
 

@@ -223,7 +223,7 @@ def test_score_without_anything_to_judge_by(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
     metric = fitted(learner, X, y)
-    with pytest.raises(ValueError, match="needs labels y or pairs"):
+    with pytest.raises(ValueError, match="nothing to judge by"):
         metric.score(rows)
     with pytest.raises(ValueError, match="needs both, got 1 must-links and 0 cannot-links"):
         metric.score(rows, pairs=Pairs([(0, 1)]))

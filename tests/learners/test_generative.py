@@ -314,6 +314,7 @@ def test_more_neighbors_than_rows_are_all_rows():
     ],
     ids=["two rows", "zeros", "constant", "wide", "scales", "copies"],
 )
+@pytest.mark.filterwarnings("ignore::nearkin.ScaleWarning")  # which "scales" deserves
 def test_little_or_odd_data_gives_a_finite_metric(combine, covariance, X):
     y = np.arange(len(X)) // (len(X) // 2)
     metric = Generative(combine=combine, covariance=covariance, random_state=0).fit(X, y)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
+from types import SimpleNamespace
 from typing import Any
 
 from nearkin.array_file import printable
 from nearkin.cli.messages import counted
 from nearkin.model_file import ModelInfo
+from nearkin.verdicts import verdicts_of
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
 _METHODS = {
@@ -100,16 +102,20 @@ def _tests(info: ModelInfo) -> str:
 
 
 def _verdicts(summary: dict[str, Any]) -> str:
-    threshold, sharpness = summary.get("threshold_"), summary.get("sharpness_")
-    if not isinstance(threshold, int | float):
+    names = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_")
+    found = {name: value for name in names if isinstance(value := summary.get(name), int | float)}
+    if "threshold_" not in found:
         return ""
-    said = f"rows are called the same up to a distance of {threshold:.4g}"
-    if not isinstance(sharpness, int | float):
+    verdicts = verdicts_of(SimpleNamespace(**found))
+    said = f"rows are called the same up to a distance of {verdicts.radius:.4g}"
+    near, far = verdicts.sharpness, verdicts.far_sharpness
+    if near is None or far is None:
         return said + "; how sure that is, is not known"
-    if sharpness <= 0:
+    if min(near, far) <= 0:
         return said + "; its examples do not tell how sure that is"
-    margin = math.log(_CLEAR / (1 - _CLEAR)) / sharpness
-    same, different = (threshold * (1 + sign * margin) for sign in (-1, 1))
+    needed = math.log(_CLEAR / (1 - _CLEAR))
+    same = verdicts.threshold * (1 - needed / near)
+    different = verdicts.threshold * (1 + needed / far)
     clear = f"{_CLEAR:.0%}".replace("%", " %")
     below = f"the same below {same:.4g} and " if same > 0 else ""
     return (

@@ -106,8 +106,12 @@ class MetricLearner(MetricMixin, BaseEstimator):
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
-    sharpness_ : float
-        How quickly ``chance_same`` falls with the distance.
+    sharpness_, far_sharpness_ : float
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+    prevalence_ : float
+        Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     n_features_in_ : int
