@@ -32,7 +32,7 @@ from nearkin import (
 from nearkin.array_file import read_arrays, write_arrays
 from nearkin.kernels import Kernel
 from nearkin.model_file import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
-from nearkin.row_marks import smallest_marks
+from nearkin.row_marks import marks_of, smallest_marks
 from nearkin.selection import SelectionReport
 from tests.common.learners import example
 
@@ -83,8 +83,9 @@ def test_files_of_format_version_2_are_read():
 
 
 def test_files_of_format_version_3_are_read():
-    # A Blend of learners that divide the columns of 16 rows of XOR in other units.
-    metric = nearkin.load(GOLDEN / "model-3.nearkin")
+    # A Blend of learners that divide the columns of 16 rows of XOR in other units, calibrated by
+    # four pairs of the rows below and at another prevalence, with what is known of rows and tests.
+    metric, facts = load_with_facts(GOLDEN / "model-3.nearkin")
     units = np.array([1, 1000, 0.001])
     rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]]) * units
     expected = [0.8897691, 0.64554798, 0.86219928, 1.32336228, 1.36107951, 0.95472762]
@@ -92,6 +93,11 @@ def test_files_of_format_version_3_are_read():
     assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
     for learner in metric.learners_:
         assert_allclose(learner.column_scale_ / units, [1.0698372, 1.0177324, 1.0324787])
+    assert metric.prevalence_ == 0.2
+    assert 0 < metric.sharpness_ != metric.far_sharpness_ > 0
+    assert metric.same_distance_ == pytest.approx(np.mean([0.64554798, 0.86219928]))
+    assert_array_equal(np.isin(marks_of(rows), facts.marks), True)
+    assert facts.tested == [Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20)]
     assert describe(GOLDEN / "model-3.nearkin").format_version == 3
     before = nearkin.load(GOLDEN / "model-2.nearkin")
     assert not any(hasattr(learner, "column_scale_") for learner in before.learners_)
