@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 import nearkin as nk
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of_digits
-from tests.web.browser.watched import Oracle
+from tests.web.browser.watched import Oracle, asked
 
 X = load_digits().data
 
@@ -33,7 +33,7 @@ def downloaded(tab, what, folder):
 
 def test_downloads_are_what_was_taught(tab, demo, tmp_path, some_rows):
     Oracle().teach(demo, 12)
-    demo.post("/api/answers", {**demo.state()["question"], "same": None})
+    demo.post("/api/answers", {**asked(demo), "same": None})
     tab.settle(demo.state()["version"])
     left, right = some_rows
 

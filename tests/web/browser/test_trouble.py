@@ -124,11 +124,10 @@ def test_missing_pictures_are_named_so(open_tab, tmp_path):
             lines.writerow([picture, *rng.normal(size=2).round(3)])
     with running_studio("rows.csv", "--image", "picture", folder=tmp_path) as studio:
         tab = open_tab(studio.url)
-        points = tab.points()
-        tab.page.mouse.click(*points[0])
+        tab.page.mouse.click(*tab.points()[0])
         tab.shows("point", "no picture")
         tab.shoot("missing-picture")
-        tab.page.mouse.click(*points[1])
+        tab.page.mouse.click(*tab.points()[1])
         expect(tab.part("selected-id")).to_have_text("1")
         picture = tab.part("point").locator(".point-head img")
         expect(picture).to_be_visible()

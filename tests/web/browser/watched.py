@@ -116,6 +116,15 @@ def expect(locator):
     return patient(locator)
 
 
+def asked(studio, state=None):
+    """The question of a studio, waited for if answers came faster than questions are found."""
+    question = (state or studio.state())["question"]
+    if question is None:
+        studio.wait_for_report()
+        question = studio.state()["question"]
+    return question
+
+
 class Oracle:
     """Knows the digits."""
 
@@ -132,10 +141,7 @@ class Oracle:
         """Answer questions without the page."""
         state = studio.state()
         for _ in range(n):
-            if state["question"] is None:  # answered faster than questions are found
-                studio.wait_for_report()
-                state = studio.state()
-            question = state["question"]
+            question = asked(studio, state)
             same = self.are_same(question["left"], question["right"])
             state = studio.post("/api/answers", {**question, "same": same})
         return state["version"]
