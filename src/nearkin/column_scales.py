@@ -3,8 +3,8 @@
 Distances add up what columns say, so that a column in grams outweighs one in kilograms a million
 times. Two numbers of a column are told apart here:
 
-- its *spread*, the standard deviation without its outliers: what it adds to distances, and what
-  columns are divided by to have equal weight;
+- its *spread*, the standard deviation, in which outliers count little: what it adds to distances,
+  and what columns are divided by to have equal weight;
 - its *unit*, how far entries that are not the column's middle reach from it, however seldom they
   are. Pixels at the corner of an image and rare words hardly spread, but have the unit of all
   others.
@@ -30,10 +30,15 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 10_000
 _ROWS_FOR_UNITS = 2_000
 _BLOCK_NUMBERS = 2**22
-# The share of rows at either end that is no part of a column's spread.
+# The share of rows at either end that a column's spread is first found without, and how many times
+# that the others may lie from the middle: long tails tell classes apart, and stay; what is farther
+# out is a mistake, or stands for a missing number.
 _TAIL = 0.05
-# Units that differ by more are not those of one table.
+_FAR = 20.0
+# Units that differ by more are not those of one table, unless spreads differ by no more than this:
+# columns that were brought to one scale may have a long tail.
 MOST_RATIO = 100.0
+_ONE_SCALE = 30.0
 # The part of the entries that differ from a column's middle which lies within its unit; where fewer
 # differ than this, a column says nothing of its unit.
 _WITHIN_UNIT = 0.9
@@ -45,7 +50,10 @@ _ORDER = -0.9
 
 
 def column_spreads(X: Any) -> Floats:
-    """Standard deviations of columns whose 5 % largest and smallest entries are cut back.
+    """Standard deviations of columns whose outliers are cut back.
+
+    First the 5 % largest and smallest entries are, and then those that lie more than twenty such
+    deviations from the median.
 
     Parameters
     ----------
@@ -103,17 +111,18 @@ class UnitsDiffer:
 def differing_units(X: Any) -> UnitsDiffer | None:
     """Whether columns are in units that differ by more than 100, and which.
 
-    None for pixels, counts, embeddings and all else that has one unit, and for eight or more
-    columns that grow narrower from first to last as principal components do.
+    None for pixels, counts, embeddings and all else that has one unit, for columns that are equally
+    wide, and for eight or more that grow narrower from first to last as principal components do.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d), or RemoteRows
         At most 2000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
     """
+    X = _some_rows(X, _ROWS_FOR_UNITS)
     units = column_units(X)
     known = np.flatnonzero(units)
-    if len(known) < 2:
+    if len(known) < 2 or ratio_of_spreads(column_spreads(X)[known]) <= _ONE_SCALE:
         return None
     widest, narrowest = known[units[known].argmax()], known[units[known].argmin()]
     ratio = ratio_of_spreads(units)
@@ -201,6 +210,8 @@ def _spreads(columns: NDArray[Any]) -> Floats:
     cut = np.partition(centred, (low, high), axis=0)
     spreads = np.clip(centred, cut[low], cut[high]).std(axis=0)
     narrow = spreads <= rounding
+    reach = _FAR * spreads
+    spreads = np.clip(centred, -reach, reach).std(axis=0)
     if narrow.any():
         spreads[narrow] = centred[:, narrow].std(axis=0)
     spreads[spreads <= rounding] = 0.0
@@ -270,8 +281,10 @@ def _foreign_spreads(X: Any) -> Any:
     ordered = xp.sort(centred, axis=0)
     low, high = ordered[_tail(n)], ordered[n - 1 - _tail(n)]
     cut = xp.where(centred < low, low, xp.where(centred > high, high, centred))
-    spreads, plain = (xp.std(columns, axis=0) for columns in (cut, centred))
-    spreads = xp.where(spreads > rounding, spreads, plain)
+    first, plain = (xp.std(columns, axis=0) for columns in (cut, centred))
+    reach = _FAR * first
+    cut = xp.where(centred < -reach, -reach, xp.where(centred > reach, reach, centred))
+    spreads = xp.where(first > rounding, xp.std(cut, axis=0), plain)
     return xp.where(spreads > rounding, spreads, xp.zeros_like(spreads)) * factor
 
 

@@ -7,7 +7,12 @@ from scipy import sparse
 
 from nearkin import Pairs
 from nearkin.column_scales import scales_of
-from nearkin.learners._preparation import View, changed_for_better, chosen_scales, view_by_few_axes
+from nearkin.learners._preparation import (
+    View,
+    changed_for_better,
+    scales_of_differing,
+    view_by_few_axes,
+)
 from nearkin.scores import pair_auc
 
 
@@ -29,30 +34,18 @@ def test_a_change_is_judged_by_plain_distances_of_all_pairs(classes):
 
 
 def test_differing_units_are_brought_to_one_scale_and_named(classes):
-    X, _, pairs = classes
-    wide = X * [1e6, 1]
-    scales, why = chosen_scales(wide, pairs, ["grams", "length"])
+    wide = classes[0] * [1e6, 1]
+    scales, why = scales_of_differing(wide, ["grams", "length"])
     assert_array_equal(scales, scales_of(wide))
-    assert "column 'grams'" in why
-    assert "column 'length'" in why
-    assert "column 0" in chosen_scales(wide, Pairs())[1]
-    assert_allclose(chosen_scales(sparse.csr_array(wide), pairs)[0], scales)
+    assert "column 'grams' reaches" in why
+    assert "as far as column 'length'" in why
+    assert "column 0" in scales_of_differing(wide)[1]
+    assert_allclose(scales_of_differing(sparse.csr_array(wide))[0], scales)
 
 
 def test_equal_units_are_left_as_they_are(classes):
-    X, _, pairs = classes
-    assert chosen_scales(X, pairs) == (None, "")
-
-
-def test_pairs_can_speak_for_and_against_scaling(classes):
-    X, _, pairs = classes
-    scales, why = chosen_scales(X * [20, 1], pairs)
-    assert_array_equal(scales, scales_of(X * [20, 1]))
-    assert "which serves pairs (+" in why
-    scales, why = chosen_scales(X * [1, 1000], pairs)
-    assert scales is None
-    assert "left as they are" in why
-    assert "(-" in why
+    assert scales_of_differing(classes[0]) == (None, "")
+    assert scales_of_differing(classes[0] * [20, 1]) == (None, "")
 
 
 def test_few_axes_are_taken_unless_they_lose_what_pairs_tell_of(classes):

@@ -1,7 +1,4 @@
-"""What becomes of rows before MetricLearner learns from them: scales of columns, principal axes.
-
-Both are decided by the pairs: plain distances need no learning, so that all pairs can judge them.
-"""
+"""What becomes of rows before MetricLearner learns from them: scales of columns, principal axes."""
 
 from __future__ import annotations
 
@@ -17,17 +14,17 @@ from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
 from nearkin.selection import random_pairs
-from nearkin.sparse_rows import is_sparse
 
 Floats = NDArray[np.floating]
 
-# Rows are changed, or left in differing units, if that tells pairs apart better by so many standard
-# errors; and axes are too few if they do so worse by so many.
-_CLEARLY_BETTER, _CLEARLY_WORSE = 2.5, 1.5
+# Axes are too few if pairs are told apart worse by so many standard errors than by all columns.
+_CLEARLY_WORSE = 1.5
 
 
 def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pairs) -> Comparison:
     """Pair AUC of plain distances between rows that were changed, beside that of rows as they are.
+
+    Plain distances need no learning, so that all pairs can judge them.
 
     Parameters
     ----------
@@ -53,42 +50,27 @@ def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pai
     return compare(rank[0], rank[1], np.arange(len(told)) < len(pairs.must_link))
 
 
-def chosen_scales(
-    X: Any, pairs: Pairs, names: Any = None
-) -> tuple[NDArray[np.float64] | None, str]:
-    """What to divide columns by, or None, and the reason in a sentence.
+def scales_of_differing(X: Any, names: Any = None) -> tuple[NDArray[np.float64] | None, str]:
+    """What to divide columns by if their units differ, and why; None and nothing to say if not.
 
-    Columns whose units differ are brought to one scale, and others left as they are, unless plain
-    distances between the rows of pairs speak clearly for the opposite.
+    Plain distances may be better in the units that columns have, by luck; learned ones hardly ever
+    are, so that pairs are not asked.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d)
-        Of sparse rows only the units are looked at.
-    pairs : Pairs
     names : sequence of str or None
         Of the columns.
     """
-    units, scales = differing_units(X), scales_of(X)
-    t, by_so_much = 0.0, ""
-    if len(pairs) and not is_sparse(X):
-        found = changed_for_better(lambda rows: rows / scales, X, pairs)
-        t, by_so_much = found.t, f"{found.gain:+.3f} ± {found.error:.3f} pair AUC"
+    units = differing_units(X)
     if units is None:
-        if t < _CLEARLY_BETTER:
-            return None, ""
-        return scales, f"Columns are divided by their spreads, which serves pairs ({by_so_much})."
+        return None, ""
     wide, narrow = (
         f"column {i}" if names is None else f"column {names[i]!r}"
         for i in (units.widest, units.narrowest)
     )
-    differ = f"{wide} is {units.ratio:.2g} times as wide as {narrow}"
-    if t <= -_CLEARLY_BETTER:
-        return None, (
-            f"Columns are left as they are, though {differ}: to divide them by their spreads does "
-            f"not serve pairs ({by_so_much})."
-        )
-    return scales, f"Columns are divided by their spreads: {differ}."
+    why = f"{wide} reaches {units.ratio:.2g} times as far as {narrow}"
+    return scales_of(X), f"Columns are divided by their spreads: {why}."
 
 
 class View:

@@ -29,8 +29,8 @@ class Euclidean(MetricMixin, BaseEstimator):
     Parameters
     ----------
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances: the
-        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
         :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the random pairs that ``threshold_`` is compared with when no two rows are known to

@@ -198,8 +198,8 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances: the
-        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
         :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws landmarks, and random pairs for ``threshold_``.

@@ -71,8 +71,8 @@ class KernelA(MetricMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest training rows that a new point is composed of.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances: the
-        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
         :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
 

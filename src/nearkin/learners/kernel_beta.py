@@ -205,8 +205,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         Repetitions: from the second on, neighbours and local weights are taken in the space
         learned so far (the paper uses 3).
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances: the
-        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
         :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws landmarks, rows for a bandwidth rule, and random pairs for ``threshold_``.

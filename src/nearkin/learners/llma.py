@@ -96,8 +96,8 @@ class LLMA(MetricMixin, BaseEstimator):
         Nearest neighbours that a row sees through the window; None for all other rows.
         ``"auto"`` is None up to 2000 rows and 30 beyond.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances: the
-        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
         :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws anchors where pairs name more than 1000 points, the pairs that stand for labels,

@@ -61,8 +61,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         Stop when a round of iterations (10, then 20, 40 and so on) lowers the objective by no
         more than this share.
     scale : bool, default=False
-        Divide columns by their spreads first, so that all have equal weight in distances: the
-        standard deviations without the 5 % largest and smallest entries. Without it there is a
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
         :class:`ScaleWarning` where units differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws the example pairs for ``threshold_``; the metric does not depend on it.

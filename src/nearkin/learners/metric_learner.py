@@ -20,7 +20,7 @@ from nearkin import backend
 from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.learners._preparation import View, chosen_scales, view_by_few_axes
+from nearkin.learners._preparation import View, scales_of_differing, view_by_few_axes
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs import Pairs
@@ -77,9 +77,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
     robust : bool, default=True
         Whether pairs count less that a metric learned from other pairs disagrees with.
     scale : bool or "auto", default="auto"
-        Whether columns are divided by their spreads (standard deviations without outliers) first.
-        By default where their units differ by more than a hundred times, or where plain distances
-        tell the pairs apart clearly better so; ``report_.columns`` says it.
+        Whether columns are divided by their spreads first: standard deviations, in which outliers
+        count little. By default where units differ by more than a hundred times;
+        ``report_.columns`` says it.
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
@@ -205,7 +205,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         examples = example_pairs(evidence, rng)
-        self.column_scale_, remark = self._scales(X, examples)
+        self.column_scale_, remark = self._scales(X)
         X = divided(X, self.column_scale_)
         self.axes_ = leading_axes(X, rng) if is_sparse(X) else None
         X = self._dense(X)
@@ -248,10 +248,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         X = validated(self, X, reset=False, accept_sparse="csr")
         return np.asarray(self.metric_.transform(self._dense(X)))
 
-    def _scales(self, X: Any, pairs: Pairs) -> tuple[NDArray[np.float64] | None, str]:
+    def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
         """What columns are divided by, or None, and why."""
         if self.scale == "auto":
-            return chosen_scales(X, pairs, getattr(self, "feature_names_in_", None))
+            return scales_of_differing(X, getattr(self, "feature_names_in_", None))
         if self.scale:
             return scales_of(X), "Columns are divided by their spreads, as asked for."
         return None, ""
