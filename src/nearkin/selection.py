@@ -297,9 +297,14 @@ def _prior_belief(usual: Floats, euclidean: Floats, same: Mask) -> tuple[float, 
         if max(tells) <= _NOTHING_TOLD:
             return _NOTHING_KNOWN, " Held-out pairs show no relation to the columns of X at all."
     must = euclidean[judged & same]
-    if len(must) and np.median(must) < _ONE_THING:
+    if len(must) and is_one_thing(must):
         return _NOTHING_KNOWN, " It has must-links nearer than nearly all random pairs already."
     return _LEARNING_HELPS, ""
+
+
+def is_one_thing(rank: Floats) -> bool:
+    """Whether must-links of these ranks are one thing rather than one class."""
+    return bool(np.median(rank) < _ONE_THING)
 
 
 def _why(comparison: Comparison, seen: str) -> str:
@@ -315,6 +320,15 @@ def unseen_choice(recipe: Recipe, why: str) -> SelectionReport:
     """The usual recipe, blended with the Euclidean distance, where nothing can be compared."""
     reason = f"{why}: the usual metric is blended half and half with the Euclidean distance."
     return SelectionReport(reason, recipe=with_euclidean(recipe, _SHARE_UNSEEN))
+
+
+def unseen_copies(why: str) -> SelectionReport:
+    """The Euclidean distance, where nothing can be compared and it finds copies already."""
+    reason = (
+        f"{why}: the Euclidean distance is kept, which has must-links nearer than nearly all "
+        "random pairs already."
+    )
+    return SelectionReport(reason, recipe={EUCLIDEAN: 1.0})
 
 
 def with_euclidean(recipe: Recipe, share: float) -> Recipe:

@@ -238,6 +238,15 @@ def test_duplicates_are_not_given_up_for_a_blend():
     assert metric.suspects_ == []
 
 
+def test_a_few_duplicates_keep_the_euclidean_distance():
+    rng = np.random.RandomState(0)
+    X = np.repeat(rng.normal(size=(100, 20)), 2, axis=0) + 0.1 * rng.normal(size=(200, 20))
+    pairs = Pairs([(0, 1), (2, 3), (4, 5)], [(0, 2), (5, 9)])
+    with pytest.warns(SelectionWarning, match="too few to choose .* Euclidean distance is kept"):
+        metric = MetricLearner(random_state=0).fit(X, pairs=pairs)
+    assert isinstance(metric.metric_, Euclidean)
+
+
 def test_all_columns_are_seen_where_few_axes_lose_identity():
     rng = np.random.RandomState(0)
     things = np.hstack([rng.normal(size=(200, 10)), 0.3 * rng.normal(size=(200, 110))])

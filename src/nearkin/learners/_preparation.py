@@ -13,7 +13,7 @@ from nearkin.column_scales import differing_units, scales_of
 from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
-from nearkin.selection import random_pairs
+from nearkin.selection import is_one_thing, random_pairs
 
 Floats = NDArray[np.floating]
 
@@ -21,10 +21,32 @@ Floats = NDArray[np.floating]
 _CLEARLY_WORSE = 1.5
 
 
+def plain_ranks(X: Floats, pairs: Pairs, *changes: Callable[[Floats], Floats]) -> list[Floats]:
+    """Ranks of pairs by plain distances: between rows as they are, and after each of some changes.
+
+    Plain distances need no learning, so that all pairs can judge them. They are ranked among those
+    of random pairs, always the same ones: all of them would give nearly the same.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    pairs : Pairs
+    *changes : callable
+        Of some rows.
+    """
+    told = np.concatenate([pairs.must_link, pairs.cannot_link])
+    at_random = random_pairs(len(X), np.random.RandomState(0))
+    rows, ends = np.unique(np.concatenate([told, at_random]), return_inverse=True)
+    some, ends = X[rows], ends.reshape(-1, 2)
+    found = []
+    for part in (some, *(change(some) for change in changes)):
+        distances = linked_distances(part, ends)
+        found.append(ranks(distances[: len(told)], distances[len(told) :]))
+    return found
+
+
 def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pairs) -> Comparison:
     """Pair AUC of plain distances between rows that were changed, beside that of rows as they are.
-
-    Plain distances need no learning, so that all pairs can judge them.
 
     Parameters
     ----------
@@ -33,21 +55,15 @@ def changed_for_better(change: Callable[[Floats], Floats], X: Floats, pairs: Pai
     X : ndarray of shape (n, d)
     pairs : Pairs
         One or more.
-
-    Notes
-    -----
-    Distances are ranked among those of random pairs, always the same ones: all of them would give
-    nearly the same.
     """
-    told = np.concatenate([pairs.must_link, pairs.cannot_link])
-    at_random = random_pairs(len(X), np.random.RandomState(0))
-    rows, ends = np.unique(np.concatenate([told, at_random]), return_inverse=True)
-    ends = ends.reshape(-1, 2)
-    rank = []
-    for part in (change(X[rows]), X[rows]):
-        distances = linked_distances(part, ends)
-        rank.append(ranks(distances[: len(told)], distances[len(told) :]))
-    return compare(rank[0], rank[1], np.arange(len(told)) < len(pairs.must_link))
+    plain, changed = plain_ranks(X, pairs, change)
+    return compare(changed, plain, np.arange(len(plain)) < len(pairs.must_link))
+
+
+def tells_copies(X: Floats, pairs: Pairs) -> bool:
+    """Whether plain distances have must-links nearer than nearly all random pairs."""
+    must = Pairs(pairs.must_link)
+    return len(must) > 0 and is_one_thing(plain_ranks(X, must)[0])
 
 
 def scales_of_differing(X: Any, names: Any = None) -> tuple[NDArray[np.float64] | None, str]:

@@ -20,7 +20,12 @@ from nearkin import backend
 from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.learners._preparation import View, scales_of_differing, view_by_few_axes
+from nearkin.learners._preparation import (
+    View,
+    scales_of_differing,
+    tells_copies,
+    view_by_few_axes,
+)
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs import Pairs
@@ -38,6 +43,7 @@ from nearkin.selection import (
     choose,
     hold_out,
     unseen_choice,
+    unseen_copies,
 )
 from nearkin.sparse_rows import along, is_sparse, leading_axes
 from nearkin.stored import a, estimator, floats, list_of, maybe
@@ -274,6 +280,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
             if report is not None:
                 return report
             why = "All pairs hang together, so none can be held out to choose a metric by"
+        if tells_copies(trial.X, trial.pairs):
+            return unseen_copies(why)
         return unseen_choice(recipes(list(trial.learners))[USUAL], why)
 
     def _metric(self, recipe: Recipe, trial: _Trial) -> Any:
