@@ -18,7 +18,7 @@ from nearkin.selection import is_one_thing, random_pairs
 Floats = NDArray[np.floating]
 
 # Axes are too few if pairs are told apart worse by so many standard errors than by all columns.
-_CLEARLY_WORSE = 1.5
+_CLEARLY_WORSE = 2.5
 
 
 def plain_ranks(X: Floats, pairs: Pairs, *changes: Callable[[Floats], Floats]) -> list[Floats]:
