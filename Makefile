@@ -39,7 +39,7 @@ demo: $(READY) ## run the demonstration
 studio: $(PAGE) ## build the page of the studio (needs Node.js)
 
 test: $(READY) page ## run all tests
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 $(ARGS)
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 bench: $(READY) ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -159,7 +159,7 @@ def test_units_that_differ_are_worth_one_note(run, files, sample, monkeypatch, b
 def test_auto_says_what_it_does_about_units(run, files, sample):
     np.save("wide.npy", sample.X * [1000, 1])
     err = fit(run, "wide.npy", "-p", "numbered.csv", "--set", "time_budget=0").err
-    assert "\nColumns are divided by their spreads: column 0 is " in err
+    assert "\nColumns are divided by their spreads: column 0 reaches " in err
     assert "--standardise" not in err
     assert "Columns are divided" in run("info", "new.nearkin").out
 
