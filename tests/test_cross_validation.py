@@ -352,6 +352,16 @@ def test_rows_may_be_in_any_form(form, data):
     assert_allclose(found, expected)
 
 
+def test_embeddings_that_stay_sparse_are_scored():
+    X = np.random.RandomState(0).poisson(0.5, size=(60, 20)).astype(float)
+    pairs = nk.Pairs.from_labels(np.arange(60) % 2, 40, random_state=0)
+    sparse, dense = (
+        nk.cross_validate(nk.Euclidean(), rows, pairs=pairs, cv=nk.PairKFold(3))["test_score"]
+        for rows in (csr_array(X), X)
+    )
+    assert_allclose(sparse, dense)
+
+
 def test_sparse_rows_and_precomputed_kernels(data):
     X, _, pairs = data
 

@@ -18,7 +18,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn import model_selection
 from sklearn.model_selection import BaseCrossValidator, GridSearchCV
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin import backend
@@ -26,6 +26,7 @@ from nearkin.learners._metric import n_rows_of
 from nearkin.pair_folds import row_folds
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import pair_auc
+from nearkin.sparse_rows import plain
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 
@@ -169,9 +170,9 @@ def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = N
     """As ``learner.score``, for whatever can embed rows: pipelines and searches too."""
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
-        X, pairs = _safe_indexing(X, rows), pairs.restrict(rows)
+        X, pairs = backend.take(X, rows), pairs.restrict(rows)
     Z = learner.transform(X)
-    return pair_auc(Z if backend.is_foreign(Z) else np.asarray(Z), y, pairs=pairs)
+    return pair_auc(Z if backend.is_foreign(Z) else plain(Z), y, pairs=pairs)
 
 
 def cross_validate(
