@@ -1,5 +1,9 @@
 """Every learner of the library, in the settings that the common tests run over."""
 
+import copy
+import functools
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -58,22 +62,24 @@ LEARNERS = {
     "RCA as published": RCA(shrinkage=0.0, random_state=0),
 }
 
-each_learner = pytest.mark.parametrize(
-    "learner", [pytest.param(learner, id=name) for name, learner in LEARNERS.items()]
-)
+# One setting for every way that rows and knowledge take through the code: for promises that have
+# nothing to do with kernels and weights.
+ONE_OF_EACH = [
+    *("exact", "landmarks", "precomputed", "KernelA", "LLMA", "ITML", "ITML kernel", "GMML"),
+    *("GeometryAware", "Generative", "LMNN", "RCA", "Euclidean", "Chain", "Blend", "MetricLearner"),
+]
+
+
+def _each(names):
+    return pytest.mark.parametrize("learner", [pytest.param(LEARNERS[x], id=x) for x in names])
+
+
+each_learner = _each(ONE_OF_EACH)
+each_setting = _each(LEARNERS)
 # Those that take rows of any number of columns, not kernel values.
-each_learner_of_rows = pytest.mark.parametrize(
-    "learner",
-    [pytest.param(learner, id=name) for name, learner in LEARNERS.items() if name != "precomputed"],
-)
-each_kernel_beta = pytest.mark.parametrize(
-    "learner",
-    [
-        pytest.param(learner, id=name)
-        for name, learner in LEARNERS.items()
-        if isinstance(learner, KernelBeta)
-    ],
-)
+each_learner_of_rows = _each(name for name in ONE_OF_EACH if name != "precomputed")
+each_setting_of_rows = _each(name for name in LEARNERS if name != "precomputed")
+each_kernel_beta = _each(name for name, x in LEARNERS.items() if isinstance(x, KernelBeta))
 
 
 def as_seen_by(learner, X, X_train=None):
@@ -93,4 +99,11 @@ def example():
 
 
 def fitted(learner, X, y=None, pairs=None):
+    """A learner of the list after its fit, which is done once for all tests that ask for it."""
+    return copy.deepcopy(_fitted(learner, pickle.dumps((X, y, pairs))))
+
+
+@functools.lru_cache(256)
+def _fitted(learner, given):
+    X, y, pairs = pickle.loads(given)
     return clone(learner).fit(as_seen_by(learner, X), y, pairs=pairs)

@@ -19,6 +19,8 @@ from tests.common.learners import (
     each_kernel_beta,
     each_learner,
     each_learner_of_rows,
+    each_setting,
+    each_setting_of_rows,
     example,
     fitted,
 )
@@ -98,7 +100,7 @@ def test_cannot_link_of_a_row_with_itself():
         Pairs(cannot_link=[(4, 4)])
 
 
-@each_learner
+@each_setting
 def test_same_pair_as_must_and_cannot(learner, data):
     X, _, pairs, _ = data
     both = pairs + Pairs([(0, 1), (2, 3)], [(0, 1)])
@@ -113,7 +115,7 @@ def test_pairs_against_the_labels(learner, data):
     X, y, _, _ = data
     other = int(np.flatnonzero(y != y[0])[0])
     with pytest.warns(UserWarning, match=rf"must-link \(0, {other}\) .* different labels"):
-        metric = fitted(learner, X, y, Pairs([(0, other)]))
+        metric = clone(learner).fit(as_seen_by(learner, X), y, pairs=Pairs([(0, other)]))
     assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
 
 
@@ -353,7 +355,7 @@ def test_no_row(learner, data):
         fitted(learner, X, y).transform(rows[:0])
 
 
-@each_learner_of_rows
+@each_setting_of_rows
 def test_one_column(learner, data):
     X, y, pairs, _ = data
     metric = clone(learner).fit(X[:, 2:], pairs=pairs)
@@ -372,7 +374,7 @@ def test_other_number_of_columns(learner, data):
         fitted(learner, X, y).transform(wider)
 
 
-@each_learner_of_rows
+@each_setting_of_rows
 @pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
 def test_constant_columns_give_finite_distances(learner, value, data):
     X, _, pairs, X_new = data
@@ -396,7 +398,7 @@ def test_constant_columns_change_nothing_where_only_differences_count(name, valu
     assert_allclose(D, expected, atol=(1e-4 if value < 0 else 1e-9) * expected.max())
 
 
-@each_learner
+@each_setting
 def test_duplicated_rows(learner, data):
     X, y, pairs, _ = data
     doubled = np.concatenate([X, X, X[:5]])
@@ -440,7 +442,7 @@ def test_all_points_identical_for_rca(name, row, dtype):
     assert_array_equal(metric.components_, np.eye(3))
 
 
-@each_learner_of_rows
+@each_setting_of_rows
 def test_extreme_new_rows(learner, data):
     X, y, _, X_new = data
     metric = fitted(learner, X, y)

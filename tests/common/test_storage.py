@@ -19,6 +19,7 @@ from tests.common.learners import (
     as_seen_by,
     each_learner,
     each_learner_of_rows,
+    each_setting,
     example,
     fitted,
 )
@@ -56,7 +57,7 @@ def assert_same_image(one, other, rows):
     assert_array_equal(other.same(rows, rows[::-1]), one.same(rows, rows[::-1]))
 
 
-@each_learner
+@each_setting
 @pytest.mark.parametrize(("dtype", "order"), [(np.float64, "F"), (np.float32, "C")])
 def test_through_a_file_bit_by_bit(learner, dtype, order, data, tmp_path):
     X, y, pairs, X_new = data
