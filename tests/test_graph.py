@@ -221,6 +221,7 @@ def test_approximate_search_says_what_to_install(monkeypatch):
         neighbor_graph(random_rows(0), search="approximate")
 
 
+@pytest.mark.night  # pynndescent compiles itself for half a minute
 def test_approximate_search_finds_nearly_all_edges():
     pytest.importorskip("pynndescent")
     X = random_rows(7, n=1000)

@@ -37,7 +37,6 @@ nearkin plot wines.nearkin wines.csv --id name --labels kind --pairs pairs.csv \
 nearkin plot wines.nearkin --kind spectrum -o spectrum.html
 nearkin info wines.nearkin --json > info.json
 nearkin info tested.nearkin > info.txt
-nearkin demo -o demo > demo.txt
 nearkin studio wines.csv --id name --no-browser --port 0 > address.txt &
 until grep --quiet token address.txt; do kill -0 $!; sleep 0.1; done
 kill $!
@@ -147,9 +146,7 @@ def test_questions_and_answers(folder):
     assert [row["same"] for row in records(folder / "answers.csv")] == ["true", "false", ""]
 
 
-def test_the_demonstration_and_the_studio(folder):
-    assert "MetricLearner" in (folder / "demo.txt").read_text()
-    assert (folder / "demo" / "xor.png").stat().st_size > 10_000
+def test_the_studio(folder):
     assert (folder / "address.txt").read_text().startswith("http://127.0.0.1:")
     assert (folder / "wines.csv.answers.jsonl").exists()
 

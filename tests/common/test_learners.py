@@ -450,7 +450,7 @@ def weird_data(draw):
 
 @each_setting
 @given(X=weird_data(), data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=20)  # benchmarks.fuzz_learners tries many more
 @pytest.mark.filterwarnings("ignore:all landmarks coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:all rows of X coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:pairs contradict:UserWarning")

@@ -78,10 +78,12 @@ def test_what_no_linear_metric_can_do_is_learned():
     assert pair_auc(X_new, y_new) < 0.6
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.night), pytest.param(2, marks=pytest.mark.night)]
+)
 def test_nothing_to_learn_gives_the_euclidean_distance(seed):
     X, y = load_digits(return_X_y=True)
-    shuffled = np.random.RandomState(seed).permutation(y)
+    X, shuffled = X[::4], np.random.RandomState(seed).permutation(y[::4])
     pairs = Pairs.from_labels(shuffled, 200, random_state=seed)
     with pytest.warns(SelectionWarning, match="Nothing is gained over the Euclidean distance"):
         metric = MetricLearner(random_state=seed).fit(X, pairs=pairs)
@@ -109,7 +111,7 @@ def test_no_time_means_no_comparison(wine):
     X, y = wine
     pairs = Pairs.from_labels(y, 40, random_state=0)
     with pytest.warns(SelectionWarning, match="There is no time to compare metrics"):
-        metric = MetricLearner(time_budget=0, random_state=0).fit(X, pairs=pairs)
+        metric = MetricLearner(time_budget=0.2, random_state=0).fit(X, pairs=pairs)
     assert metric.report_.recipe["Euclidean"] == 0.5
 
 
@@ -260,19 +262,17 @@ def test_all_columns_are_seen_where_few_axes_lose_identity():
     assert not any(isinstance(part, PCA) for part in _learners(metric.metric_))
 
 
-@pytest.mark.parametrize("layout", [np.asarray, lambda X: pd.DataFrame(X, columns=["id", "size"])])
-def test_columns_of_other_units_do_not_drown_the_others(layout):
+def test_columns_of_other_units_do_not_drown_the_others():
     rng = np.random.RandomState(0)
-    y = rng.randint(2, size=300)
-    X = np.column_stack([rng.uniform(0, 1e6, size=300), y + 0.2 * rng.normal(size=300)])
+    y = rng.randint(2, size=200)
+    X = np.column_stack([rng.uniform(0, 1e6, size=200), y + 0.2 * rng.normal(size=200)])
     pairs = Pairs.from_labels(y, 60, random_state=0)
-    rows = layout(X)
-    metric = MetricLearner(time_budget=1, random_state=0).fit(rows, pairs=pairs)
+    rows = pd.DataFrame(X, columns=["id", "size"])
+    metric = MetricLearner(time_budget=0.2, random_state=0).fit(rows, pairs=pairs)
     assert metric.score(rows, y) > 0.95 > pair_auc(X, y) + 0.3
     assert metric.column_scale_[0] > 1e5 > metric.column_scale_[1]
-    name = "'id'" if layout is not np.asarray else "0"
-    assert f"column {name} reaches" in str(metric.report_)
-    refused = MetricLearner(time_budget=1, scale=False, random_state=0).fit(rows, pairs=pairs)
+    assert "column 'id' reaches" in str(metric.report_)
+    refused = MetricLearner(time_budget=0.2, scale=False, random_state=0).fit(X, pairs=pairs)
     assert refused.column_scale_ is None
     assert refused.report_.columns == ""
 
@@ -282,7 +282,7 @@ def test_raw_columns_serve_as_well_as_standardised_ones():
     learned, new = np.arange(len(y)) % 3 != 0, np.arange(len(y)) % 3 == 0
     pairs = Pairs.from_labels(y[learned], 60, random_state=0)
     raw, standardised = (
-        MetricLearner(time_budget=1, random_state=0).fit(rows[learned], pairs=pairs)
+        MetricLearner(time_budget=0.2, random_state=0).fit(rows[learned], pairs=pairs)
         for rows in (X, scale(X))
     )
     assert_allclose(raw.score(X[new], y[new]), standardised.score(scale(X)[new], y[new]), atol=0.01)
@@ -291,17 +291,17 @@ def test_raw_columns_serve_as_well_as_standardised_ones():
 
 def test_sparse_rows_are_learned_from_as_dense_ones_are():
     rng = np.random.RandomState(0)
-    y = rng.randint(3, size=250)
+    y = rng.randint(3, size=200)
     counts = rng.poisson(0.05 + 0.5 * (np.arange(400) % 3 == y[:, None]))
     X = sparse.csr_array(counts.astype(float))
-    pairs = Pairs.from_labels(y[:150], 60, random_state=0)
-    metric = MetricLearner(time_budget=1, random_state=0).fit(X[:150], pairs=pairs)
-    assert metric.score(X[150:], y[150:]) > 0.9
-    assert_allclose(metric.transform(X[150:]), metric.transform(X[150:].toarray()))
-    assert metric.axes_.shape == (150, 400)
-    dense = MetricLearner(time_budget=1, random_state=0).fit(X[:150].toarray(), pairs=pairs)
+    pairs = Pairs.from_labels(y[:120], 60, random_state=0)
+    metric = MetricLearner(time_budget=0.2, random_state=0).fit(X[:120], pairs=pairs)
+    assert metric.score(X[120:], y[120:]) > 0.9
+    assert_allclose(metric.transform(X[120:]), metric.transform(X[120:].toarray()))
+    assert metric.axes_.shape == (120, 400)
+    dense = MetricLearner(time_budget=0.2, random_state=0).fit(X[:120].toarray(), pairs=pairs)
     assert_allclose(
-        metric.score(X[150:], y[150:]), dense.score(X[150:].toarray(), y[150:]), atol=0.03
+        metric.score(X[120:], y[120:]), dense.score(X[120:].toarray(), y[120:]), atol=0.03
     )
 
 
@@ -318,7 +318,7 @@ def test_the_bar_and_the_report_go_to_standard_error(wine, capsys):
 def test_landmarks_stand_for_many_rows():
     X, y = make_xor(3000, random_state=0)
     pairs = Pairs.from_labels(y, 60, random_state=0)
-    learner = MetricLearner(n_landmarks=100, time_budget=0, random_state=0)
+    learner = MetricLearner(n_landmarks=100, time_budget=0.2, random_state=0)
     with pytest.warns(SelectionWarning, match="no time"):  # so that it is the usual blend
         metric = learner.fit(X, pairs=pairs)
     kernels = [part for part in _learners(metric.metric_) if isinstance(part, KernelBeta)]
