@@ -3,7 +3,7 @@
 #   PYTHON=python3.13             the Python that .venv is made with
 #   CONSTRAINTS=.ci/oldest.txt    versions to install; these go to a .venv of their own
 #   WORKERS=4                     test processes (auto: one for each core, at most 8)
-#   ARGS="-k pairs"               more arguments for demo, test or bench
+#   ARGS="-k pairs"               more arguments for demo, test, bench or mutants
 
 PYTHON      ?= python3
 CONSTRAINTS ?=
@@ -27,7 +27,7 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,\
 	$(shell command -v $(name))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test bench lint clean remake page
+.PHONY: help demo studio test bench mutants lint clean remake page
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ test: $(READY) page ## run all tests
 
 bench: $(READY) ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)
+
+mutants: $(READY) ## change the code in small ways, and see whether tests notice
+	$(BIN)/python -m pip install --quiet --group mutants
+	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
 lint: $(READY) ## check style, types and the direction of imports; the page's tests too
 	$(BIN)/ruff check

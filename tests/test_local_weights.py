@@ -6,10 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nearkin import backend
 from nearkin.local_weights import (
     EPSILON,
     _find_smallest,
     combine,
+    foreign_combination,
+    foreign_weights,
     weights_from_distances,
     weights_from_rows,
 )
@@ -83,6 +86,12 @@ def test_no_other_weights_give_a_lower_objective(loop, cloud):
             step = rng.standard_normal(25)
             other = w + 0.1 * (step - step.mean())  # still sums to one
             assert w @ G @ w < other @ G @ other
+
+
+@both_loops
+def test_a_row_on_a_line_lies_between_its_neighbours(loop):
+    W = loop(np.array([[0.25]]), np.array([[0.0], [1.0], [7.0]]), 2)
+    assert_allclose(W, [[0.75, 0.25, 0]], atol=EPSILON)
 
 
 @both_loops
@@ -181,10 +190,51 @@ def test_smallest_values_are_found_in_order_ties_by_position(values, k):
     assert_array_equal(smallest, values[expected])
 
 
-def test_combine_adds_up_weighted_coordinates():
+def test_distances_that_are_all_infinite_name_some_row():
+    positions = np.full(1, 99, dtype=np.int32)
+    _find_smallest(np.array([np.inf]), positions, np.empty(1), np.empty(0))
+    assert positions.tolist() == [0]
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 2, 3, 4])
+def test_combine_adds_up_weighted_coordinates(n_neighbors):
     rng = np.random.RandomState(0)
-    neighbors = np.array([rng.choice(9, 4, replace=False) for _ in range(6)], dtype=np.int32)
-    weights, coordinates = rng.standard_normal((6, 4)), rng.standard_normal((9, 2))
+    chosen = [rng.choice(9, n_neighbors, replace=False) for _ in range(6)]
+    neighbors = np.array(chosen, dtype=np.int32)
+    weights, coordinates = rng.standard_normal((6, n_neighbors)), rng.standard_normal((9, 2))
     out = np.full((6, 2), np.nan)
     combine(neighbors, weights, coordinates, out)
     assert_allclose(out, dense(neighbors, weights, 9) @ coordinates, atol=1e-14)
+
+
+# NumPy's arrays know the standard that those functions are written in.
+@pytest.mark.skipif(backend.array_api_compat is None, reason="needs scikit-learn 1.7 or later")
+@pytest.mark.parametrize("n_neighbors", [1, 5])
+def test_weights_on_a_device_are_those_of_the_loops(n_neighbors, cloud):
+    X, landmarks = cloud
+    landmarks = np.concatenate([landmarks, landmarks[:2]])  # two of them twice
+    X = np.concatenate([X, landmarks[:3]])  # and rows that are landmarks
+    half = squared(X, landmarks) / 2
+    near = np.argsort(half, axis=1, kind="stable")[:, :n_neighbors]
+    e = np.take_along_axis(half, near, axis=1).T
+    gram = squared(landmarks, landmarks)[near[:, :, None], near[:, None, :]].T / 2
+    weights = foreign_weights(e, gram)
+    found = dense(near, weights.T, len(landmarks))
+    assert_allclose(found, from_distances(X, landmarks, n_neighbors), rtol=1e-9, atol=1e-11)
+    assert_allclose(foreign_combination(near, weights, landmarks), found @ landmarks, atol=1e-14)
+
+
+@pytest.mark.skipif(backend.array_api_compat is None, reason="needs scikit-learn 1.7 or later")
+def test_angles_that_only_rounding_makes_are_those_of_a_line():
+    def both(between):
+        e, among = np.array([1.0, 2.0]), np.array([[0.0, between], [between, 0.0]])
+        neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
+        weights_from_distances(e[None], np.zeros(1), among, neighbors, weights)
+        on_device = foreign_weights(e[:, None], among[:, :, None])[:, 0]
+        assert_allclose(on_device, weights[0], rtol=1e-12)
+        return weights[0]
+
+    # Opposite sides, and the same: farther apart, or nearer, than the distances allow.
+    nearest, farthest = (np.sqrt(2) - 1) ** 2, (np.sqrt(2) + 1) ** 2
+    assert_allclose(both(farthest + 0.5), both(farthest), rtol=1e-6)
+    assert_allclose(both(nearest - 0.1), both(nearest), rtol=1e-6)

@@ -1,0 +1,121 @@
+"""Mutation testing: whether the tests notice small mistakes in the code.
+
+python -m benchmarks.mutants [NAME ...]             # all modules, or some
+python -m benchmarks.mutants --survivors [NAME ...] # only those that survived the last time
+python -m benchmarks.mutants --page                 # the page again, from stored results
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.mutants.page import FOLDER, publish_page
+from benchmarks.record import ROOT, provenance, stored, write
+
+PACKAGE = ROOT / "src" / "nearkin"
+
+
+@dataclass(frozen=True)
+class Module:
+    """Files of the package, and the tests that are to notice mistakes in them."""
+
+    files: Sequence[str]
+    tests: Sequence[str]
+
+
+MODULES = {
+    "pairs": Module(
+        ["pairs.py", "pair_checks.py", "pair_numbers.py", "pair_frames.py"],
+        ["tests/test_pairs.py", "src/nearkin/pairs.py"],
+    ),
+    "logdet": Module(["logdet.py"], ["tests/test_logdet.py"]),
+    "local_weights": Module(["local_weights.py"], ["tests/test_local_weights.py"]),
+    "journal": Module(
+        ["teaching/journal.py"],
+        ["tests/teaching/test_journal.py", "src/nearkin/teaching/journal.py"],
+    ),
+    "whole_file": Module(
+        ["whole_file.py"], ["tests/test_whole_file.py", "src/nearkin/whole_file.py"]
+    ),
+    "guard": Module(["web/guard.py"], ["tests/web/test_guard.py"]),
+}
+
+
+def run(name: str, survivors: bool) -> None:
+    """Try the mutants of a module, and store what became of them."""
+    from benchmarks.mutants.changes import mutants
+    from benchmarks.mutants.trials import try_all
+
+    module = MODULES[name]
+    path = FOLDER / f"{name}.jsonl"
+    every = [mutant for file in module.files for mutant in mutants(PACKAGE, file)]
+    before: dict[tuple[Any, ...], str] = {}
+    if survivors:
+        before = {key: row["outcome"] for key, row in _numbered(stored(path)[1])}
+    rows = [
+        {
+            "file": mutant.file,
+            "function": mutant.function,
+            "line": mutant.line,
+            "before": mutant.before,
+            "after": mutant.after,
+        }
+        for mutant in every
+    ]
+    waiting = []
+    for mutant, (key, row) in zip(every, _numbered(rows), strict=True):
+        if before.get(key) in ("killed", "timeout"):
+            row["outcome"] = before[key]
+        else:
+            waiting.append((mutant, row))
+    left = iter(waiting)
+
+    def report(mutant: Any, outcome: str) -> None:
+        expected, row = next(left)
+        assert expected is mutant
+        row["outcome"] = outcome
+        if outcome in ("survived", "unreached"):
+            print(f"{outcome:9} {mutant.file}:{mutant.line}  {mutant.before}  ->  {mutant.after}")
+
+    source = provenance()
+    try_all(PACKAGE, [mutant for mutant, _ in waiting], module.tests, report)
+    write(path, source, rows)
+    print(name, dict(Counter(row["outcome"] for row in rows)))
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Rows by what tells them apart when lines are added elsewhere."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    found = []
+    for row in rows:
+        key = tuple(row[part] for part in ("file", "function", "before", "after"))
+        seen[key] += 1
+        found.append(((*key, seen[key]), row))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(MODULES)}; all by default")
+    parser.add_argument("--survivors", action="store_true", help="only what survived last time")
+    parser.add_argument("--page", action="store_true", help="only the page, from stored results")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in MODULES:
+            parser.error(f"no module {name!r}: there are {', '.join(MODULES)}")
+    # Loops that are not compiled can be changed; and threads do not survive a fork.
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    os.environ.update(dict.fromkeys(("NUMBA_DISABLE_JIT", *threads), "1"))
+    if not options.page:
+        for name in options.names or MODULES:
+            run(name, options.survivors)
+    publish_page(MODULES)
+
+
+if __name__ == "__main__":
+    main()

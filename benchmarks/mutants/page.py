@@ -1,0 +1,86 @@
+"""The page of mutants: a score for every module, and what survived."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.mutants.equivalent import EQUIVALENT
+from benchmarks.record import Block, Table, Text, publish, stored
+
+FOLDER = Path(__file__).parent
+NOTICED = ("killed", "timeout")
+
+
+def publish_page(names: Iterable[str]) -> None:
+    """Write the page from what is stored."""
+    results = {
+        name: stored(FOLDER / f"{name}.jsonl")
+        for name in names
+        if (FOLDER / f"{name}.jsonl").exists()
+    }
+    lists = [_survivors(name, rows) for name, (_, rows) in results.items()]
+    blocks: list[Block] = [Text(_INTRODUCTION), _scores(results), *lists]
+    publish(FOLDER / "RESULTS.md", "Mutants: do the tests notice mistakes?", blocks, None)
+
+
+_INTRODUCTION = """\
+A mutant is the code with one small mistake in it: another operator or number, an argument left out,
+a value that is None, a string in other letters. The tests of its module should fail for it. What
+counts as a mistake is mutmut's list, applied to decorated functions and to constants too. The score
+is the share of all mutants that are noticed; those that no test could tell from the original
+(equivalent: the result is the same) count as not noticed. `python -m benchmarks.mutants` runs it,
+and `--survivors` tries only those of the last time."""
+
+
+def _scores(results: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]) -> Table:
+    lines = []
+    for name, (source, rows) in results.items():
+        counts = Counter(row["outcome"] for row in rows)
+        left = [row for row in rows if row["outcome"] not in NOTICED]
+        equivalent = sum(_why(row) is not None for row in left)
+        lines.append(
+            [
+                name,
+                ", ".join(f"`{file}`" for file in dict.fromkeys(row["file"] for row in rows)),
+                source["commit"][:12],
+                str(len(rows)),
+                str(counts["killed"]),
+                str(counts["timeout"]),
+                str(len(left) - equivalent),
+                str(equivalent),
+                f"{100 * (len(rows) - len(left)) / len(rows):.1f} %",
+            ]
+        )
+    columns = ["module", "files", "commit", "mutants", "test fails", "runs on", "survive"]
+    return Table("Score", [*columns, "equivalent", "score"], lines, n_words=3)
+
+
+def _survivors(name: str, rows: Iterable[dict[str, Any]]) -> Text:
+    lines = [f"## {name}\n"]
+    for row in rows:
+        if row["outcome"] in NOTICED:
+            continue
+        why = _why(row)
+        place = f"{row['file']}:{row['line']}"
+        unreached = " (no test comes here)" * (row["outcome"] == "unreached")
+        lines.append(
+            f"- {place}{unreached} `{_short(row['before'], row['after'])}` → "
+            f"`{_short(row['after'], row['before'])}`{f'; equivalent: {why}' * bool(why)}"
+        )
+    return Text("\n".join(lines))
+
+
+def _why(row: dict[str, Any]) -> str | None:
+    return EQUIVALENT.get((row["file"], row["after"]))
+
+
+def _short(text: str, other: str, around: int = 24) -> str:
+    """The part of a text that differs from another, with some of what is around it."""
+    most = min(len(text), len(other))
+    start = next((k for k in range(most) if text[k] != other[k]), most)
+    end = next((k for k in range(most - start) if text[~k] != other[~k]), most - start)
+    first, last = max(start - around, 0), min(len(text) - end + around, len(text))
+    return "…" * (first > 0) + text[first:last].replace("`", "'") + "…" * (last < len(text))
