@@ -2,6 +2,7 @@ import copy
 import itertools
 import pickle
 import re
+from datetime import datetime
 
 import narwhals as nw
 import numpy as np
@@ -15,9 +16,11 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_validate
 
+import nearkin
 from nearkin import pair_frames
-from nearkin.pair_numbers import pairs_within
-from nearkin.pairs import Conflict, Pairs
+from nearkin import pairs as pairs_module
+from nearkin.pair_numbers import draw_numbers, pairs_within
+from nearkin.pairs import Conflict, Pairs, check_roles
 
 fast = settings(max_examples=60, deadline=None)
 
@@ -166,7 +169,11 @@ def test_input_arrays_are_copied():
     ("links", "error", "message"),
     [
         ((0, 5), ValueError, r"must_link pairs are one bare pair, \(0, 5\): .* \[\(0, 5\)\]"),
-        ([1, 2, 3], ValueError, r"shape \(3,\).*\[\(0, 5\), \(2, 3\)\]"),
+        (
+            [1, 2, 3],
+            ValueError,
+            r"shape \(3,\).* is a list of pairs of row numbers, like \[\(0, 5\), \(2, 3\)\]$",
+        ),
         ([(1, 2, 3)], ValueError, r"shape \(1, 3\), like \[\(1, 2, 3\)\]"),
         (np.zeros((0, 3), int), ValueError, r"shape \(0, 3\)"),
         ([[]], ValueError, r"shape \(1, 0\)"),
@@ -180,7 +187,7 @@ def test_input_arrays_are_copied():
         ([(True, False)], TypeError, r"must_link pair 0 is \(True, False\): .*not bool"),
         ([("a", "b")], TypeError, r"must_link pair 0 is \('a', 'b'\): .*integers"),
         ([(0, 1), (2, None)], TypeError, r"must_link pair 1 is \(2, None\): .*integers"),
-        ([(0, 1), (2, -3)], ValueError, r"must_link pair 1 is \(2, -3\): .*count from 0"),
+        ([(0, 1), (2, -3)], ValueError, r"must_link pair 1 is \(2, -3\): .*from the end$"),
         (
             np.array([(0, 2**63)], np.uint64),
             ValueError,
@@ -197,7 +204,8 @@ def test_bad_pairs(links, error, message):
 
 def test_row_beyond_n_rows():
     Pairs([(0, 9)], n_rows=10)
-    with pytest.raises(ValueError, match=r"must_link pair 1 is \(2, 10\), but n_rows=10"):
+    assert Pairs(n_rows=0).n_rows == 0
+    with pytest.raises(ValueError, match=r"pair 1 is \(2, 10\), but n_rows=10: .* be below it$"):
         Pairs([(0, 1), (2, 10)], n_rows=10)
     with pytest.raises(ValueError, match=r"cannot_link pair 0 is \(10, 2\), but n_rows=10"):
         Pairs(cannot_link=[(10, 2)], n_rows=10)
@@ -218,7 +226,7 @@ def test_row_cannot_differ_from_itself():
         ([0.0, 1.0], ValueError, "weight of pair 0 is 0.0"),
         ([1, -2], ValueError, "weight of pair 1 is -2.0"),
         (["1", "2"], TypeError, "weight of pair 0 is '1': weights must be numbers"),
-        ([True, True], TypeError, "must be numbers, not bool"),
+        ([True, True], TypeError, "pair 0 is True: weights must be numbers, not bool"),
         ([1.0, None], TypeError, "weight of pair 1 is None: weights must be numbers, not object"),
     ],
 )
@@ -316,6 +324,7 @@ def test_equality_looks_at_everything():
     assert len({base, Pairs([(1, 0)], [(2, 1)], n_rows=5), *others}) == 1 + len(others)
     for other in others:
         assert base != other
+        assert hash(base) != hash(other)
     assert base.__eq__([(0, 1)]) is NotImplemented
     assert base != [(0, 1)]
 
@@ -328,7 +337,7 @@ def test_repr():
 def test_is_no_array_and_no_sequence():
     pairs = Pairs([(0, 1)])
     for convert in (np.asarray, np.array, lambda p: np.asarray(p, dtype=float), Pairs):
-        with pytest.raises(TypeError, match=r"\.must_link or \.cannot_link"):
+        with pytest.raises(TypeError, match=r"^Pairs are not .* \.must_link or \.cannot_link$"):
             convert(pairs)
     for use in (iter, list, lambda p: p[0], lambda p: (0, 1) in p):
         with pytest.raises(TypeError):
@@ -343,8 +352,14 @@ def test_scikit_learn_never_takes_pairs_for_rows(n_links):
     def cross_validated(pairs):
         return cross_validate(Holder(), X, cv=2, params={"pairs": pairs}, error_score="raise")
 
-    with pytest.raises(ValueError, match="do not say how many rows X has"):
+    with pytest.raises(ValueError, match="do not say how many rows X has") as refused:
         cross_validated(Pairs(links))
+    X, pairs = np.arange(24.0).reshape(12, 2), Pairs([(0, 1), (2, 3), (4, 5)], [(6, 7), (8, 9)])
+    names = {"nearkin": nearkin, "learner": nearkin.Euclidean(), "X": X, "pairs": pairs}
+    remedies = re.findall(r"Use (.*) or .*give (.*)\.$", str(refused.value))
+    judged, known = (eval(code.replace("(5)", "(2)"), names) for code in remedies[0])
+    assert len(judged["test_score"]) == 2
+    assert known == Pairs(pairs.must_link, pairs.cannot_link, n_rows=12)
     assert len(cross_validated(Pairs(links, n_rows=12))["test_score"]) == 2
 
 
@@ -364,7 +379,7 @@ def test_union_laws(a, b, c):
 def test_union_of_n_rows():
     known, unknown = Pairs([(0, 1)], n_rows=5), Pairs([(1, 2)])
     assert (known + unknown).n_rows == (unknown + known).n_rows == 5
-    with pytest.raises(ValueError, match="pairs for 5 rows and pairs for 6 rows"):
+    with pytest.raises(ValueError, match=r"for 5 rows and pairs for 6 rows: .* of the same X$"):
         known + Pairs(n_rows=6)
     for a, b in ((known, Pairs([(1, 5)])), (Pairs([(1, 5)]), known)):
         with pytest.raises(ValueError, match=r"must-link \(1, 5\) names row 5, but X has 5 rows"):
@@ -415,8 +430,9 @@ def test_drawn_pairs_of_labels(y, n_pairs, kind, seed):
             Pairs.from_labels(y, n_pairs, kind=kind)
         return
     if len(must + cannot) < n_pairs:
-        with pytest.warns(UserWarning, match=f"only {len(must + cannot)} pairs"):
+        with pytest.warns(UserWarning, match=f"only {len(must + cannot)} pairs") as caught:
             drawn = Pairs.from_labels(y, n_pairs, kind=kind, random_state=seed)
+        assert caught[0].filename == __file__
         assert drawn == Pairs(must, cannot, n_rows=len(y))
         return
     drawn = Pairs.from_labels(y, n_pairs, kind=kind, random_state=seed)
@@ -442,6 +458,25 @@ def test_draw_is_uniform_within_each_kind():
     for counts in (must, cannot):
         expected = 3000 / len(counts)
         assert all(abs(count - expected) < 5 * expected**0.5 for count in counts.values())
+
+
+def test_draw_takes_the_pairs_of_ordered_rows_by_number():
+    y = np.random.RandomState(0).randint(3, size=60)
+    must, rng = [], np.random.RandomState(1)
+    for label in range(3):
+        own = np.flatnonzero(y == label)
+        must += [(own[i], own[j]) for j in range(len(own)) for i in range(j)]
+    numbers = draw_numbers(len(must), 20, np.random.RandomState(1))
+    drawn = Pairs.from_labels(y, 20, kind="must", random_state=rng)
+    assert drawn == Pairs([must[number] for number in numbers], n_rows=60)
+
+
+def test_pairs_that_are_listed_at_once_have_a_limit(monkeypatch):
+    monkeypatch.setattr(pairs_module, "_MOST_LISTED", 3)
+    assert len(Pairs.from_labels([0, 0, 1])) == 3
+    message = "^y makes 6 pairs, more than the 3 that are listed at once: .* give y itself to fit$"
+    with pytest.raises(ValueError, match=message):
+        Pairs.from_labels([0, 0, 1, 1])
 
 
 def test_draw_from_many_rows_lists_few():
@@ -510,7 +545,7 @@ def test_labels_without_unknown():
 @pytest.mark.parametrize(
     ("y", "arguments", "message"),
     [
-        ([-1, -1], {}, "every label in y is unknown"),
+        ([-1, -1], {}, r"^every label in y is unknown \(negative, None or NaN\): no pair follows$"),
         ([None, np.nan], {}, "every label in y is unknown"),
         ([], {}, "every label in y is unknown"),
         ([1, 1, -1], {"kind": "cannot"}, "all labelled rows are of one class"),
@@ -570,7 +605,11 @@ def test_frame_of_row_numbers(backend):
 
 @backends
 def test_empty_frame(backend):
-    assert Pairs.from_frame(Pairs().to_frame(backend=backend), n_rows=4) == Pairs(n_rows=4)
+    frame = Pairs().to_frame(backend=backend)
+    for n_rows in (0, 4):
+        assert Pairs.from_frame(frame, n_rows=n_rows) == Pairs(n_rows=n_rows)
+    with pytest.raises(TypeError, match=r"^n_rows must be an integer, not 2\.5"):
+        Pairs.from_frame(frame, n_rows=2.5)
 
 
 def test_empty_frame_without_types():
@@ -603,6 +642,13 @@ def test_ids_may_be_integers_that_are_no_row_numbers():
     assert Pairs.from_frame(frame, ids=np.array([-7, 3, 100])) == Pairs([(0, 2)], n_rows=3)
 
 
+def test_ids_may_be_times():
+    times = [datetime(2024, 1, day) for day in (1, 2, 3)]
+    frame = pl.DataFrame({"left": times[:1], "right": times[2:], "same": [True]})
+    ids = np.array(times, dtype="datetime64[us]")
+    assert Pairs.from_frame(frame, ids=ids) == Pairs([(0, 2)], n_rows=3)
+
+
 @pytest.mark.parametrize("extra", [{}, {"weight": [1.0, 2.0]}])
 def test_missing_columns(extra):
     frame = pl.DataFrame({"left": [0, 1], "b": [1, 2]} | extra)
@@ -614,7 +660,7 @@ def test_missing_columns(extra):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([(0, 1)], r"frame is of type list, .*use Pairs\(must_link="),
+        ([(0, 1)], r"of type list, .* right and same: use Pairs\(must_link=.* row numbers$"),
         ({"left": [0]}, r"frame is a dict, .*pandas\.DataFrame\(frame\)"),
         ("pairs.csv", r"frame is 'pairs\.csv', a text or a path"),
         (pl.LazyFrame({"left": [0]}), r"frame is polars's LazyFrame, .*frame\.collect\(\)"),
@@ -672,7 +718,7 @@ def test_answers_in_words_and_numbers(backend, same, different, unsure):
         ),
         ({"same": [0.5, 1.0]}, ValueError, "frame row 0 has same=0.5"),
         ({"same": ["yes", "perhaps"]}, ValueError, "frame row 1 has same='perhaps'; it must"),
-        ({"left": [0.0, 1.0]}, TypeError, "column 'left' is Float64, but without ids="),
+        ({"left": [0.0, 1.0]}, TypeError, "'left' is Float64, but .* integer row numbers$"),
         ({"right": ["a", "b"]}, TypeError, "column 'right' is String, but without ids="),
         ({"left": [0, -1]}, ValueError, r"frame row 1 is \(-1, 3\)"),
         ({"left": [0, 8]}, ValueError, r"frame row 1 is \(8, 3\), but n_rows=5"),
@@ -690,8 +736,14 @@ def test_bad_frames(columns, error, message, backend):
 
 def test_bad_ids():
     frame = pl.DataFrame({"left": list("abcdef"), "right": list("ghaaaa"), "same": [True] * 6})
-    with pytest.raises(ValueError, match=r"7 identifiers .* not in ids: 'b', 'c', 'd', 'e', 'f', "):
-        Pairs.from_frame(frame, ids=["a"])
+    for ids, some in (
+        ("a", "'b', 'c', 'd', 'e', 'f', ..."),
+        ("af", "'b', 'c', 'd', 'e', 'g', ..."),
+    ):
+        with pytest.raises(ValueError, match=rf"^{8 - len(ids)} .* not in ids: {some}$"):
+            Pairs.from_frame(frame, ids=ids)
+    with pytest.raises(ValueError, match=r"^5 identifiers .* not in ids: 'b', 'c', 'd', 'e', 'h'$"):
+        Pairs.from_frame(frame, ids="afg")
     with pytest.raises(ValueError, match=r"1 identifiers .* not in ids: 'h'$"):
         Pairs.from_frame(frame, ids="abcdefg")
     with pytest.raises(ValueError, match="ids must differ, but 'b' is both row 1 and 3"):
@@ -723,7 +775,9 @@ def test_default_backend_is_the_first_installed(monkeypatch):
 
 
 def test_unknown_backend():
-    with pytest.raises(ValueError, match="backend"):
+    with pytest.raises(
+        ValueError, match="^backend must be one of pandas, polars, pyarrow, not 'no"
+    ):
         Pairs([(0, 1)]).to_frame(backend="nonsense")
 
 
@@ -774,10 +828,11 @@ def test_closure_does_not_spread_a_contradiction():
 
 
 def test_closure_refuses_to_list_too_much():
-    pairs = Pairs([(0, 1), (1, 2), (3, 4)], [(0, 4), (0, 1)])  # 4 must, 6 + 1 cannot
-    assert len(pairs.closure(max_pairs=11)) == 11
-    with pytest.raises(ValueError, match=r"has 11 pairs, more than max_pairs=10; components\(\)"):
-        pairs.closure(max_pairs=10)
+    pairs = Pairs([(0, 1), (1, 2), (3, 4)], [(0, 4), (0, 1), (3, 4)])  # 4 must, 6 + 2 cannot
+    assert len(pairs.closure(max_pairs=12)) == 12
+    message = r"has 12 pairs, more than max_pairs=11; components\(\) .* without listing them$"
+    with pytest.raises(ValueError, match=message):
+        pairs.closure(max_pairs=11)
 
 
 @fast
@@ -855,6 +910,12 @@ def test_split_is_random():
     assert len(pairs.split()[1]) == 12
 
 
+def test_split_says_how_many_would_be_on_the_test_side():
+    message = "^test_size=2 of 2 pairs puts 2 on the test side; each side must get at least one$"
+    with pytest.raises(ValueError, match=message):
+        Pairs([(0, 1)], [(1, 2)]).split(2)
+
+
 @pytest.mark.parametrize("test_size", [0.0, 1.0, -0.5, 1.5, float("nan")])
 def test_bad_share(test_size):
     with pytest.raises(ValueError, match="no share between 0 and 1"):
@@ -905,6 +966,10 @@ def test_restrict_of_far_rows_needs_little_memory():
     assert Pairs([(3, 10**15)]).restrict([10**15, 3]) == Pairs([(0, 1)], n_rows=2)
 
 
+def test_restrict_to_rows_before_a_pair():
+    assert Pairs([(0, 1)]).restrict([0]) == Pairs(n_rows=1)
+
+
 @pytest.mark.parametrize(
     ("chosen", "error", "message"),
     [
@@ -934,7 +999,7 @@ def test_check_rows():
     Pairs([(0, 4)]).check_rows(5)
     Pairs().check_rows(0)
     with pytest.raises(
-        ValueError, match=r"pairs are for 150 rows, X has 120: .*pairs\.restrict\(rows\)"
+        ValueError, match=r"for 150 rows, X has 120: .* for X\[rows\] use pairs\.restrict\(rows\)$"
     ):
         Pairs(n_rows=150).check_rows(120)
     with pytest.raises(ValueError, match=r"must-link \(3, 200\) names row 200, but X has 150 rows"):
@@ -964,5 +1029,17 @@ def test_without_withdraws_pairs_of_either_kind():
         [(3, 1), (0, 2)], [(1, 3)], must_weight=[2, 3], n_rows=9
     )
     assert pairs.without([]) == pairs
-    with pytest.raises(ValueError, match="pair"):
+    assert Pairs().without([(1, 3)]) == Pairs()
+    with pytest.raises(ValueError, match=r"^pairs have shape \(1, 3\)"):
         pairs.without([(1, 2, 3)])
+
+
+def test_check_roles():
+    pairs = Pairs([(0, 1)])
+    check_roles([0, 1], pairs)
+    check_roles(None, None)
+    with pytest.raises(TypeError, match=r"^pairs must be given by name, .* second place is for y$"):
+        check_roles(pairs, None)
+    message = r"^pairs must be a nearkin\.Pairs, not list: use Pairs\(must.*from_frame\(frame\)$"
+    with pytest.raises(TypeError, match=message):
+        check_roles(None, [(0, 1)])

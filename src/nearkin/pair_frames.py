@@ -34,7 +34,7 @@ def read_frame(
     Rows that say nothing of ``same`` are left out: whoever answered was unsure.
     """
     refuse_what_is_no_table(frame, "frame")
-    table = nw.from_native(frame, eager_only=True, pass_through=True)
+    table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
         raise TypeError(
             f"frame is of type {type(frame).__name__}, not a data frame with the columns left, "

@@ -413,7 +413,7 @@ class Pairs:
         Pairs
         """
         group = self.components()
-        members = self.points[np.argsort(group, kind="stable")]
+        members = self.points[np.argsort(group)]
         sizes = np.bincount(group)
         starts = np.cumsum(sizes) - sizes
         must_groups = group[np.searchsorted(self.points, self.must_link[:, 0])]
@@ -433,10 +433,10 @@ class Pairs:
                 "tells the same without listing them"
             )
         within, block = pairs_within(np.arange(n_must), starts, sizes)
+        # The larger weight is that of the given pair: nothing inferred is stronger.
         must = _normalised(
             np.concatenate([self.must_link, members[within]]),
             np.concatenate([self.must_weight, weakest[block]]),
-            keep="first",
         )
         between, block = pairs_between(
             np.arange(n_between), starts[one], sizes[one], starts[two], sizes[two]
@@ -445,7 +445,7 @@ class Pairs:
         cannot = _normalised(
             np.concatenate([self.cannot_link, members[between]]),
             np.concatenate([self.cannot_weight, strength[block]]),
-            keep="first",
+            keep_first=True,
         )
         return self._of_normalised(*must, *cannot, self.n_rows)
 
@@ -475,11 +475,9 @@ class Pairs:
         to_root = np.column_stack([first, np.full(len(first), root)])
         forest = _graph(np.concatenate([links, to_root]), root + 1)
         order, parents = breadth_first_order(forest, root, directed=False)
-        ranks = np.empty(root + 1, dtype=np.int64)
-        ranks[order] = np.arange(root + 1)
 
         given_as_both = np.isin(ends @ [root, 1], links @ [root, 1]).tolist()
-        rank, parent, row = ranks.tolist(), parents.tolist(), self.points.tolist()
+        rank, parent, row = np.argsort(order).tolist(), parents.tolist(), self.points.tolist()
         found = []
         for (start, end), direct in zip(ends.tolist(), given_as_both, strict=True):
             chain = [start, end] if direct else _tree_path(start, end, parent, rank)
@@ -664,19 +662,19 @@ def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
 
 
 def _normalised(
-    pairs: IntArray, weights: FloatArray, keep: Literal["larger", "first"] = "larger"
+    pairs: IntArray, weights: FloatArray, *, keep_first: bool = False
 ) -> tuple[IntArray, FloatArray]:
-    """Put each pair's smaller row first, sort, and keep each pair once with one of its weights."""
+    """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
     low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
     order = np.lexsort((high, low))
     low, high, weights = low[order], high[order], weights[order]
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
     firsts = np.flatnonzero(fresh)
-    if keep == "larger" and len(firsts) < len(order):
-        weights = np.maximum.reduceat(weights, firsts)
-    else:
+    if keep_first or len(firsts) == len(order):
         weights = weights[firsts]
+    else:
+        weights = np.maximum.reduceat(weights, firsts)
     return np.column_stack([low[firsts], high[firsts]]), weights
 
 
