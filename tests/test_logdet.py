@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import NonlinearConstraint, minimize
 
 from nearkin import logdet
-from nearkin.logdet import BoundedPairs, _sweep, best_slacks, divergence, objective
+from nearkin.logdet import BoundedPairs, _Problem, _sweep, best_slacks, divergence, objective
 from tests import oracles
 
 
@@ -142,6 +142,7 @@ def test_history_and_gap_are_what_they_say():
     assert len(result.objective) == result.n_sweeps + 1
     assert_allclose(result.objective[0], value(problem[5], problem, 2.0, 9.0, 1.0))
     assert_allclose(best, value(result.B, problem, 2.0, 9.0, 1.0))
+    assert abs(result.gap) <= 2e-12 * best
     for max_sweeps in (1, 2, 4):
         short = project(*problem, 2.0, 9.0, 1.0, max_sweeps=max_sweeps, tol=1e-12)
         assert not short.converged
@@ -233,6 +234,40 @@ def test_points_that_coincide_are_left_alone():
     assert_allclose(found.B, expected.B, atol=1e-8)
     assert_array_equal(found.duals[-2:], 0)
     assert_allclose(found.slacks[-2:], [2, 9])
+
+
+def n_coincident(pairs_of_points, lower):
+    F = np.concatenate(pairs_of_points)[:, None]
+    left, k = np.arange(0, len(F), 2), len(pairs_of_points)
+    ones = np.ones(k)
+    bounds = lower / 2, lower, 1.0
+    return project(F, left, left + 1, ones, ones, np.eye(1), *bounds, max_sweeps=1).n_coincident
+
+
+def test_points_coincide_that_rounding_sets_apart():
+    far = [(1e6, 1e6 + 1), (2.0, 2.0 + 1e-8)]
+    assert n_coincident([(1.0, 1.0 + 5e-14), *far], lower=1e-18) == 1
+    assert n_coincident([(1.0, 1.0 + 5e-13), *far], lower=1e-18) == 0
+
+
+def test_points_coincide_that_are_much_nearer_than_cannot_links_are_to_be():
+    assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=1.0) == 1
+    assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=100.0) == 1
+    assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=0.0025) == 0
+
+
+def test_numbers_of_less_precision_are_not_reckoned_with_as_such():
+    F, left, right, sign, weight, B0 = example()
+    coarse = F.astype(np.float32), left, right, sign, weight.astype(np.float32)
+    fine = coarse[0].astype(np.float64), left, right, sign, coarse[4].astype(np.float64)
+    found, expected = (project(*data, B0, 2.0, 9.0, 0.7) for data in (coarse, fine))
+    assert_array_equal(found.B, expected.B)
+
+
+def test_dual_variables_without_a_metric():
+    one = np.ones(1)
+    with pytest.raises(np.linalg.LinAlgError, match=r"^B is no longer positive definite$"):
+        _Problem(np.eye(1), -one, one, one).metric(2 * one)
 
 
 def test_nothing_but_coinciding_points_leaves_the_prior():

@@ -775,9 +775,7 @@ def test_default_backend_is_the_first_installed(monkeypatch):
 
 
 def test_unknown_backend():
-    with pytest.raises(
-        ValueError, match="^backend must be one of pandas, polars, pyarrow, not 'no"
-    ):
+    with pytest.raises(ValueError, match="must be one of pandas, polars, pyarrow, not 'nonsense'"):
         Pairs([(0, 1)]).to_frame(backend="nonsense")
 
 

@@ -209,8 +209,8 @@ def project(
     F = np.asarray(F, dtype=np.float64)
     root = _factor(B0)
     Z = F[left] - F[right]
-    size = np.maximum(np.abs(F[left]), np.abs(F[right])).max(axis=1, initial=0.0)
-    differ = np.abs(Z).max(axis=1, initial=0.0) > _ROUNDED * size
+    size = np.maximum(np.abs(F[left]), np.abs(F[right])).max(axis=1)
+    differ = np.abs(Z).max(axis=1) > _ROUNDED * size
     # In units of `lower` and with the identity as prior the numbers below are near one.
     Z = Z @ root / np.sqrt(lower)
     apart = differ & (np.einsum("kr,kr->k", Z, Z) > _COINCIDE**2)
