@@ -41,7 +41,11 @@ MODULES = {
     "local_weights": Module(["local_weights.py"], ["tests/test_local_weights.py"]),
     "journal": Module(
         ["teaching/journal.py"],
-        ["tests/teaching/test_journal.py", "src/nearkin/teaching/journal.py"],
+        [
+            "tests/teaching/test_journal.py",
+            "tests/teaching/test_kept_file.py",
+            "src/nearkin/teaching/journal.py",
+        ],
     ),
     "whole_file": Module(
         ["whole_file.py"], ["tests/test_whole_file.py", "src/nearkin/whole_file.py"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.mutants.equivalent import EQUIVALENT
-from benchmarks.record import Block, Table, Text, publish, stored
+from benchmarks.record import Table, stored
 
 FOLDER = Path(__file__).parent
 NOTICED = ("killed", "timeout")
@@ -21,9 +21,15 @@ def publish_page(names: Iterable[str]) -> None:
         for name in names
         if (FOLDER / f"{name}.jsonl").exists()
     }
-    lists = [_survivors(name, rows) for name, (_, rows) in results.items()]
-    blocks: list[Block] = [Text(_INTRODUCTION), _scores(results), *lists]
-    publish(FOLDER / "RESULTS.md", "Mutants: do the tests notice mistakes?", blocks, None)
+    scores = _scores(results)
+    scores.show()
+    parts = [
+        "# Mutants: do the tests notice mistakes?",
+        _INTRODUCTION,
+        scores.markdown().rstrip(),
+        *(_survivors(name, rows) for name, (_, rows) in results.items()),
+    ]
+    (FOLDER / "RESULTS.md").write_text("\n\n".join(parts) + "\n")
 
 
 _INTRODUCTION = """\
@@ -58,7 +64,7 @@ def _scores(results: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]) -> 
     return Table("Score", [*columns, "equivalent", "score"], lines, n_words=3)
 
 
-def _survivors(name: str, rows: Iterable[dict[str, Any]]) -> Text:
+def _survivors(name: str, rows: Iterable[dict[str, Any]]) -> str:
     lines = [f"## {name}\n"]
     for row in rows:
         if row["outcome"] in NOTICED:
@@ -70,7 +76,7 @@ def _survivors(name: str, rows: Iterable[dict[str, Any]]) -> Text:
             f"- {place}{unreached} `{_short(row['before'], row['after'])}` → "
             f"`{_short(row['after'], row['before'])}`{f'; equivalent: {why}' * bool(why)}"
         )
-    return Text("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _why(row: dict[str, Any]) -> str | None:

@@ -4,12 +4,22 @@ import random
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+import nearkin
 from nearkin.teaching import journal as journal_module
-from nearkin.teaching.journal import Journal, JournalError, JournalInUse, line_of, read_lines
+from nearkin.teaching.journal import (
+    InMemory,
+    Journal,
+    JournalError,
+    JournalInUse,
+    line_of,
+    read_lines,
+)
+from nearkin.teaching.kept_file import KeptFile
 
 ENTRIES = [
     {"do": "answer", "left": 3, "right": 5, "same": True, "origin": "question"},
@@ -103,7 +113,12 @@ def test_damage_names_its_line(path):
     lines = whole.split(b"\n")
     lines[3] = lines[3].replace(b'"left":1', b'"left":2')
     path.write_bytes(b"\n".join(lines))
-    with pytest.raises(JournalError, match=r"line 4 of .* is damaged"):
+    said = rf"^line 4 of {path} is damaged, .* Restore it .* lines from there on .* before\.$"
+    with pytest.raises(JournalError, match=said):
+        Journal(path, "data")
+    path.write_bytes(whole[:-1] + b" ")
+    said = rf"^line 6 of {path} is damaged in its last byte; .* Restore it .* with a newline\.$"
+    with pytest.raises(JournalError, match=said):
         Journal(path, "data")
 
 
@@ -121,18 +136,30 @@ def test_lines_that_are_lost_or_moved_show(path, change):
         Journal(path, "data")
 
 
-def test_a_last_line_of_zeros_was_never_written(path):
+@pytest.mark.parametrize("n_zeros", [4, 40])
+def test_a_last_line_of_zeros_was_never_written(path, n_zeros):
     whole = filled(path)
-    path.write_bytes(whole + b"\0" * 40 + b'"same":true}}\n')
+    path.write_bytes(whole + b"\0" * n_zeros + b'"same":true}}\n')
     with Journal(path, "data") as journal:
         assert journal.entries == ENTRIES
 
 
 def test_other_data_are_refused(path):
     whole = filled(path)
-    with pytest.raises(JournalError, match=r"other data \(rows.csv\).*another name"):
+    said = (
+        rf"^{path} has answers about other data \(rows\.csv\): .* made with, or another name for a"
+    )
+    with pytest.raises(JournalError, match=said):
         Journal(path, "other")
     assert path.read_bytes() == whole
+
+
+def test_other_data_are_named_by_their_columns(path):
+    names = [f"column {k}" for k in range(25)]
+    Journal(path, "data", {"features": names}).close()
+    said = f"about other data: .* learned from {', '.join(names[:20])}, or .* new journal\\.$"
+    with pytest.raises(JournalError, match=said):
+        Journal(path, "other")
 
 
 def test_a_later_format_is_refused(path):
@@ -140,6 +167,46 @@ def test_a_later_format_is_refused(path):
     path.write_bytes(line_of(header, 0)[0])
     with pytest.raises(JournalError, match=r"nearkin 9.0.*update nearkin"):
         Journal(path, "data")
+
+
+@pytest.mark.parametrize("more", [{}, {"version": 1}, {"version": "1", "about": {}}])
+def test_a_first_line_that_lacks_something(path, more):
+    path.write_bytes(line_of({"format": journal_module.FORMAT, "fingerprint": "data"} | more, 0)[0])
+    with pytest.raises(JournalError, match=f"^{path} does not begin as a journal"):
+        Journal(path, "data")
+
+
+def test_lines_that_are_no_objects_are_damage(path):
+    whole = filled(path)
+    check = read_lines(whole, path)[2]
+    path.write_bytes(whole + line_of(["no", "object"], check)[0])
+    with pytest.raises(JournalError, match=r"line 7 of .* is damaged"):
+        Journal(path, "data")
+
+
+def test_the_first_lines_say_what_it_is_and_who_opened_it(path):
+    with Journal(path, "data", {"source": "rows.csv"}) as journal:
+        assert journal.path == path
+        header, opened = read_lines(path.read_bytes(), path)[0]
+    times = header.pop("made"), opened.pop("opened")
+    assert header == {
+        "format": "nearkin journal",
+        "version": 1,
+        "nearkin": nearkin.__version__,
+        "fingerprint": "data",
+        "about": {"source": "rows.csv"},
+    }
+    assert opened == {"process": os.getpid(), "nearkin": nearkin.__version__}
+    for said in times:
+        assert abs(datetime.now(UTC) - datetime.fromisoformat(said)) < timedelta(minutes=1)
+
+
+def test_entries_in_memory():
+    entries = InMemory()
+    for entry in ENTRIES:
+        entries.append(entry)
+    entries.close()
+    assert entries.entries == ENTRIES
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"PAR1", b"{", b'{"check":"', b"\n", b"{}\n"])
@@ -172,17 +239,18 @@ def test_a_full_disk_loses_nothing_and_later_answers_go_on(path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", half)
-    with pytest.raises(OSError, match=r"not kept.*No space left.*before is safe") as caught:
+    said = r"not kept.*could not be written \(No space left on device\)\. .* before is safe$"
+    with pytest.raises(OSError, match=said) as caught:
         journal.append(ENTRIES[1])
     assert caught.value.errno == errno.ENOSPC
     assert path.read_bytes() == before
     monkeypatch.setattr(os, "write", write)
 
     def full(file):
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError("a fault without a number")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="not kept"):
+    with pytest.raises(OSError, match=r"not kept.*written \(a fault without a number\)"):
         journal.append(ENTRIES[1])
     assert path.read_bytes() == before
     monkeypatch.setattr(os, "fsync", fsync)
@@ -244,6 +312,20 @@ except JournalInUse as error:
         assert f"open already by process {os.getpid()}: close the studio" in done.stdout
     with Journal(path, "data") as journal:
         assert journal.entries == ENTRIES[:1]
+
+
+@pytest.mark.parametrize("content", [b"", b"not a journal", None])
+def test_whoever_has_a_file_that_does_not_say_who(path, content, monkeypatch):
+    def unreadable(path):
+        raise OSError("not for you")
+
+    path.write_bytes(content or b"")
+    if content is None:
+        monkeypatch.setattr(Path, "read_bytes", unreadable)
+    file = KeptFile(path)
+    with pytest.raises(JournalInUse, match=rf"^{path} is open already: close .* of its own\.$"):
+        Journal(path, "data")
+    file.close()
 
 
 def test_closing_twice_and_writing_after(path):

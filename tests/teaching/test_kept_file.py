@@ -189,8 +189,10 @@ def test_what_is_taken_away_before_the_end_is_there_at_the_end(path):
     journal = Journal(path, "data")
     journal.append({"first": 1})
     path.unlink()
-    with pytest.warns(UserWarning, match=r"file of 1 answers.*written to it anew"):
+    said = rf"^the file of 1 answers, {path}, was .* program: they were written to it anew\.$"
+    with pytest.warns(UserWarning, match=said) as caught:
         journal.close()
+    assert caught[0].filename == __file__
     assert entries_in(path) == [{"first": 1}]
     # Without answers there is nothing to bring back, and without harm nothing to say.
     other = path.with_name("other.jsonl")
@@ -211,10 +213,26 @@ def test_where_there_is_no_folder_any_more_answers_go_among_temporary_files(path
     elsewhere.mkdir()
     monkeypatch.setattr(kept_file.tempfile, "tempdir", str(elsewhere))
     shutil.rmtree(path.parent)
-    with pytest.warns(UserWarning, match="no folder"):
+    with pytest.warns(
+        UserWarning, match=r"since There is no folder .*, they are in (.*) now"
+    ) as said:
         journal.close()
+    assert str(journal.path) in str(said[0].message)
     assert journal.path.parent == elsewhere
     assert entries_in(journal.path) == [{"first": 1}]
+
+
+def test_answers_that_no_disk_takes(path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    journal = Journal(path, "data")
+    journal.append({"first": 1})
+    shutil.rmtree(path.parent)
+    monkeypatch.setattr(kept_file.tempfile, "mkstemp", full)
+    with pytest.warns(UserWarning, match=r"they are not on the disk, since There is no folder"):
+        journal.close()
+    assert journal.path == path
 
 
 def test_each_piece_looks_at_the_name_once_or_twice(path, monkeypatch):

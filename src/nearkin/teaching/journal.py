@@ -103,7 +103,6 @@ class Journal:
     def __init__(
         self, path: StrPath, fingerprint: str, about: dict[str, Any] | None = None
     ) -> None:
-        self.entries: list[dict[str, Any]] = []
         try:
             self._file = KeptFile(path)
         except FileInUse as error:
@@ -169,9 +168,9 @@ class Journal:
     def _resume(self, fingerprint: str, about: dict[str, Any]) -> None:
         path = self._file.path
         lines, length, self._check = read_lines(bytes(self._file.content), path)
+        self._file.cut(length)
         if lines:
             header = _checked_header(lines[0], fingerprint, path)
-            self._file.cut(length)
         else:
             header = {
                 "format": FORMAT,
@@ -181,10 +180,9 @@ class Journal:
                 "about": about,
                 "made": _now(),
             }
-            self._file.cut(0)
             self._write(header)
         self.about: dict[str, Any] = header["about"]
-        self.entries = [line["entry"] for line in lines[1:] if "entry" in line]
+        self.entries: list[dict[str, Any]] = [line["entry"] for line in lines if "entry" in line]
         with suppress(OSError):  # on a full disk, what is there can still be looked at
             self._write({"opened": _now(), "process": os.getpid(), "nearkin": __version__})
 
@@ -265,16 +263,15 @@ def _may_begin_a_journal(content: bytes) -> bool:
 
 
 def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[str, Any]:
-    version = said.get("version")
-    if said.get("format") != FORMAT or not isinstance(version, int):
-        raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
-    if version > NEWEST:
+    version, about = said.get("version"), said.get("about")
+    if isinstance(version, int) and version > NEWEST:
         raise JournalError(
             f"{path} was made by nearkin {said.get('nearkin')}, in a format that this version "
             f"({__version__}) does not know: update nearkin."
         )
+    if not isinstance(version, int) or not isinstance(about, dict):
+        raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
     if said.get("fingerprint") != fingerprint:
-        about = said.get("about", {})
         other = f" ({about['source']})" if about.get("source") else ""
         columns = ", ".join(about.get("features", ())[:20])
         raise JournalError(
