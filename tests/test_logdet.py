@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import NonlinearConstraint, minimize
 
 from nearkin import logdet
-from nearkin.logdet import BoundedPairs, _Problem, _sweep, best_slacks, divergence, objective
+from nearkin.logdet import BoundedPairs, _Problem, _span, _sweep, best_slacks, divergence, objective
 from tests import oracles
 
 
@@ -307,11 +307,36 @@ def test_singular_prior_stays_singular_where_it_is():
     assert_allclose(result.B[:2, :2], flat.B, atol=1e-5)
 
 
-@pytest.mark.parametrize("B0", [np.zeros((3, 3)), np.diag([1.0, 1, -1])])
-def test_prior_that_is_no_metric(B0):
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("least", [-1e-9, 1e-15])
+def test_rounding_of_a_singular_prior_is_zero(scale, least):
+    F, left, right, sign, weight, _ = example()
+    B0 = scale * np.diag([2.0, 0.5, least])
+    result = project(F, left, right, sign, weight, B0, 2.0 * scale, 9.0 * scale, 1.0)
+    assert_array_equal(result.B[2], 0)
+
+
+@pytest.mark.parametrize(("B0", "least"), [(np.zeros((3, 3)), "0"), (np.diag([1.0, 1, -1]), "-1")])
+def test_prior_that_is_no_metric(B0, least):
     *pairs, _ = example()
-    with pytest.raises(ValueError, match="positive semi-definite"):
+    with pytest.raises(
+        ValueError, match=rf"^the prior .*, but has an eigenvalue of {least}\.$"
+    ):
         project(*pairs, B0, 2.0, 9.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "n_points", "expected"),
+    [(3, 12, 3), (7, 12, 7), (8, 12, None), (40, 5, 4), (40, 8, 7), (40, 9, None), (5, 5, 4)],
+)
+def test_space_of_the_differences_is_the_smallest_there_is(n_pairs, n_points, expected):
+    points = np.random.RandomState(0).standard_normal((n_points, 8))
+    left = np.arange(n_pairs) % n_points
+    Z = points[left] - points[(left + 1) % n_points]
+    basis = _span(Z, points)
+    assert (basis if basis is None else basis.shape[1]) == expected
+    if basis is not None:
+        assert_allclose(Z @ basis @ basis.T, Z, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])

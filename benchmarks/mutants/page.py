@@ -14,22 +14,31 @@ FOLDER = Path(__file__).parent
 NOTICED = ("killed", "timeout")
 
 
+Results = dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
+
+
+def stored_results(names: Iterable[str]) -> Results:
+    """Where they come from, and a row for every mutant, of modules that have been tried."""
+    paths = {name: FOLDER / f"{name}.jsonl" for name in names}
+    return {name: stored(path) for name, path in paths.items() if path.exists()}
+
+
 def publish_page(names: Iterable[str]) -> None:
-    """Write the page from what is stored."""
-    results = {
-        name: stored(FOLDER / f"{name}.jsonl")
-        for name in names
-        if (FOLDER / f"{name}.jsonl").exists()
-    }
-    scores = _scores(results)
-    scores.show()
+    """Write the page from what is stored, and show the scores."""
+    results = stored_results(names)
+    scores(results).show()
+    (FOLDER / "RESULTS.md").write_text(page(results))
+
+
+def page(results: Results) -> str:
+    """The page in Markdown."""
     parts = [
         "# Mutants: do the tests notice mistakes?",
         _INTRODUCTION,
-        scores.markdown().rstrip(),
+        scores(results).markdown().rstrip(),
         *(_survivors(name, rows) for name, (_, rows) in results.items()),
     ]
-    (FOLDER / "RESULTS.md").write_text("\n\n".join(parts) + "\n")
+    return "\n\n".join(parts) + "\n"
 
 
 _INTRODUCTION = """\
@@ -41,12 +50,13 @@ is the share of all mutants that are noticed; those that no test could tell from
 and `--survivors` tries only those of the last time."""
 
 
-def _scores(results: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]) -> Table:
+def scores(results: Results) -> Table:
+    """What share of the mutants of each module is noticed."""
     lines = []
     for name, (source, rows) in results.items():
         counts = Counter(row["outcome"] for row in rows)
         left = [row for row in rows if row["outcome"] not in NOTICED]
-        equivalent = sum(_why(row) is not None for row in left)
+        equivalent = sum(why_equivalent(row) is not None for row in left)
         lines.append(
             [
                 name,
@@ -69,7 +79,7 @@ def _survivors(name: str, rows: Iterable[dict[str, Any]]) -> str:
     for row in rows:
         if row["outcome"] in NOTICED:
             continue
-        why = _why(row)
+        why = why_equivalent(row)
         place = f"{row['file']}:{row['line']}"
         unreached = " (no test comes here)" * (row["outcome"] == "unreached")
         lines.append(
@@ -79,7 +89,8 @@ def _survivors(name: str, rows: Iterable[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _why(row: dict[str, Any]) -> str | None:
+def why_equivalent(row: dict[str, Any]) -> str | None:
+    """Why no test can notice a mutant; None if one could."""
     return EQUIVALENT.get((row["file"], row["after"]))
 
 
