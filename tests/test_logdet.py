@@ -319,9 +319,7 @@ def test_rounding_of_a_singular_prior_is_zero(scale, least):
 @pytest.mark.parametrize(("B0", "least"), [(np.zeros((3, 3)), "0"), (np.diag([1.0, 1, -1]), "-1")])
 def test_prior_that_is_no_metric(B0, least):
     *pairs, _ = example()
-    with pytest.raises(
-        ValueError, match=rf"^the prior .*, but has an eigenvalue of {least}\.$"
-    ):
+    with pytest.raises(ValueError, match=rf"^the prior .*, but has an eigenvalue of {least}\.$"):
         project(*pairs, B0, 2.0, 9.0, 1.0)
 
 
