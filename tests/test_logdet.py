@@ -316,7 +316,9 @@ def test_rounding_of_a_singular_prior_is_zero(scale, least):
     assert_array_equal(result.B[2], 0)
 
 
-@pytest.mark.parametrize(("B0", "least"), [(np.zeros((3, 3)), "0"), (np.diag([1.0, 1, -1]), "-1")])
+@pytest.mark.parametrize(
+    ("B0", "least"), [(np.zeros((3, 3)), "0"), (np.diag([1.0, 1, -1]), "-1"), (np.eye(0), "0")]
+)
 def test_prior_that_is_no_metric(B0, least):
     *pairs, _ = example()
     with pytest.raises(ValueError, match=rf"^the prior .*, but has an eigenvalue of {least}\.$"):

@@ -6,8 +6,7 @@ from types import ModuleType
 import pytest
 
 from benchmarks.mutants.__main__ import MODULES
-from benchmarks.mutants.equivalent import EQUIVALENT
-from benchmarks.mutants.page import FOLDER, NOTICED, page, stored_results
+from benchmarks.mutants.page import EQUIVALENT, FOLDER, NOTICED, page, stored_results
 
 
 def test_tests_notice_most_mistakes():

@@ -352,7 +352,9 @@ def test_scikit_learn_never_takes_pairs_for_rows(n_links):
     def cross_validated(pairs):
         return cross_validate(Holder(), X, cv=2, params={"pairs": pairs}, error_score="raise")
 
-    with pytest.raises(ValueError, match="do not say how many rows X has") as refused:
+    with pytest.raises(
+        ValueError, match=r"^these pairs do not say how many rows X has, so"
+    ) as refused:
         cross_validated(Pairs(links))
     X, pairs = np.arange(24.0).reshape(12, 2), Pairs([(0, 1), (2, 3), (4, 5)], [(6, 7), (8, 9)])
     names = {"nearkin": nearkin, "learner": nearkin.Euclidean(), "X": X, "pairs": pairs}
@@ -548,9 +550,9 @@ def test_labels_without_unknown():
         ([-1, -1], {}, r"^every label in y is unknown \(negative, None or NaN\): no pair follows$"),
         ([None, np.nan], {}, "every label in y is unknown"),
         ([], {}, "every label in y is unknown"),
-        ([1, 1, -1], {"kind": "cannot"}, "all labelled rows are of one class"),
-        ([1, 2, 3], {"kind": "must"}, "no two labelled rows share a class"),
-        ([1, -1], {}, "a single row is labelled"),
+        ([1, 1, -1], {"kind": "cannot"}, r"of y: all labelled rows are of one class$"),
+        ([1, 2, 3], {"kind": "must"}, r"of y: no two labelled rows share a class$"),
+        ([1, -1], {}, r"of y: a single row is labelled$"),
         ([1, 1], {"kind": "all"}, 'kind must be "both", "must" or "cannot", not \'all\''),
         ([1, 1], {"n_pairs": 0}, "n_pairs must be 1 or more, not 0"),
         ([[1, 1]], {}, r"one label per row of X, got shape \(1, 2\)"),
@@ -748,6 +750,8 @@ def test_bad_ids():
         Pairs.from_frame(frame, ids="abcdefg")
     with pytest.raises(ValueError, match="ids must differ, but 'b' is both row 1 and 3"):
         Pairs.from_frame(frame, ids="abcb")
+    with pytest.raises(ValueError, match="ids must differ, but 7 is both row 0 and 2"):
+        Pairs.from_frame(frame, ids=np.array([7, 8, 7]))
     with pytest.raises(ValueError, match="n_rows=9, but there are 8 ids"):
         Pairs.from_frame(frame, ids="abcdefgh", n_rows=9)
     with pytest.raises(ValueError, match="ids must differ"):

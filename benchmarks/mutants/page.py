@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.mutants.equivalent import EQUIVALENT
 from benchmarks.record import Table, stored
 
 FOLDER = Path(__file__).parent
 NOTICED = ("killed", "timeout")
+# Why no test can notice a mutant, by its file and by the line as it is then.
+EQUIVALENT: dict[tuple[str, str], str] = {
+    (same["file"], after): same["why"]
+    for same in tomllib.loads((FOLDER / "equivalent.toml").read_text())["same"]
+    for after in same["after"]
+}
 
 
 Results = dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
