@@ -60,7 +60,5 @@ class Access:
     def redeem(self, given: str) -> bool:
         """Whether this is a code that holds; from now on it does not."""
         now = self._clock()
-        found = [
-            code for code in self._codes if hmac.compare_digest(code.encode(), given.encode())
-        ]
+        found = [code for code in self._codes if hmac.compare_digest(code.encode(), given.encode())]
         return any(now <= self._codes.pop(code) for code in found)
