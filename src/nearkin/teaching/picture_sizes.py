@@ -27,7 +27,7 @@ def bytes_to_open(picture: Any, path: Path) -> int:
         Its file.
     """
     width, height = picture.size
-    pixels = width * height
+    pixels = int(width * height)
     if picture.format == "WEBP":
         return pixels * _BYTES_OF_WEBP
     if picture.format == "JPEG":

@@ -22,8 +22,8 @@ Image = tuple[bytes, str]
 
 # Pixels of the longer side of a thumbnail, at most.
 LONGEST_SIDE = 160
-# Pictures that take more bytes of memory are not opened: 50 million pixels in colours of a PNG file,
-# 12 million of a WebP file, and more than any camera has of a JPEG file in one piece.
+# Pictures that take more bytes of memory are not opened. That is 50 million pixels in colours of a
+# PNG file, 12 million of a WebP file, and more than any camera has of a JPEG file.
 _MOST_BYTES = 200_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 

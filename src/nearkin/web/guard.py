@@ -64,7 +64,7 @@ class Guard:
 
     A request must have a Host header that is ours. If it has an Origin, that must be the page's
     own, unless it asks for the page itself. Everything but the page, its scripts and its styles
-    needs the token, in the header ``X-Nearkin-Token`` or, of a WebSocket, as its second subprotocol;
+    needs the token, in the header ``X-Nearkin-Token`` or as the second subprotocol of a WebSocket;
     never in an address, which histories and lists of downloads keep. ``POST /api/token`` gives the
     token for a code in the header ``X-Nearkin-Code``. Bodies are read here, up to a limit of bytes
     and of time, and of nobody without the token. No header ever allows another page to read an

@@ -28,7 +28,8 @@ class Room:
     """What the routes share.
 
     Changes come from one thread, one after the other; each is in the journal before its answer goes
-    out. Refits run in threads of their own, and so are pictures made, few at once. Whatever comes of both is told to every tab.
+    out. Refits run in threads of their own; whatever comes of both is told to every tab. Pictures
+    are made in two more.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The way into the studio: by the printed address, by a code, again, in another tab, in a notebook."""
+"""The way in: by the printed address, by a code, again, in another tab, in a notebook."""
 
 import re
 import threading
