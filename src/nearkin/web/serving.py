@@ -20,9 +20,10 @@ PORT = 8765
 _MORE_PORTS = 100
 # Seconds that a request may take to end when the server ends.
 _PATIENCE = 3
-# Connections that wait to be accepted, and are accepted in one go: so many fewer than strangers may
-# be here that none has to go before it is read what it asks.
-_BACKLOG = 64
+# Connections that may wait to be accepted, and that are accepted in one go. Three times as many
+# come while one of them is read: it must not have to go before, see visitors.MOST_STRANGERS.
+_WAITING = 128
+_AT_ONCE = 16
 
 
 class AddressError(ValueError):
@@ -59,7 +60,7 @@ def _bound(address: str, port: int) -> socket.socket:
         else:  # not in use, though connections of the one before may linger
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(place)
-        bound.listen(_BACKLOG)
+        bound.listen(_WAITING)
     except OSError:
         bound.close()
         raise
@@ -127,7 +128,7 @@ class Serving:
             "loop": "asyncio",
             "http": (Visitors() if visitors is None else visitors).protocol,
             "ws": "websockets-sansio",
-            "backlog": _BACKLOG,
+            "backlog": _AT_ONCE,
             "ws_max_size": 4096,
             "ws_per_message_deflate": False,  # it takes longer than the way within a machine
             "access_log": False,  # which would have the token in it
@@ -136,7 +137,14 @@ class Serving:
             "timeout_graceful_shutdown": _PATIENCE,
             "lifespan": "on",
         }
-        self._server = uvicorn.Server(uvicorn.Config(self.app, **settings))
+        waiting_room = self._socket
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                waiting_room.listen(_WAITING)  # asyncio has made it as small as what it accepts
+
+        self._server = Server(uvicorn.Config(self.app, **settings))
         self._thread: threading.Thread | None = None
         self._closing = threading.Lock()
 

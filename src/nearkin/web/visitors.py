@@ -9,8 +9,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # Connections at once: of programs that have not shown the token, and of all. A process may have
 # 256 files open on some systems, and a notebook has some of its own.
-MOST_STRANGERS = 128
-MOST = 192
+MOST_STRANGERS = 96
+MOST = 144
 # Seconds until a request's headers are complete, from the connection or from the answer before.
 PATIENCE = 10.0
 # Seconds that an answer to a stranger may take. It is small; whoever does not read it is sent away.
