@@ -142,37 +142,39 @@ def narrowed(schema: dict[str, Any], n_rows: int, keys: list[str]) -> dict[str, 
 # --- the studio that is attacked -------------------------------------------------------------
 
 
+def honest(target: Target, chance: np.random.Generator) -> float:
+    """Look and answer as a page does; the seconds that the slower of both took."""
+    row, other = chance.choice(target.n_rows, 2, replace=False).tolist()
+    answer = {"left": row, "right": other, "same": bool(chance.random() < 0.5)}
+    return max(
+        _request(target, "GET", "/api/lesson"), _request(target, "POST", "/api/answers", answer)
+    )
+
+
+def _request(target: Target, method: str, path: str, body: Any = None) -> float:
+    begun = time.perf_counter()
+    connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=IN_TIME)
+    headers = {"X-Nearkin-Token": target.token, "Content-Type": "application/json"}
+    try:
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, headers)
+        reply = connection.getresponse()
+        reply.read()
+    except OSError as error:
+        raise AssertionError(f"an honest request is not answered: {error!r}") from error
+    finally:
+        connection.close()
+    assert reply.status == 200, f"an honest request is refused: {reply.status}"
+    return time.perf_counter() - begun
+
+
 @dataclass
 class Scene:
     """A studio in a process, and what it had at its beginning."""
 
-    studio: Studio
     target: Target
+    studio: Studio
     memory_gb: float
-
-    def honest(self, chance: np.random.Generator) -> float:
-        """Look and answer as a page does; the seconds that the slower of both took."""
-        row, other = chance.choice(N_ROWS, 2, replace=False).tolist()
-        answer = {"left": row, "right": other, "same": bool(chance.random() < 0.5)}
-        return max(
-            self._request("GET", "/api/lesson"), self._request("POST", "/api/answers", answer)
-        )
-
-    def _request(self, method: str, path: str, body: Any = None) -> float:
-        begun = time.perf_counter()
-        connection = http.client.HTTPConnection("127.0.0.1", self.target.port, timeout=IN_TIME)
-        headers = {"X-Nearkin-Token": self.target.token, "Content-Type": "application/json"}
-        try:
-            content = None if body is None else json.dumps(body)
-            connection.request(method, path, content, headers)
-            reply = connection.getresponse()
-            reply.read()
-        except OSError as error:
-            raise AssertionError(f"an honest request is not answered: {error!r}") from error
-        finally:
-            connection.close()
-        assert reply.status == 200, f"an honest request is refused: {reply.status}"
-        return time.perf_counter() - begun
 
     def log_size(self) -> int:
         return (self.studio.folder / "studio.log").stat().st_size
@@ -193,7 +195,7 @@ def scene() -> Scene:
         _limit_files(studio.process.pid)
         studio.wait_for_report()
         target = Target(studio.port, studio.token, SECRET.encode(), N_ROWS)
-        _scenes.append((Scene(studio, target, studio.peak_memory_gb()), stack))
+        _scenes.append((Scene(target, studio, studio.peak_memory_gb()), stack))
     return _scenes[-1][0]
 
 
@@ -275,15 +277,15 @@ def check(case: Case) -> str:
     """Attack, and use the studio meanwhile."""
     now = scene()
     log, chance = now.log_size(), np.random.default_rng(case["seed"])
-    slowest = now.honest(chance)
+    slowest = honest(now.target, chance)
     with ThreadPoolExecutor(1) as pool:
         attack = pool.submit(_attack, now, case)
         while not attack.done():
-            slowest = max(slowest, now.honest(chance))
+            slowest = max(slowest, honest(now.target, chance))
             time.sleep(0.02)
         replies = attack.result()
-    slowest = max(slowest, now.honest(chance))
-    _check_replies(now.target, case, replies)
+    slowest = max(slowest, honest(now.target, chance))
+    check_replies(now.target, case, replies)
     _check_bounds(now, log)
     assert slowest < IN_TIME, f"an honest request waits: {slowest:.1f} s"
     return f"others served within {next(x for x in (0.1, 0.5, 1, 2, 5) if slowest <= x)} s"
@@ -312,7 +314,7 @@ def _all_operations() -> list[Any]:
         return _operations(make_app(lesson, Access(), Hosts(1)).openapi(), about)
 
 
-def _check_replies(target: Target, case: Case, replies: list[bytes]) -> None:
+def check_replies(target: Target, case: Case, replies: list[bytes]) -> None:
     for reply in replies:
         for status in re.findall(rb"^HTTP/1\.1 (\d+)", reply, re.MULTILINE):
             # 503 is the word on a page that has not been built.

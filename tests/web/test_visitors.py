@@ -4,9 +4,12 @@ import asyncio
 import logging
 import time
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
+from nearkin.teaching import pictures
+from nearkin.web import few_words, guard, visitors
 from nearkin.web.access import Access
 from nearkin.web.few_words import LOG, FewWords, log_few_errors
 from nearkin.web.guard import Guard
@@ -20,9 +23,9 @@ PATIENCE = 0.2
 @contextmanager
 def hurried(lesson=None, **limits):
     """A studio that waits for nobody for long."""
-    visitors = Visitors(**{"patience": PATIENCE, "patience_with_strangers": PATIENCE, **limits})
-    with running(lesson or StubLesson(), visitors=visitors) as studio:
-        studio.visitors = visitors
+    counted = Visitors(**{"patience": PATIENCE, "patience_with_strangers": PATIENCE, **limits})
+    with running(lesson or StubLesson(), visitors=counted) as studio:
+        studio.visitors = counted
         yield studio
 
 
@@ -141,8 +144,7 @@ def test_a_body_that_does_not_arrive():
 
     headers = [(b"host", b"localhost:1"), (b"x-nearkin-token", b"t"), (b"content-length", b"9")]
     scope = {"type": "http", "path": "/api/answers", "method": "POST", "headers": headers}
-    guard = Guard(None, Access("t"), Hosts(1), patience=0.01)
-    asyncio.run(guard(scope, nothing, say))
+    asyncio.run(Guard(None, Access("t"), Hosts(1), patience=0.01)(scope, nothing, say))
     assert said[0]["status"] == 408
     assert (b"connection", b"close") in said[0]["headers"]
     assert b"within 0.01 seconds" in said[1]["body"]
@@ -163,6 +165,19 @@ def test_the_log_is_bounded_whatever_goes_wrong(caplog):
     asyncio.run(fail())
     assert 0 < len(caplog.records) <= 20
     assert {record.name for record in caplog.records} == {LOG.name}
+
+
+def test_what_is_promised_is_what_is_done():
+    promised = " ".join((Path(__file__).parents[2] / "SECURITY.md").read_text().split())
+    assert (visitors.PATIENCE, guard.PATIENCE_WITH_BODIES) == (10, 30)
+    for words in (
+        f"ten seconds to ask and no more than {visitors.MOST_STRANGERS} connections",
+        f"no more than {few_words._MOST} records a minute",
+        f"a limit of {guard.MOST_BYTES // 2**20} MB and half a minute",
+        f"more than {pictures._MOST_BYTES // 10**6} MB are refused",
+        f"{8 * 24} random bits",
+    ):
+        assert words in promised
 
 
 def test_what_is_sent_to_a_connection_that_breaks_is_not_logged(caplog):
