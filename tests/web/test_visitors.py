@@ -186,10 +186,7 @@ def test_what_is_sent_to_a_connection_that_breaks_is_not_logged(caplog):
             with studio.connected() as connection:
                 connection.sendall(said)
                 is_closed(connection)
-        long = "GET / HTTP/1.1\r\n" + "X-Much: 1\r\n" * 100_000
-        with studio.connected() as connection, ExitStack() as stack:
-            stack.enter_context(pytest.raises(ConnectionError))
-            connection.sendall(long.encode())
-            connection.sendall(long.encode())
+        with studio.connected() as connection, pytest.raises(ConnectionError):
+            connection.sendall(b"GET / HTTP/1.1\r\n" + b"X-Much: 1\r\n" * 1_000_000)
         assert studio.raw("GET", "/api/report").status in (200, 204)
     assert caplog.text == ""
