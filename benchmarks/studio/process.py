@@ -19,7 +19,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Studio:
-    """A running studio: its process, its address, a client that knows the token, and its folder."""
+    """A running studio: its process, its address, a client that knows the token, and its folder.
+
+    The address is the one that is printed: for people, with the token.
+    """
 
     process: subprocess.Popen[str]
     url: str
@@ -30,6 +33,10 @@ class Studio:
     def base(self) -> str:
         """The address without the token."""
         return self.url.partition("/?token=")[0]
+
+    @property
+    def token(self) -> str:
+        return self.url.partition("/?token=")[2]
 
     @property
     def port(self) -> int:

@@ -15,6 +15,7 @@ import type {
   State,
   Word,
 } from "./logic/types";
+import { token } from "./session";
 
 export class ServerError extends Error {
   constructor(
@@ -29,8 +30,6 @@ export class ServerError extends Error {
 
 export type ExportName = "pairs" | "embedding" | "clusters" | "model";
 
-const TOKEN = new URLSearchParams(window.location.search).get("token") ?? "";
-
 /** Tells this page from others that are open; each says it with what it changes. */
 export const TAB = Math.random().toString(36).slice(2);
 
@@ -41,16 +40,12 @@ function address(path: string, query: Record<string, string | number> = {}): URL
   return url;
 }
 
-function addressWithToken(path: string, query: Record<string, string | number> = {}): string {
-  return address(path, { ...query, token: TOKEN }).href;
-}
-
 /** Said of a server that is gone. */
 export const NO_ANSWER = "The server does not answer.";
 
 async function request(url: URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  headers.set("X-Nearkin-Token", TOKEN);
+  headers.set("X-Nearkin-Token", token());
   headers.set("X-Nearkin-Tab", TAB);
   let response: Response;
   try {
@@ -107,7 +102,7 @@ export const api = {
   record: (row: number, beside?: number) =>
     get<DataRecord>(`records/${row}`, beside === undefined ? {} : { beside }),
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
-  imageAddress: (row: number) => addressWithToken(`records/${row}/image`),
+  image: async (row: number) => (await request(address(`records/${row}/image`))).blob(),
 
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
@@ -119,10 +114,17 @@ export const api = {
   undo: (version: number) => post<State>("undo", { version }),
   redo: (version: number) => post<State>("redo", { version }),
 
-  exportAddress: (name: ExportName, clusters: number) =>
-    addressWithToken(`export/${name}`, name === "clusters" ? { clusters } : {}),
+  /** A file to keep, and its name. */
+  async export(name: ExportName, clusters: number): Promise<[Blob, string]> {
+    const query: Record<string, number> = name === "clusters" ? { clusters } : {};
+    const response = await request(address(`export/${name}`, query));
+    const said = response.headers.get("Content-Disposition") ?? "";
+    return [await response.blob(), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
+  },
 
-  liveAddress(): string {
-    return addressWithToken("live").replace(/^http/, "ws");
+  openLive(): WebSocket {
+    const url = address("live").href.replace(/^http/, "ws");
+    // A second protocol is the only place for a token but the address.
+    return new WebSocket(url, ["nearkin", token()]);
   },
 };

@@ -20,12 +20,12 @@ export function waitBefore(attempt: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
 }
 
-export function openLive(address: string, listeners: Listeners): void {
+export function openLive(connect: () => WebSocket, listeners: Listeners): void {
   const { onMessage, onConnection, isWelcome } = listeners;
   let attempt = 0;
 
   const open = (): void => {
-    const socket = new WebSocket(address);
+    const socket = connect();
     socket.binaryType = "arraybuffer";
     let ping = 0;
     socket.onopen = () => {

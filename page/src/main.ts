@@ -14,6 +14,7 @@ import { announce, notify, notifyProblem } from "./notices";
 import { isWebGlThere } from "./scatter/plot";
 import { listenToArrows, listenToMouse } from "./scatter/pointing";
 import { createStage, type Stage } from "./scatter/stage";
+import { enter, stay } from "./session";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { showBlend } from "./view/blend";
@@ -32,7 +33,9 @@ import { showToolbar } from "./view/toolbar";
 
 async function start(): Promise<void> {
   const theme = createTheme();
+  await enter();
   const model = createModel(await api.lesson(), theme);
+  stay();
   for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
@@ -116,7 +119,7 @@ function listenLive(model: Model): void {
     }
   };
   let lost = false;
-  openLive(api.liveAddress(), {
+  openLive(api.openLive, {
     onMessage,
     isWelcome: () =>
       api.lesson().then(

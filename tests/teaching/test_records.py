@@ -1,4 +1,6 @@
 import io
+import struct
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFile
 
 from nearkin.teaching.pictures import FilePictures, PixelPictures
 from nearkin.teaching.records import records_of, records_of_digits, sample_numbers
@@ -224,9 +226,55 @@ def test_paths_from_the_root_are_taken_only_inside(folder, tmp_path):
     assert pictures.image(2) is not None
 
 
-def test_a_picture_of_too_many_pixels_is_not_opened(folder, monkeypatch):
-    monkeypatch.setattr("nearkin.teaching.pictures._MOST_PIXELS", 100)
-    assert FilePictures(["red.jpg"], folder).image(0) is None
+def blank(path, side, mode="RGB", **settings):
+    Image.new(mode, (side, side)).save(path, **settings)
+    return path
+
+
+def test_pictures_are_refused_by_what_their_header_says(tmp_path, monkeypatch):
+    """Each file has a few kB; in memory it would be up to a thousand times as large."""
+    monkeypatch.setattr("nearkin.teaching.pictures._MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda self: pytest.fail("decoded"))
+    files = [
+        blank(tmp_path / "large.png", 600),
+        blank(tmp_path / "clear.png", 400, "RGBA"),
+        blank(tmp_path / "large.webp", 300, lossless=True),
+        blank(tmp_path / "layers.jpg", 600, progressive=True),
+        blank(tmp_path / "large.jpg", 4500),
+        blank(tmp_path / "large.gif", 1200, "L"),
+        blank(tmp_path / "large.tif", 400, compression="tiff_deflate"),
+        tile_of(tmp_path / "tile.tif", side=16, tile=600),
+    ]
+    pictures = FilePictures([path.name for path in files], tmp_path)
+    assert [pictures.image(row) for row in range(len(files))] == [None] * len(files)
+
+
+def tile_of(path, side, tile):
+    """A small picture in one large tile."""
+    data = zlib.compress(bytes(3 * tile * tile))
+    tags = {256: side, 257: side, 258: 8, 259: 8, 262: 2, 277: 3}
+    tags |= {322: tile, 323: tile, 324: 10 + 12 * 10 + 4, 325: len(data)}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+    path.write_bytes(b"II*\0" + struct.pack("<IH", 8, len(tags)) + entries + bytes(4) + data)
+    return path
+
+
+def test_pictures_within_the_limit_are_opened(tmp_path, monkeypatch):
+    monkeypatch.setattr("nearkin.teaching.pictures._MOST_BYTES", 1_000_000)
+    files = [
+        blank(tmp_path / "small.png", 400),
+        blank(tmp_path / "small.webp", 200),
+        blank(tmp_path / "photo.jpg", 2000),  # decoded at an eighth of its width
+        blank(tmp_path / "layers.jpg", 300, progressive=True),
+        blank(tmp_path / "grey.jpg", 2000, "L"),
+        blank(tmp_path / "print.jpg", 2000, "CMYK"),
+        blank(tmp_path / "small.tif", 300, compression="tiff_deflate"),
+        blank(tmp_path / "deep.png", 400, "I;16"),
+        tile_of(tmp_path / "tile.tif", side=64, tile=64),
+    ]
+    pictures = FilePictures([path.name for path in files], tmp_path)
+    for row in range(len(files)):
+        assert Image.open(io.BytesIO(pictures.image(row)[0])).width in (64, 160), files[row]
 
 
 def test_rows_that_are_named_are_in_the_sample():

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import struct
 import threading
 from contextlib import contextmanager
@@ -50,9 +51,18 @@ class Running:
 
     @contextmanager
     def live(self, token=None, origin=None):
-        address = f"ws://{self.host}/api/live?token={token or self.token}"
-        with connect(address, origin=origin or self.base, max_size=None, proxy=None) as tab:
+        with connect(
+            f"ws://{self.host}/api/live",
+            origin=origin or self.base,
+            subprotocols=["nearkin", token or self.token],
+            max_size=None,
+            proxy=None,
+        ) as tab:
             yield tab
+
+    def connected(self):
+        """A socket to say anything to."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def raw(self, method, path, body=b"", headers=(), *, host=None, token=True):
         """Ask with exactly this path and these headers."""

@@ -1,10 +1,13 @@
 """Who is refused, and that what is let through is harmless."""
 
+import json
 import re
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
 
+from nearkin.web.access import Access
 from nearkin.web.hosts import Hosts, hosts_of, in_url, is_this_machine
 from tests.web.conftest import HOSTILE, all_told
 
@@ -28,21 +31,63 @@ def test_without_the_token_nothing_is_told(studio, path, token):
     assert studio.token not in str(reply.headers) + reply.body.decode()
 
 
-@pytest.mark.parametrize("query", ["?token=wrong", "?token=", "?token", "?token=a&token=b", "?x=1"])
-def test_a_token_in_the_address_is_checked_too(studio, query):
+@pytest.mark.parametrize("query", ["?token={token}", "?token=wrong", "?code={token}", "?x=1"])
+def test_no_token_in_an_address_opens_anything(studio, query):
+    query = query.format(token=studio.token)
     assert studio.raw("GET", f"/api/lesson{query}", token=False).status == 403
-    assert studio.raw("GET", f"/{query}", token=False).status == 403
+    assert studio.raw("GET", f"/api/export/pairs{query}", token=False).status == 403
 
 
-def test_the_right_token_once_in_the_address(studio):
-    right = f"token={studio.token}"
-    assert studio.raw("GET", f"/api/lesson?{right}", token=False).status == 200
-    assert studio.raw("GET", f"/api/lesson?{right}&{right}", token=False).status == 403
-    many = "&".join(f"a{i}=1" for i in range(100))
-    assert studio.raw("GET", f"/api/lesson?{right}&{many}", token=False).status == 403
-    # A header counts before the address.
-    wrong = [("X-Nearkin-Token", "wrong")]
-    assert studio.raw("GET", f"/api/lesson?{right}", headers=wrong, token=False).status == 403
+def test_a_token_is_given_once(studio):
+    twice = [("X-Nearkin-Token", studio.token)]
+    assert studio.raw("GET", "/api/lesson", headers=twice).status == 403
+
+
+def redeemed(studio, code):
+    """What is said in exchange for a code."""
+    headers = [("X-Nearkin-Code", code)] if code is not None else []
+    return studio.raw("POST", "/api/token", headers=headers, token=False)
+
+
+def test_a_code_is_exchanged_for_the_token_once(studio):
+    address = studio.serving.url_for_a_program()
+    base, code = address.split("/?code=")
+    assert (base, studio.token in address) == (studio.base, False)
+    reply = redeemed(studio, code)
+    assert (reply.status, json.loads(reply.body)) == (200, {"token": studio.token})
+    assert reply.headers["Cache-Control"] == "no-store"
+    again = redeemed(studio, code)
+    assert again.status == 403
+    assert "used before, or is too old" in again.message
+
+
+@pytest.mark.parametrize("code", [None, "", "wrong", "Ä".encode(), "x" * 10_000])
+def test_no_other_code_gives_the_token(studio, code):
+    reply = redeemed(studio, code)
+    assert reply.status == 403
+    assert studio.token not in reply.body.decode()
+
+
+def test_a_code_is_of_no_use_to_other_pages_and_in_other_ways(studio):
+    code = studio.serving.url_for_a_program().split("=")[1]
+    asked = [("X-Nearkin-Code", code)]
+    evil = [*asked, ("Origin", "http://evil.example")]
+    assert studio.raw("POST", "/api/token", headers=evil, token=False).status == 403
+    foreign = studio.raw("POST", "/api/token", headers=asked, token=False, host="evil.example")
+    assert foreign.status == 400
+    assert studio.raw("GET", "/api/token", headers=asked, token=False).status == 403
+    assert studio.raw("GET", "/api/lesson", headers=asked, token=False).status == 403
+    assert redeemed(studio, code).status == 200
+
+
+def test_codes_hold_for_a_while_and_not_many_of_them():
+    now = [0.0]
+    access = Access(clock=lambda: now[0])
+    old = access.new_code()
+    now[0] += 121
+    assert not access.redeem(old)
+    codes = [access.new_code() for _ in range(20)]
+    assert [access.redeem(code) for code in codes] == [False] * 4 + [True] * 16
 
 
 def test_changes_need_the_token(studio):
@@ -53,14 +98,15 @@ def test_changes_need_the_token(studio):
     assert studio.lesson.state()["version"] == before
 
 
-def test_the_page_needs_the_token_and_says_so_in_html(studio):
-    reply = studio.raw("GET", "/", token=False)
-    assert reply.status == 403
-    assert reply.headers["Content-Type"].startswith("text/html")
-    assert b"the studio has printed" in reply.body
-    reply = studio.raw("GET", f"/?token={studio.token}", token=False)
-    assert (reply.status, b"the page" in reply.body) == (200, True)
+def test_the_page_is_the_same_for_everyone(studio):
+    # It is loaded again without the token in its address; what is in it needs the token.
+    for path in ("/", f"/?token={studio.token}", "/?token=wrong"):
+        reply = studio.raw("GET", path, token=False)
+        assert (reply.status, reply.body) == (200, b"<!doctype html><title>the page</title>")
+        assert reply.headers["Referrer-Policy"] == "no-referrer"
+        assert "Set-Cookie" not in reply.headers
     assert studio.raw("GET", "/assets/index.js", token=False).status == 200
+    assert studio.raw("POST", "/", token=False).status == 403
 
 
 @pytest.mark.parametrize(
@@ -132,6 +178,10 @@ def test_a_foreign_origin_gets_no_live_messages(studio, origin):
 
 
 def test_live_messages_need_the_token(studio):
+    for query in ("", f"?token={studio.token}"):
+        address = f"ws://{studio.host}/api/live{query}"
+        with pytest.raises(InvalidStatus, match="403"), connect(address, proxy=None):
+            pass
     with pytest.raises(InvalidStatus, match="403"), studio.live(token="wrong"):
         pass
 
@@ -216,6 +266,15 @@ def test_no_path_leads_out_of_the_api(studio, path):
     assert studio.raw("GET", path).status in (404, 422)
 
 
+@pytest.mark.parametrize("path", ["/", "/assets/index.js"])
+def test_parts_of_files_are_not_given(studio, path):
+    whole = studio.raw("GET", path, token=False)
+    for ranges in ("bytes=0-0", "bytes=" + ",".join(["0-"] * 5000), "bytes=-9", "x" * 9000):
+        reply = studio.raw("GET", path, headers=[("Range", ranges)], token=False)
+        assert (reply.status, reply.body) == (200, whole.body)
+        assert reply.headers["Accept-Ranges"] == "none"
+
+
 def test_a_large_body_is_refused(studio):
     body = b'{"left":0,"right":1,"same":true,"origin":"' + b"a" * 5_000_000 + b'"}'
     reply = studio.raw("POST", "/api/answers", body)
@@ -258,8 +317,9 @@ def test_html_in_addresses_is_not_shown_as_html(studio):
     for path in (f"/api/colourings/{HOSTILE}", "/api/<b>", "/<script>", f"/api/records/{HOSTILE}"):
         reply = studio.raw("GET", path.replace(" ", "%20"))
         assert reply.headers["Content-Type"] == "application/json"
-    reply = studio.raw("GET", "/?token=<script>alert(1)</script>", token=False)
-    assert (reply.status, b"<script>" in reply.body) == (403, False)
+    reply = studio.raw("GET", "/?token=<script>alert(1)</script>", host="evil", token=False)
+    assert (reply.status, b"<script>" in reply.body) == (400, False)
+    assert reply.headers["Content-Type"].startswith("text/html")
 
 
 def test_a_file_to_keep_is_never_shown(studio):

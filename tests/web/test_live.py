@@ -119,8 +119,9 @@ def test_a_tab_that_does_not_listen_holds_up_nobody():
         deaf = socket.create_connection(("127.0.0.1", studio.port))
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         lines = [
-            f"GET /api/live?token={studio.token} HTTP/1.1",
+            "GET /api/live HTTP/1.1",
             f"Host: {studio.host}",
+            f"X-Nearkin-Token: {studio.token}",
             "Connection: Upgrade",
             "Upgrade: websocket",
             "Sec-WebSocket-Version: 13",

@@ -4,6 +4,8 @@ import errno
 import io
 import json
 import struct
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow.parquet
@@ -342,6 +344,24 @@ def test_texts_of_any_kind_come_back():
 def test_layouts_of_the_first_version(fresh):
     version = struct.unpack_from("<I", fresh.get("/api/layouts/learned").content)[0]
     assert version == 0
+
+
+def test_few_pictures_are_opened_at_once():
+    class Album(StubLesson):
+        open_now, most = 0, 0
+
+        def image(self, row):
+            self.open_now += 1
+            self.most = max(self.most, self.open_now)
+            time.sleep(0.05)
+            self.open_now -= 1
+            return b"", "image/png"
+
+    album = Album()
+    with running(album) as studio, ThreadPoolExecutor(12) as viewers:
+        asked = [viewers.submit(studio.raw, "GET", "/api/records/0/image") for _ in range(12)]
+        assert {one.result().status for one in asked} == {200}
+    assert album.most == 2
 
 
 def test_without_a_built_page_there_is_a_word(monkeypatch, tmp_path):

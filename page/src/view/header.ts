@@ -1,10 +1,11 @@
 /** The head of the page: what is shown, the connection, export, theme, help. */
 
 import { api, type ExportName, NO_ANSWER } from "../api";
+import { keepFile } from "../downloads";
 import type { Connection } from "../live";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
-import { dismiss, notify } from "../notices";
+import { dismiss, notify, notifyProblem } from "../notices";
 import { toggleTheme } from "../theme";
 import { byId, h, replace } from "./dom";
 
@@ -60,26 +61,25 @@ function showThemeButton(model: Model): void {
 function showExportMenu(model: Model): void {
   const button = byId<HTMLButtonElement>("export-button");
   const menu = byId("export-menu");
-  const links = EXPORTS.map(({ name, label, about }) => {
-    const link = h(
-      "a",
-      { download: "", testid: `export-${name}` },
+  const entries = EXPORTS.map(({ name, label, about }) => {
+    const entry = h(
+      "button",
+      { type: "button", testid: `export-${name}` },
       h("span", { text: label }),
       h("small", { text: about }),
     );
-    const aim = (): void => {
-      link.href = api.exportAddress(name, model.clusters.value);
-    };
-    model.clusters.show(aim);
-    link.addEventListener("click", () => close());
-    return link;
+    entry.addEventListener("click", () => {
+      close();
+      api.export(name, model.clusters.value).then((file) => keepFile(...file), notifyProblem);
+    });
+    return entry;
   });
-  replace(menu, ...links.map((link) => h("li", {}, link)));
+  replace(menu, ...entries.map((entry) => h("li", {}, entry)));
 
   const open = (): void => {
     menu.hidden = false;
     button.setAttribute("aria-expanded", "true");
-    links[0].focus();
+    entries[0].focus();
   };
   function close(): void {
     if (menu.hidden) return;
@@ -93,8 +93,8 @@ function showExportMenu(model: Model): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close();
     else if (step !== undefined) {
-      const now = links.indexOf(document.activeElement as HTMLAnchorElement);
-      links[(now + step + links.length) % links.length].focus();
+      const now = entries.indexOf(document.activeElement as HTMLButtonElement);
+      entries[(now + step + entries.length) % entries.length].focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();

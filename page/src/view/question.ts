@@ -1,13 +1,12 @@
 /** The question card: two records side by side, and what to say of them. */
 
 import { noQuestionSentence, redo, say, undo } from "../actions";
-import { api } from "../api";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
 import { type Asked, asked, groupsReady, type Model } from "../model";
 import { showAll } from "../signal";
 import { byId, h, key, replace } from "./dom";
-import { fieldValue, recordName, thumbnail } from "./record";
+import { fieldValue, pictures, recordName, thumbnail } from "./record";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -140,23 +139,11 @@ function fetchAhead(model: Model): void {
   for (const { left, right } of model.report.value?.questions.slice(0, AHEAD) ?? []) {
     void model.records.pair(left, right).then(
       (both) => {
-        for (const record of both) if (record.image) preload(record.row);
+        for (const { image, row } of both) if (image) pictures.get(row).catch(() => undefined);
       },
       () => undefined,
     );
   }
-}
-
-/** Pictures to come are kept alive, so that the browser shows them at once. */
-const preloaded = new Map<number, HTMLImageElement>();
-const PRELOADED_MOST = 32;
-
-function preload(row: number): void {
-  if (preloaded.has(row)) return;
-  const image = new Image();
-  image.src = api.imageAddress(row);
-  preloaded.set(row, image);
-  if (preloaded.size > PRELOADED_MOST) preloaded.delete(preloaded.keys().next().value as number);
 }
 
 /** A table: one column for each record, one line for each field that either has. */

@@ -2,10 +2,13 @@
 
 import { api } from "../api";
 import type { DataRecord } from "../logic/types";
+import { PictureCache } from "../picture_cache";
 import { h } from "./dom";
 
 const SAID_FIELDS = 3;
 const SAID_CHARACTERS = 80;
+
+export const pictures = new PictureCache(api.image);
 
 export function recordName(record: DataRecord): string {
   return String(record.id);
@@ -28,10 +31,11 @@ export function thumbnail(record: DataRecord): HTMLImageElement | null {
     decoding: "async",
     draggable: "false",
   });
-  image.addEventListener("error", () =>
-    image.replaceWith(h("span", { class: "missing", text: "no picture" })),
-  );
-  image.src = api.imageAddress(record.row);
+  const giveUp = (): void => image.replaceWith(h("span", { class: "missing", text: "no picture" }));
+  image.addEventListener("error", giveUp);
+  pictures.get(record.row).then((address) => {
+    image.src = address;
+  }, giveUp);
   return image;
 }
 

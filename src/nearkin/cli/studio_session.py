@@ -81,7 +81,8 @@ def hold(
         sys.stdout.write(f"{serving.url}\n")
         sys.stdout.flush()
         if browser:
-            threading.Thread(target=webbrowser.open, args=[serving.url], daemon=True).start()
+            address = serving.url_for_a_program()
+            threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         serving.run()
         _say_how_it_ended(lesson.journal or path, lesson.state(), n_given)
 

@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.teaching.notes import noted
+from nearkin.teaching.picture_sizes import bytes_to_open
 from nearkin.whole_file import StrPath
 
 # A thumbnail's media type and bytes.
@@ -20,8 +22,9 @@ Image = tuple[bytes, str]
 
 # Pixels of the longer side of a thumbnail, at most.
 LONGEST_SIDE = 160
-# Pictures with more pixels are not opened: a file of a few kilobytes can claim any number.
-_MOST_PIXELS = 100_000_000
+# Pictures that take more bytes of memory are not opened. That is 50 million pixels in colours of a
+# PNG file, 12 million of a WebP file, and more than any camera has of a JPEG file.
+_MOST_BYTES = 200_000_000
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 
 
@@ -63,9 +66,13 @@ class PixelPictures:
                 f"are {self.X.shape[1]}."
             )
 
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        return float(self.X.min()), float(self.X.max())
+
     def image(self, row: int) -> Image | None:
         """Bytes and media type of a thumbnail, or None if there is none."""
-        low, high = float(self.X.min()), float(self.X.max())
+        low, high = self._range
         grey = (self.X[row].reshape(self.shape) - low) / ((high - low) or 1.0)
         picture = _pillow().fromarray((255 * (1 - grey)).round().astype(np.uint8))
         times = LONGEST_SIDE // max(self.shape)
@@ -93,18 +100,21 @@ class FilePictures:
         _pillow()
 
     def image(self, row: int) -> Image | None:
-        """Bytes and media type of a thumbnail; None if the file is missing or no picture."""
+        """Bytes and media type of a thumbnail; None if the file is missing, too large or none."""
         path = self._path(self.names[row])
         if path is None:
             return None
         pillow = _pillow()
+        broken = (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError)
         try:
-            with noted(), pillow.open(path, formats=_FORMATS) as picture:
-                if picture.width * picture.height > _MOST_PIXELS:
+            with noted():  # only for as long as the header takes, since refits wait for it
+                picture = pillow.open(path, formats=_FORMATS)
+            with picture:
+                if bytes_to_open(picture, path) > _MOST_BYTES:
                     return None
                 picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
                 return _as_png(picture.convert("RGBA" if _has_alpha(picture) else "RGB"))
-        except (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError):
+        except (*broken, Warning):  # a warning if the program has made errors of them
             return None
 
     def _path(self, name: Any) -> Path | None:

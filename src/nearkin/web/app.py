@@ -17,7 +17,9 @@ from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
 from nearkin.teaching.history import Conflict
-from nearkin.web.guard import Guard
+from nearkin.web.access import Access
+from nearkin.web.few_words import log_few_errors
+from nearkin.web.guard import SUBPROTOCOL, Guard
 from nearkin.web.hosts import Hosts
 from nearkin.web.live import Mailbox
 from nearkin.web.page_files import page_folder, page_is_missing
@@ -101,15 +103,15 @@ class PlainJSON(Response):
         return as_json(content).encode("ascii")
 
 
-def make_app(lesson: Lesson, token: str, hosts: Hosts) -> FastAPI:
+def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     """The server's app for one lesson.
 
     Parameters
     ----------
     lesson : Lesson
         Not to be changed by anyone else while the app runs.
-    token : str
-        What every request must know.
+    access : Access
+        With the token that every request must know.
     hosts : Hosts
         What the server is called.
     """
@@ -117,6 +119,7 @@ def make_app(lesson: Lesson, token: str, hosts: Hosts) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        log_few_errors(asyncio.get_running_loop())
         room.open()
         yield
         await room.close()
@@ -130,7 +133,7 @@ def make_app(lesson: Lesson, token: str, hosts: Hosts) -> FastAPI:
         lifespan=lifespan,
         default_response_class=PlainJSON,
     )
-    app.add_middleware(Guard, token=token, hosts=hosts)
+    app.add_middleware(Guard, access=access, hosts=hosts)
     _add_errors(app)
     _add_looks(app, room)
     _add_changes(app, room)
@@ -215,8 +218,8 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         return PlainJSON(lesson.record(checked(row), other))
 
     @app.get("/api/records/{row}/image")
-    def image(row: RowInPath) -> Response:
-        found = lesson.image(checked(row))
+    async def image(row: RowInPath) -> Response:
+        found = await room.image(checked(row))
         if found is None:
             raise HTTPException(404, f"There is no image of row {row}.")
         content, media_type = found
@@ -290,7 +293,8 @@ def _add_changes(app: FastAPI, room: Room) -> None:
 def _add_live(app: FastAPI, room: Room) -> None:
     @app.websocket("/api/live")
     async def live(websocket: WebSocket) -> None:
-        await websocket.accept()
+        offered = websocket.scope.get("subprotocols", [])
+        await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
         if len(room.live) >= _MOST_TABS:
             await websocket.close(1013, "too many tabs are open")
             return

@@ -15,8 +15,11 @@ from nearkin.web.wire import as_json, layout_bytes
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
+    from nearkin.teaching.pictures import Image
 
 
+# Pictures that are opened at once; each may take as much memory as a large one has pixels.
+_MOST_PICTURES = 2
 # Sentences that a tab which does not listen may have waiting.
 _MOST_SENTENCES = 16
 
@@ -25,7 +28,8 @@ class Room:
     """What the routes share.
 
     Changes come from one thread, one after the other; each is in the journal before its answer goes
-    out. Refits run in threads of their own. Whatever comes of both is told to every tab.
+    out. Refits run in threads of their own; whatever comes of both is told to every tab. Pictures
+    are made in two more.
 
     Attributes
     ----------
@@ -41,6 +45,7 @@ class Room:
         self.report: Mapping[str, Any] | None = None
         self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
+        self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
         self._refits = Refits(
             lesson,
             on_layout=self._tell_layout,
@@ -56,6 +61,7 @@ class Room:
     async def close(self) -> None:
         """End: changes that have begun are finished, refits as soon as they can be."""
         self.live.close()
+        self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
         await asyncio.to_thread(self._refits.stop)
 
@@ -90,6 +96,11 @@ class Room:
             self._n_sentences = (self._n_sentences + 1) % _MOST_SENTENCES
             told = _typed("notice", {"by": by, "message": sentence})
             self.live.tell(f"notice {self._n_sentences}", told)
+
+    async def image(self, row: int) -> Image | None:
+        """Bytes and media type of a row's thumbnail, when it is this one's turn."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pictures, self.lesson.image, row)
 
     async def greet(self, mailbox: Mailbox) -> None:
         """Tell a tab that has just been opened how things stand."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import secrets
 import socket
 import threading
 import time
@@ -13,6 +12,7 @@ from nearkin.web.hosts import hosts_of, in_url
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
+    from nearkin.web.visitors import Visitors
 
 THIS_MACHINE = "127.0.0.1"
 PORT = 8765
@@ -20,6 +20,10 @@ PORT = 8765
 _MORE_PORTS = 100
 # Seconds that a request may take to end when the server ends.
 _PATIENCE = 3
+# Connections that may wait to be accepted, and that are accepted in one go. Three times as many
+# come while one of them is read: it must not have to go before, see visitors.MOST_STRANGERS.
+_WAITING = 128
+_AT_ONCE = 16
 
 
 class AddressError(ValueError):
@@ -56,7 +60,7 @@ def _bound(address: str, port: int) -> socket.socket:
         else:  # not in use, though connections of the one before may linger
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(place)
-        bound.listen(128)
+        bound.listen(_WAITING)
     except OSError:
         bound.close()
         raise
@@ -81,11 +85,14 @@ class Serving:
         Without: the first one free from 8765 on. 0 is any that is free.
     token : str, optional
         Of a server that this one takes the place of. Without: a new one.
+    visitors : Visitors, optional
+        With other limits of connections than usual.
 
     Attributes
     ----------
     url : str
-        With the token.
+        With the token, for people.
+    token : str
 
     Raises
     ------
@@ -100,22 +107,28 @@ class Serving:
         address: str = THIS_MACHINE,
         port: int | None = None,
         token: str | None = None,
+        visitors: Visitors | None = None,
     ) -> None:
         import uvicorn
 
+        from nearkin.web.access import Access
         from nearkin.web.app import make_app
+        from nearkin.web.visitors import Visitors
 
         self.lesson = lesson
         self._socket = listening_socket(address, port)
         self.port = int(self._socket.getsockname()[1])
-        self.token = token or secrets.token_urlsafe(24)
-        self.url = f"http://{in_url(address)}:{self.port}/?token={self.token}"
-        self.app = make_app(lesson, self.token, hosts_of(address, self.port))
+        self._access = Access(token)
+        self.token = self._access.token
+        self._home = f"http://{in_url(address)}:{self.port}/"
+        self.url = f"{self._home}?token={self.token}"
+        self.app = make_app(lesson, self._access, hosts_of(address, self.port))
         settings: dict[str, Any] = {
             # What is installed beside must not change how we behave.
             "loop": "asyncio",
-            "http": "h11",
+            "http": (Visitors() if visitors is None else visitors).protocol,
             "ws": "websockets-sansio",
+            "backlog": _AT_ONCE,
             "ws_max_size": 4096,
             "ws_per_message_deflate": False,  # it takes longer than the way within a machine
             "access_log": False,  # which would have the token in it
@@ -124,9 +137,20 @@ class Serving:
             "timeout_graceful_shutdown": _PATIENCE,
             "lifespan": "on",
         }
-        self._server = uvicorn.Server(uvicorn.Config(self.app, **settings))
+        waiting_room = self._socket
+
+        class Server(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                waiting_room.listen(_WAITING)  # asyncio has made it as small as what it accepts
+
+        self._server = Server(uvicorn.Config(self.app, **settings))
         self._thread: threading.Thread | None = None
         self._closing = threading.Lock()
+
+    def url_for_a_program(self) -> str:
+        """Where the page is, for the arguments of a program: it opens once, and soon."""
+        return f"{self._home}?code={self._access.new_code()}"
 
     def run(self) -> None:
         """Serve until Ctrl-C or a signal to end."""
