@@ -32,6 +32,7 @@ from nearkin.local_metrics import (
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
 from nearkin.stored import a, floats, ints, labels, maybe, training_rows, truth, whole
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
@@ -167,6 +168,7 @@ def _normalized(logs: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
+@one_blas_thread()
 def left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
     """Class of every row by its nearest neighbours among the others."""
     k = min(n_neighbors, len(Z) - 1)
@@ -506,6 +508,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             return found
         return np.asarray(self.classes_[majority(self._classes[positions])])
 
+    @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         check_is_fitted(self)
         X = validated(self, X, reset=False)

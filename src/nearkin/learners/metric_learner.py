@@ -45,6 +45,7 @@ from nearkin.selection import (
     unseen_choice,
     unseen_copies,
 )
+from nearkin.silence import silenced
 from nearkin.sparse_rows import along, is_sparse, leading_axes
 from nearkin.stored import a, estimator, floats, list_of, maybe
 from nearkin.suspicion import suspects, trusted
@@ -222,9 +223,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         given = evidence.pairs
         rank = trial.ranks(report.recipe, given)
         metric = self._metric(report.recipe, trial)
-        with warnings.catch_warnings(), units_are_known():
-            # Of contradictions there was a warning already.
-            warnings.filterwarnings("ignore", message="pairs contradict")
+        # Of contradictions there was a warning already.
+        with silenced("pairs contradict"), units_are_known():
             told = trusted(given, rank) if self.robust else given
             if self.spread and len(told):
                 told = spread_pairs(X, told)
