@@ -4,6 +4,7 @@ import threading
 import warnings
 
 import pytest
+from sklearn.utils.parallel import Parallel, delayed
 
 from nearkin.silence import silenced
 
@@ -43,6 +44,16 @@ def test_other_threads_hear_of_theirs_and_filters_stay():
     assert heard == ["of another thread"]
     with silenced(), silenced():
         assert warnings.filters == within
+
+
+def test_searches_that_make_filters_anew_leave_the_same_out():
+    def search():  # as kneighbors does by a tree
+        Parallel(1)([delayed(warnings.warn)("this")])
+
+    with silenced("this"):
+        search()
+    with pytest.warns(UserWarning, match="this"):
+        search()
 
 
 def test_filters_can_be_sent_to_other_processes():

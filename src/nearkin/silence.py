@@ -25,6 +25,11 @@ class _WhatIsLeftOut:
         """Whether a warning is to be left out."""
         return any(pattern.match(message) for pattern in _left_out.get())
 
+    @property
+    def pattern(self) -> str:
+        """The same as an expression, for those who make filters anew, as scikit-learn does."""
+        return "|".join(f"(?:{one.pattern})" for one in _left_out.get()) or "(?!)"
+
 
 _FILTER: Any = ("ignore", _WhatIsLeftOut(), Warning, None, 0)
 
