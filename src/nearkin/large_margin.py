@@ -223,7 +223,7 @@ class Problem:
             if n_found.sum() > _MOST_RIVALS:
                 raise ValueError(
                     f"more than {_MOST_RIVALS:,} pairs of unlike rows are within each other's "
-                    "margin. Lower margin or n_neighbors, or fit on fewer rows."
+                    "margin. Lower n_neighbors, or fit on fewer rows."
                 )
 
         for_each_block(work, len(Z), height)
