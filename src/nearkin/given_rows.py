@@ -34,7 +34,7 @@ def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
         if np.ma.is_masked(X):
             raise ValueError(
                 f"{name} is a masked array, and what it hides would be taken for numbers: "
-                f"{np.ma.count_masked(X)} cells. Leave these rows out, or let them be NaN, by "
+                f"{np.ma.getmaskarray(X).sum()} cells. Leave these rows out, or let them be NaN, by "
                 f"{name}.astype(float).filled(float('nan')), and fill these in."
             )
         return
