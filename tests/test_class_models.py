@@ -143,3 +143,15 @@ def test_rotated_rows_have_rotated_models(seed, dtype):
     expected = rotation.T @ models.precisions @ rotation
     assert_allclose(rotated.precisions, expected, atol=1e-9 * np.abs(expected).max())
     assert models.means.dtype == models.precisions.dtype == np.float64
+
+
+def test_of_very_many_classes_the_largest_find_their_share(monkeypatch):
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(6), [30, 8, 30, 8, 3, 30])
+    X = rng.standard_normal((len(classes), 2)) * np.where(classes == 0, 9, 1)[:, None]
+    all_of_them = fit_class_models(X, classes).pooled_shares
+    monkeypatch.setattr("nearkin.class_models._MOST_TRIALS", 3)
+    shares = fit_class_models(X, classes).pooled_shares
+    np.testing.assert_array_equal(shares[[0, 2, 5]], all_of_them[[0, 2, 5]])
+    np.testing.assert_array_equal(shares[[1, 3]], np.median(shares[[0, 2, 5]]))
+    assert shares[4] == 1  # of fewer rows than folds

@@ -17,6 +17,7 @@ from nearkin import (
     RCA,
     Chain,
     EnergyClassifier,
+    Euclidean,
     KernelBeta,
     ManifoldAlignment,
     MetricKMeans,
@@ -257,3 +258,15 @@ def test_a_record_batch_is_a_table_too():
     for given in (rows, batch):
         metric = ITML().fit(given, pairs=Pairs([(0, 1)], [(0, 2)]))
         assert metric.transform(given).shape == (3, 2)
+
+
+def test_hidden_cells_are_not_taken_for_numbers():
+    X = np.ma.array(np.arange(12).reshape(6, 2), mask=[[0, 1], *([[0, 0]] * 5)])
+    y = np.ma.array([0, 1, 0, 1, 0, 9], mask=[0, 0, 0, 0, 0, 1])
+    with pytest.raises(ValueError, match=r"masked array, .*: 1 cells\.") as refused:
+        Euclidean().fit(X, y)
+    filled = eval(re.search(r"X\.astype.*?\)\)", str(refused.value))[0], {"X": X})
+    with pytest.raises(ValueError, match="NaN in row 0, column 1"):
+        Euclidean().fit(filled, y)
+    assert Euclidean().fit(X.filled(0), y).learned_from_["labels"] == 5
+    assert Euclidean().fit(np.ma.array(X.data), y).learned_from_["labels"] == 5

@@ -605,6 +605,16 @@ def test_frame_of_row_numbers(backend):
     assert Pairs.from_frame(frame, n_rows=5).n_rows == 5
 
 
+@pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]", "Int8", "string", "object"])
+def test_nullable_answers_of_pandas(dtype):
+    answers = [True, None, False] if dtype != "string" else ["yes", None, "no"]
+    frame = pd.DataFrame({"left": [0, 1, 2], "right": [3, 4, 5]}).convert_dtypes()
+    frame["same"] = pd.array(answers, dtype=dtype)
+    assert Pairs.from_frame(frame) == Pairs([(0, 3)], [(2, 5)])
+    frame["weight"] = pd.array([2.0, 1.0, 3.0], dtype="double[pyarrow]")
+    assert Pairs.from_frame(frame).must_weight.tolist() == [2.0]
+
+
 @backends
 def test_empty_frame(backend):
     frame = Pairs().to_frame(backend=backend)

@@ -96,7 +96,7 @@ def test_influence_is_that_of_the_inverse(seed, reach):
 def test_influence_by_blocks_is_the_same(monkeypatch):
     A, points = neighbor_graph(random_rows(0), 4, weight="heat"), np.arange(0, 30, 3)
     whole = influence(A, points, 0.7, 5).toarray()
-    monkeypatch.setattr("nearkin.propagation._BLOCK_BYTES", 1)
+    monkeypatch.setattr("nearkin.propagation._BLOCK", 1)
     assert_allclose(influence(A, points, 0.7, 5).toarray(), whole)
 
 
@@ -326,3 +326,12 @@ def test_the_graph_is_searched_as_asked(monkeypatch):
 def test_wrong_arguments_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
         spread_pairs(**({"X": random_rows(0), "pairs": Pairs([(0, 1)])} | arguments))
+
+
+def test_points_that_are_many_share_the_work(monkeypatch):
+    A, points = neighbor_graph(random_rows(0, 400), 5, weight="heat"), np.arange(400)
+    precise = influence(A, points, 0.8, 400)
+    monkeypatch.setattr("nearkin.propagation._STEPS", 1)
+    monkeypatch.setattr("nearkin.propagation._LEAST_STEPS", 3000)
+    found = influence(A, points, 0.8, 400).toarray()
+    assert 0 < np.abs(found - precise.toarray()).max() < 2e-3

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 
 from joblib import cpu_count
-from threadpoolctl import ThreadpoolController
+
+from nearkin.thread_limits import one_blas_thread
 
 # A block's working matrix should stay in a core's cache.
 _BLOCK_BYTES = 4 * 2**20
@@ -40,7 +40,7 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> Non
             work(rows)
         return
     with (
-        _thread_pools().limit(limits=1, user_api="blas"),
+        one_blas_thread(),
         ThreadPoolExecutor(min(cpu_count(), len(slices))) as pool,
     ):
         for _ in pool.map(work, slices):
@@ -52,13 +52,7 @@ def one_core() -> Iterator[None]:
     """Keep what this thread does to one core: for tasks of which every core has one already."""
     before = _on_one_core.set(True)
     try:
-        with _thread_pools().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             yield
     finally:
         _on_one_core.reset(before)
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    """The process's thread pools: looking for them takes longer than many a block."""
-    return ThreadpoolController()

@@ -21,6 +21,8 @@ Floats = NDArray[np.floating]
 # How much of the covariance within all classes a class may take over.
 POOLED_SHARES = (0.0, 0.1, 0.3, 0.6, 1.0)
 _FOLDS = 5
+# Classes that find their own share of it, the largest first; others take the median of these.
+_MOST_TRIALS = 500
 # A class of n rows is held to say as much about d columns as n / (n + 0.1 d).
 _COLUMNS_PER_ROW = 0.1
 # Keeps a covariance invertible where the share of the identity is given as 0.
@@ -135,7 +137,8 @@ def fit_class_models(
         ``"full"`` is :math:`a_c = 0`, ``"shared"`` is 1. ``"shrunk"`` looks which of 0, 0.1, 0.3,
         0.6 and 1 makes the rows of the class likeliest when they are left out in turn (5 parts),
         and takes the smallest that is worse by no more than a standard error; 1 for a class of
-        fewer than 5 rows.
+        fewer than 5 rows. Of more than 500 classes the largest find theirs, and the median of
+        those serves the others.
     regularization : "auto" or float in [0, 1], default="auto"
         The share s of the identity; ``"auto"`` is ``0.1 d / (0.1 d + n_c)`` for :math:`n_c` rows,
         where ``"shared"`` counts all n.
@@ -150,8 +153,8 @@ def fit_class_models(
     single row, takes S. Without variation within any class S is the covariance of all rows, and
     without variation at all the identity. Where ``regularization`` is 0, 1e-10 is used.
 
-    O(n d² + c d³) time, for ``"shrunk"`` about 30 times c d³; O(c d²) memory. Two passes over X for
-    ``"shrunk"``, otherwise one.
+    O(n d² + c d³) time, for ``"shrunk"`` about 30 times c d³ for up to 500 classes; O(c d²) memory.
+    Two passes over X for ``"shrunk"``, otherwise one.
     """
     d = X.shape[1]
     n_folds = _FOLDS if covariance == "shrunk" else 1
@@ -159,8 +162,8 @@ def fit_class_models(
     n = int(known.sum())
     counts = np.bincount(classes[known])
     groups = _group_moments(X, _in_folds(classes, n_folds), len(counts) * n_folds)
-    own = [groups.pooled(range(c * n_folds, (c + 1) * n_folds)) for c in range(len(counts))]
-    scatters = np.stack([moments.scatter for moments in own])
+    folds = ([array[fold::n_folds] for array in groups] for fold in range(n_folds))
+    _, means, scatters = reduce(_merged, map(tuple, folds))
     total = scatters.sum(axis=0)
     if np.trace(total) == 0:
         total = groups.pooled(range(len(counts) * n_folds)).scatter
@@ -181,7 +184,6 @@ def fit_class_models(
             scatters[c] / count, total / n, float(pooled[c]), float(identity[c])
         )
         precisions[c], log_determinants[c] = _inverse(matrix)
-    means = np.stack([moments.mean for moments in own])
     return ClassModels(means, precisions, log_determinants, counts, pooled, identity)
 
 
@@ -240,7 +242,7 @@ def _merged(one: Parts, other: Parts) -> Parts:
     n = n_one + n_other
     share = n_other / np.maximum(n, 1)
     there = (n_one > 0)[:, None]
-    apart = np.where(there, other_mean - mean, 0.0)
+    apart = np.where(there & (n_other > 0)[:, None], other_mean - mean, 0.0)
     mean = np.where(there, mean + share[:, None] * apart, other_mean)
     between = (n_one * share)[:, None, None] * apart[:, :, None] * apart[:, None, :]
     return n, mean, scatter + other_scatter + between
@@ -288,9 +290,12 @@ def _pooled_shares(
     identity: Floats,
 ) -> Floats:
     """Share of the covariance within all classes for each class; 1 where that is fixed."""
+    free = np.flatnonzero(fixed == 0)
+    counts = groups.n.reshape(-1, _FOLDS).sum(axis=1)
+    largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]
     trials = {
         c: trial
-        for c in np.flatnonzero(fixed == 0).tolist()
+        for c in np.sort(largest).tolist()
         if (trial := _trial(groups, c, total, float(identity[c]))) is not None
     }
     shares = np.ones(len(fixed))
@@ -330,6 +335,8 @@ def _pooled_shares(
         variance = covariance[best, best] + covariance.diagonal() - 2 * covariance[best]
         error = np.sqrt(np.maximum(variance, 0) / gains.n[c])
         shares[c] = POOLED_SHARES[int((mean[best] - mean <= error).argmax())]
+    others = np.setdiff1d(free[counts[free] >= _FOLDS], largest)
+    shares[others] = np.median(shares[list(trials)])
     return shares
 
 

@@ -215,7 +215,9 @@ def cross_validate(
     params : dict, optional
         More that belongs to rows, such as ``groups`` for a splitter that takes them.
     n_jobs : int, optional
-        Folds at a time.
+        Folds at a time, in processes that joblib starts anew (its backend loky). Within
+        ``joblib.parallel_config("threading", n_jobs=2)`` they are threads. Processes forked after
+        nearkin or scikit-learn were used hang, as OpenMP does in them.
     verbose, return_train_score, return_estimator, return_indices
         As in scikit-learn.
     error_score : "raise" or float, default="raise"

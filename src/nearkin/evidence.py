@@ -23,6 +23,7 @@ from nearkin import backend
 from nearkin.class_sums import class_sums
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
+from nearkin.silence import silenced
 
 Floats = NDArray[np.floating]
 # Pairs of each kind that stand for those that labels imply.
@@ -329,8 +330,7 @@ def example_pairs(
         n_examples = min(n_examples, most)
     for kind in ("must", "cannot"):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # fewer pairs than asked for are all of them
+            with silenced():  # fewer pairs than asked for are all of them
                 drawn = Pairs.from_labels(
                     evidence.classes,
                     n_examples,

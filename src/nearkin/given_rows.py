@@ -26,8 +26,17 @@ _MOST_CATEGORIES = 50
 
 
 def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
-    """Raise for what holds rows, or says where they are, but is no array or data frame."""
+    """Raise for what holds rows, or says where they are, but is no array or data frame.
+
+    Nor may an array hide some of its cells.
+    """
     if isinstance(X, np.ndarray) or is_sparse(X):
+        if np.ma.is_masked(X):
+            raise ValueError(
+                f"{name} is a masked array, and what it hides would be taken for numbers: "
+                f"{np.ma.getmaskarray(X).sum()} cells. Leave these rows out, or let them be NaN, by "
+                f"{name}.astype(float).filled(float('nan')), and fill these in."
+            )
         return
     what, remedy = _no_table(X, name)
     if what:

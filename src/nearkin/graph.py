@@ -10,6 +10,7 @@ and the normalised one, :math:`I - D^{-1/2} W D^{-1/2}`, the same for :math:`D^{
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any, Literal, TypeAlias
 
@@ -23,6 +24,7 @@ from sklearn.utils import check_random_state
 
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks
+from nearkin.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 Indices: TypeAlias = NDArray[np.integer]
@@ -40,6 +42,8 @@ _LEAST_WEIGHT = 1e-10
 _SYMMETRIC = 1e-10
 # Megabytes for a block of distances; of sparse rows the search holds the block three times over.
 _SEARCH_MEMORY = 256
+# Numba ends the process where two threads want its pool, unless it has OpenMP or TBB for that.
+_one_descent = threading.Lock()
 
 
 def neighbor_graph(
@@ -144,7 +148,7 @@ def ball_graph(
         raise ValueError(f"radius must be positive, got {radius!r}.")
     X, kept = _points(X, metric, weight)
     index = NearestNeighbors(radius=radius, algorithm="brute").fit(X[kept])
-    with config_context(working_memory=_SEARCH_MEMORY):
+    with one_blas_thread(), config_context(working_memory=_SEARCH_MEMORY):
         found = index.radius_neighbors_graph()
     counts = np.diff(found.indptr)
     lonely = int((counts == 0).sum())
@@ -209,6 +213,7 @@ def check_weights(W: Any) -> sp.csr_array:
     return _compact(weights)
 
 
+@one_blas_thread()
 def nearest_rows(
     X: Rows, n_neighbors: int, *, approximate: bool = False, random_state: Any = None
 ) -> Indices:
@@ -239,7 +244,8 @@ def _descend_neighbors(X: Rows, k: int, random_state: Any) -> Indices:
     state = check_random_state(random_state)
     if _is_sparse(X):
         X = sp.csr_matrix(X)  # it takes no sparse arrays
-    found, _ = NNDescent(X, n_neighbors=k + 1, random_state=state).neighbor_graph
+    with _one_descent:
+        found, _ = NNDescent(X, n_neighbors=k + 1, random_state=state).neighbor_graph
     own = np.arange(len(found))[:, None]
     found = np.where(found == own, -1, found)
     # Among duplicates a row may not find itself: the k nearest others come first either way.

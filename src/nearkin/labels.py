@@ -19,8 +19,8 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     Parameters
     ----------
     y : array-like of shape (n,)
-        Classes as whole numbers, strings, booleans or other hashable objects. Negative numbers,
-        None and NaN mean unknown.
+        Classes as whole numbers, strings, booleans, dates or other hashable objects. Negative
+        numbers, None, NaN, NaT, pandas.NA and what a masked array hides mean unknown.
 
     Returns
     -------
@@ -34,10 +34,11 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     if labels.ndim != 1:
         raise ValueError(f"y must hold one label per row of X, got shape {labels.shape}")
     classes = np.full(len(labels), -1, dtype=np.int64)
-    known = np.arange(len(labels))
+    known = np.flatnonzero(~np.ma.getmaskarray(y)) if np.ma.isMA(y) else np.arange(len(labels))
+    labels = labels[known]
     if labels.dtype.kind == "O":
-        known = np.flatnonzero([_is_known(label) for label in labels])
-        labels = labels[known]
+        told = np.array([_is_known(label) for label in labels], dtype=bool)
+        known, labels = known[told], labels[told]
         if not all(isinstance(label, Real) for label in labels):
             numbering: dict[Hashable, int] = {}
             classes[known] = [numbering.setdefault(label, len(numbering)) for label in labels]
@@ -53,6 +54,8 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
             )
     if labels.dtype.kind in "if":
         known, labels = known[labels >= 0], labels[labels >= 0]
+    elif labels.dtype.kind in "mM":
+        known, labels = known[~np.isnat(labels)], labels[~np.isnat(labels)]
     classes[known] = np.unique(labels, return_inverse=True)[1]
     return classes
 

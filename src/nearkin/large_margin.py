@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import blocks, for_each_block
 from nearkin.compiled import REORDER, compiled
 from nearkin.evidence import Evidence, spread_labels
 from nearkin.sparse_rows import distances, is_sparse
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
@@ -105,6 +105,7 @@ def known_classes(n_rows: int, evidence: Evidence) -> Classes:
     return Classes(rows, number[rows], n_labels, unlike, n_classes)
 
 
+@one_blas_thread()
 def nearest_alike(X: Any, number: Ints, n_neighbors: int) -> Ints:
     """The nearest other rows of the same class; X may be sparse.
 
@@ -222,7 +223,7 @@ class Problem:
             if n_found.sum() > _MOST_RIVALS:
                 raise ValueError(
                     f"more than {_MOST_RIVALS:,} pairs of unlike rows are within each other's "
-                    "margin. Lower margin or n_neighbors, or fit on fewer rows."
+                    "margin. Lower n_neighbors, or fit on fewer rows."
                 )
 
         for_each_block(work, len(Z), height)
@@ -495,7 +496,7 @@ def learn(
     solution = Solution(L, [], 0, True)
     # Products in between are small: several threads would gain little, and lose much where cores
     # are shared.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for turn in range(n_passes):
             if turn > 0:
                 previous, L = targets, solution.L

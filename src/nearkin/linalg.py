@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
-from threadpoolctl import threadpool_limits
+
+from nearkin.thread_limits import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
 _FULL_EIGH_ROWS = 1500
@@ -114,7 +115,7 @@ def _eigenpairs(
     if n > _FULL_EIGH_ROWS:
         factor = low_rank_factor(matrix, _LOW_RANK, noise)
         if factor is not None:
-            with threadpool_limits(1, user_api="blas"):  # as for small matrices, below
+            with one_blas_thread():  # as for small matrices, below
                 vectors, singular_values, _ = svd(factor, full_matrices=False)
             return singular_values**2, vectors
         wanted = _FEW
@@ -125,7 +126,7 @@ def _eigenpairs(
                 return values, vectors
             wanted *= 2
     # Two threads gain little on a matrix this small, and lose all where cores are shared.
-    with threadpool_limits(1 if n <= _FULL_EIGH_ROWS else None, user_api="blas"):
+    with one_blas_thread(n <= _FULL_EIGH_ROWS):
         values, vectors = eigh(matrix, driver="evd")
     return values, vectors
 

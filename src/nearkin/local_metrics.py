@@ -37,6 +37,9 @@ _ROUNDING = 1e-13
 # Sums of metrics that are held at a time.
 _MOST_PARTS = 64
 _LEAST_ROWS = 16
+# Rows that a mean is taken of at least, and how much work more of them may be.
+_LEAST_SAMPLE = 300
+_WORK = 10**10
 # Eigenvalues below this share of the norm are zeros after rounding.
 _NO_SIGN = 1e-9
 # The sign iteration: eigenvalues this small, relative to the norm, are to arrive at 1, and how far
@@ -229,6 +232,12 @@ def rows_at_a_time(models: ClassModels) -> int:
     """How many local metrics to compute in one go."""
     c, d = models.means.shape
     return block_rows(8 * (5 * d * d + 4 * c * d))
+
+
+def most_metrics(models: ClassModels) -> int:
+    """Of how many rows the mean is taken at most: as many as take some seconds on a core."""
+    c, d = models.means.shape
+    return max(_LEAST_SAMPLE, int(_WORK // (2 * d**3 + 12 * c * d**2)))
 
 
 def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> Floats:

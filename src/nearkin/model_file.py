@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from nearkin.array_file import (
 )
 from nearkin.own_names import own_names
 from nearkin.row_marks import Marks, are_marks
+from nearkin.silence import silenced
 from nearkin.stored import Packed, fields_of, pack, unpack
 from nearkin.whole_file import StrPath
 
@@ -393,8 +393,7 @@ def _try(metric: Any, otherwise: str) -> None:
             return
         if sp.issparse(rows):
             row = sp.csr_array(row)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with silenced(), np.errstate(all="ignore"):
         for name in ("_embedded", "predict", "kneighbors"):
             if not hasattr(metric, name):
                 continue

@@ -79,7 +79,7 @@ def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     found = differing_units(X)
     if found is not None:
         names = getattr(learner, "feature_names_in_", None)
-        warnings.warn(f"{in_words(found, names)}. {remedy}", ScaleWarning, _users_level())
+        warnings.warn(f"{in_words(found, names)}. {remedy}", ScaleWarning, users_level())
 
 
 def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
@@ -119,7 +119,7 @@ def _column_scale(learner: Any, X: Any) -> Floats | None:
     return None
 
 
-def _users_level() -> int:
+def users_level() -> int:
     """The stack level, for a warning of the function that asks for this one, of the user's call."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
@@ -11,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pair_folds import pair_folds
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
+from nearkin.silence import silenced
 from nearkin.stored import a, dict_of, list_of, maybe, real, stored, text, truth, whole
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -208,7 +208,7 @@ def hold_out(
     random: dict[str, list[Floats]] = {}
     for name, learner, rows in learners:
         try:
-            with threadpool_limits(1, user_api="blas"):  # many small matrices
+            with one_blas_thread():  # many small matrices
                 embeddings = [_embedded(learner, rows, pairs.subset(learn)) for learn, _ in folds]
         except ValueError:
             continue
@@ -230,8 +230,7 @@ def random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]
 
 
 def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
-    with warnings.catch_warnings():  # what is worth a warning shows in the final fit
-        warnings.simplefilter("ignore")
+    with silenced():  # what is worth a warning shows in the final fit
         return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
 
 

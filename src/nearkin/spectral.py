@@ -37,13 +37,14 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from nearkin import backend
 from nearkin.blocks import for_each_block
 from nearkin.compiled import REORDER, compiled
 from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.linalg import fix_signs
+from nearkin.silence import silenced
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -264,8 +265,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
     named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
     _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says the same as the above, in other words
+    with silenced(), one_blas_thread():  # it says the same as the above, in other words
         geodesics = Isomap(
             n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
         )
@@ -273,7 +273,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     means = squared.mean(axis=0)
     K = -(squared - means - means[:, None] + means.mean()) / 2
     wanted = min(n_vectors - 1, n - 1)
-    with threadpool_limits(1 if n <= _FULL_EIGH_ROWS else None, user_api="blas"):
+    with one_blas_thread(n <= _FULL_EIGH_ROWS):
         values, vectors = eigh(K, subset_by_index=[n - wanted, n - 1], overwrite_a=True)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > _NUMERICAL_RANK * max(values[0], np.finfo(float).tiny)
@@ -343,7 +343,7 @@ def _decompose(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
     bound = 2 * np.abs(lifted).sum(axis=1).max() or 1.0
     known = null.toarray()
     lifted += bound * (known @ known.T)
-    with threadpool_limits(1 if len(lifted) <= _FULL_EIGH_ROWS else None, user_api="blas"):
+    with one_blas_thread(len(lifted) <= _FULL_EIGH_ROWS):
         values, vectors = eigh(lifted, subset_by_index=[0, wanted - 1], overwrite_a=True)
     return np.maximum(values, 0.0), vectors
 

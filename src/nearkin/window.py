@@ -17,6 +17,7 @@ from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
 from nearkin.springs import AnySprings, CompleteSprings, all_squared_distances, join
 from nearkin.stress import Relaxed
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -43,6 +44,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@one_blas_thread()
 def window_edges(F: Floats, n_neighbors: int) -> NDArray[np.int64]:
     """Pairs of rows that see each other through the window: nearest neighbours of either.
 

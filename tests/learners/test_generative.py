@@ -375,3 +375,11 @@ def test_three_normal_is_learned_well():
 def test_wrong_parameter(name, value, data):
     with pytest.raises(ValueError, match=f"'{name}' parameter of Generative must be .* Got"):
         Generative(**{name: value}).fit(*data)
+
+
+def test_the_mean_of_many_metrics_is_that_of_a_sample(monkeypatch):
+    X, y = make_three_normal(random_state=0)
+    whole = Generative(random_state=0).fit(X, y).metric_
+    monkeypatch.setattr("nearkin.local_metrics._WORK", 1)
+    sampled = Generative(random_state=0).fit(X, y).metric_
+    assert 0 < np.abs(sampled - whole).max() < 0.2 * np.abs(whole).max()

@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import GeometryAware, Pairs
 from nearkin.graph import neighbor_graph
+from nearkin.learners.geometry_aware import some_of_each_kind
 from nearkin.spectral import smoothest
 
 FAMILIES = ("spectral", "data_dependent", "rbf")
@@ -227,3 +228,12 @@ def test_same_seed_same_result(moons):
             GeometryAware(family=family, random_state=3).fit(X, pairs=pairs) for _ in range(2)
         )
         assert_array_equal(once.embedding_, again.embedding_)
+
+
+def test_a_width_is_judged_by_some_pairs_of_each_kind():
+    pairs = Pairs.from_labels(np.arange(40) % 2, 300, random_state=0)
+    some = some_of_each_kind(pairs, 50, np.random.RandomState(0))
+    assert (len(some.must_link), len(some.cannot_link)) == (50, 50)
+    assert_allclose(some.must_weight.sum(), pairs.must_weight.sum())
+    assert_allclose(some.cannot_weight.sum(), pairs.cannot_weight.sum())
+    assert some_of_each_kind(pairs, 300, np.random.RandomState(0)) == pairs

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -330,3 +332,12 @@ def test_more_components_than_columns_are_all_columns(wine):
     assert LMNN(n_components=99).fit(X, y).components_.shape == (13, 13)
     identity = LMNN(n_components=3, init="identity").fit(X, y)
     assert identity.components_.shape == (3, 13)
+
+
+def test_too_many_impostors_are_refused_with_what_can_be_changed(monkeypatch):
+    monkeypatch.setattr("nearkin.large_margin._MOST_RIVALS", 3)
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    with pytest.raises(ValueError, match="more than 3 pairs of unlike rows") as refused:
+        LMNN().fit(X, np.arange(40) % 2)
+    named = re.findall(r"Lower (\w+)", str(refused.value))
+    assert set(named) <= LMNN().get_params().keys()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs import Pairs
 from nearkin.row_streams import RowStream
 from nearkin.scaled_rows import units_are_known, warn_of_units
+from nearkin.silence import silenced
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -91,8 +91,7 @@ def _reduced(
     """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
     axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
     vars(metric).pop("feature_names_in_", None)
-    with warnings.catch_warnings(), units_are_known():  # the metric has warned already
-        warnings.filterwarnings("ignore", message="pairs contradict")
+    with silenced("pairs contradict"), units_are_known():  # the metric has warned already
         reduced = Chain(axes).fit(metric.transform(X), y, pairs=pairs)
     is_chain = isinstance(metric, Chain)
     given, fitted = (metric.steps, metric.steps_) if is_chain else ([metric], [metric])

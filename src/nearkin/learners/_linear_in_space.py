@@ -32,6 +32,7 @@ from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
 from nearkin.sparse_rows import all_equal, along, column_means, is_sparse, leading_axes
 from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
+from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 
@@ -58,7 +59,7 @@ SPACE_CONSTRAINTS: dict[str, list[Any]] = {
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows as they are, centred; sparse ones of many columns along their leading axes.
+    """Rows as they are, centred; those of very many columns along a few axes.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class Columns:
     covariance : ndarray of shape (r, r)
         Of the coordinates, where r is d if there are no axes.
     axes : ndarray of shape (r, d) or None
-        Orthonormal, see :func:`nearkin.sparse_rows.leading_axes`.
+        Orthonormal, see :func:`nearkin.sparse_rows.leading_axes` and :mod:`nearkin.wide_rows`.
     """
 
     mean: Floats
@@ -137,13 +138,17 @@ Space = Columns | Directions
 def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
 
-    Sparse rows of more than 300 columns have 300 axes in their place; ``rng`` finds them, and is as
-    it was.
+    Sparse rows of more than 300 columns have 300 axes in their place, and others of more than 1000
+    columns those of :func:`nearkin.wide_rows.axes_of_wide_rows`; ``rng`` finds them, and is as it
+    was.
     """
     if backend.is_foreign(X) or backend.is_remote(X):
         return Columns(*backend.moments(X))
-    axes = leading_axes(X, deepcopy(rng)) if is_sparse(X) else None
-    mean = column_means(X) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
+    if is_sparse(X):
+        mean, axes = column_means(X), leading_axes(X, deepcopy(rng))
+    else:
+        mean = X.mean(axis=0, dtype=np.float64)
+        axes = axes_of_wide_rows(X, mean, deepcopy(rng))
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)
     for block in blocks(X.shape[0], _BLOCK):
@@ -222,7 +227,9 @@ class LinearInSpaceMixin(TeachableMixin):
         ----------
         X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
             Without a kernel, sparse rows of more than 300 columns are seen along their 300
-            leading singular vectors, which takes memory for 300 numbers a column.
+            leading singular vectors, which takes memory for 300 numbers a column. Other rows of
+            more than 1000 columns are seen along a basis of their differences, without loss for up
+            to 1000 rows, or else along their 300 leading principal axes.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional

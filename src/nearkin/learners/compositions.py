@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
@@ -22,6 +21,7 @@ from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners._metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import units_are_known, warn_of_units
+from nearkin.silence import silenced
 from nearkin.sparse_rows import is_sparse, plain, variances
 from nearkin.stored import estimator, floats, list_of
 from nearkin.transformers import is_stored_transformer
@@ -382,8 +382,7 @@ def _total_variance(Z: Any) -> float:
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     if not isinstance(step, MetricMixin):
         return clone(step).fit(X)
-    with warnings.catch_warnings():  # the whole has warned of contradictions already
-        warnings.filterwarnings("ignore", message="pairs contradict")
+    with silenced("pairs contradict"):  # the whole has warned of contradictions already
         return clone(step).fit(X, y, pairs=pairs)
 
 

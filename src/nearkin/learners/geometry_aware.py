@@ -68,6 +68,8 @@ COORDINATES = ("laplacian", "lle", "isomap")
 FAMILIES = ("spectral", "data_dependent", "rbf")
 # Points whose kernel matrix the learned width is judged by, at most, where none are asked for.
 _WIDTH_POINTS = 200
+# Pairs of each kind that it is judged by, at most.
+_WIDTH_PAIRS = 300
 # What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
 _WIDE = 0.03
 _WIDE_PERCENTILES = (1, 99)
@@ -140,7 +142,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
-        default.
+        default. Of the pairs among them 300 of each kind are looked at for that.
     n_components : int or None, default=None
         Keep this many axes of the learned configuration, those of largest variance.
     n_neighbors : int, default=5
@@ -400,7 +402,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         wide = RbfFamily(squared, _WIDE * kernel.gamma)
         ends = np.triu_indices(len(rows), 1)
         asked = random_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
-        found = learn_width(squared, kernel.gamma, bounded_pairs(links, asked, _WIDE_SLACK))
+        judges = some_of_each_kind(links, _WIDTH_PAIRS, rng)
+        found = learn_width(squared, kernel.gamma, bounded_pairs(judges, asked, _WIDE_SLACK))
         family = RbfFamily(squared, found.family.gamma)
         learned = self._alternate(family, links, rng, n_iter=1)
         self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2
@@ -473,3 +476,19 @@ class GeometryAware(MetricMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
+    """Random must-links and cannot-links, at most so many, that weigh as much as all together."""
+
+    def drawn(links: NDArray[np.integer], weight: Floats) -> tuple[Any, Any]:
+        if len(links) <= most:
+            return links, weight
+        some = np.sort(rng.choice(len(links), most, replace=False))
+        return links[some], weight[some] * (weight.sum() / weight[some].sum())
+
+    must, must_weight = drawn(pairs.must_link, pairs.must_weight)
+    cannot, cannot_weight = drawn(pairs.cannot_link, pairs.cannot_weight)
+    return Pairs(
+        must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
+    )

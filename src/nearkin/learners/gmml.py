@@ -251,7 +251,8 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     Labels stand for all pairs that they imply, by their exact sums; of either kind these weigh
     together as much as there are labelled rows.
 
-    O((n + k) d² + d³) time for n rows and k pairs, and O((n + k) d) memory.
+    O((n + k) d² + d³) time for n rows and k pairs, and O((n + k) d) memory. Beyond 1000 columns, d
+    is the number of axes that rows are seen along (:mod:`nearkin.wide_rows`).
 
     Examples
     --------

@@ -25,6 +25,7 @@ from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
     SPACE_CONSTRAINTS,
+    Columns,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
@@ -32,6 +33,7 @@ from nearkin.learners._linear_in_space import (
 from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught, at_home
 from nearkin.logdet import project
+from nearkin.sparse_rows import is_sparse
 from nearkin.stored import numbers, real, tuple_of, whole
 
 Floats = NDArray[np.floating]
@@ -176,7 +178,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     together weigh as much as there are labelled rows.
 
     O(n d² + d³) time, and O(k q²) a sweep over k pairs, with q the smaller of d and the number of
-    points in pairs. O(d² + k q) memory.
+    points in pairs. O(d² + k q) memory. Beyond 1000 columns, d is the number of axes that rows are
+    seen along (:mod:`nearkin.wide_rows`).
 
     Examples
     --------
@@ -248,9 +251,13 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         """The prior and the bounds."""
         if self.kernel is not None:
             self._refuse_array_prior("in the feature space of a kernel", "kernel=None")
-        elif len(space.covariance) != X.shape[1]:
+        axes = space.axes if isinstance(space, Columns) else None
+        if axes is not None and is_sparse(X):
             self._refuse_array_prior("along the axes of sparse rows", "an array of all rows")
-        prior = prior_metric(self.prior, space.covariance, X.shape[0])
+        if isinstance(self.prior, str) or axes is None:
+            prior = prior_metric(self.prior, space.covariance, X.shape[0])
+        else:
+            prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
         bounds = checked_bounds(self.bounds)
         if bounds is None:
             numbers = backend.drawable_numbers(X)

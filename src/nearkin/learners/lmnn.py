@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
 from nearkin.stored import floats, numbers, real, whole
+from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 
@@ -168,6 +170,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         Parameters
         ----------
         X : array of shape (n, d)
+            Rows of more than 1000 columns are seen along a basis of their differences, without loss
+            for up to 1000 rows, or else along their 300 leading principal axes.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -186,7 +190,10 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         centered = known - known[0]  # exact zeros where all rows coincide
         centered -= centered.mean(axis=0)
         _check_both_kinds(classes)
-        start = starting_map(self.init, centered, self.n_components)
+        axes = axes_of_wide_rows(known, known.mean(axis=0), deepcopy(rng))
+        start = starting_map(self.init, centered, self.n_components, axes)
+        if axes is not None:
+            centered = centered @ axes.T
         solution, margin = learn(
             centered,
             classes,
@@ -212,7 +219,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
                 stacklevel=3,  # past fit's decorator
             )
 
-        self.components_ = along_principal_axes(solution.L, centered)
+        components = along_principal_axes(solution.L, centered)
+        self.components_ = components if axes is None else components @ axes
         self.mean_ = mean
         self.margin_ = margin
         self.objective_ = np.array(solution.objective)
@@ -222,8 +230,10 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         return self
 
 
-def starting_map(init: str | ArrayLike, X: Floats, n_components: int | None) -> Floats:
-    """The map to start from, of shape (q, d).
+def starting_map(
+    init: str | ArrayLike, X: Floats, n_components: int | None, axes: Floats | None = None
+) -> Floats:
+    """The map to start from, of shape (q, d); along axes, where rows are seen along these.
 
     Raises
     ------
@@ -231,12 +241,16 @@ def starting_map(init: str | ArrayLike, X: Floats, n_components: int | None) -> 
         If an array does not fit the columns of X, or ``n_components``.
     """
     d = X.shape[1]
+    if axes is not None and n_components is None and isinstance(init, str):
+        return np.eye(len(axes))
     q = d if n_components is None else min(n_components, d)
     if isinstance(init, str):
         if q == d or init == "identity":
-            return np.eye(q, d)
-        axes = np.linalg.eigh(X.T @ X)[1][:, ::-1]
-        return np.ascontiguousarray(fix_signs(axes[:, :q]).T)
+            first = np.eye(q, d)
+            return first if axes is None else first @ axes.T
+        seen = X if axes is None else X @ axes.T
+        principal = np.linalg.eigh(seen.T @ seen)[1][:, ::-1]
+        return np.ascontiguousarray(fix_signs(principal[:, :q]).T)
     start: Floats = check_array(init, dtype=np.float64, input_name="init")
     rows = "n" if n_components is None else str(q)
     if start.shape[1] != d or (n_components is not None and len(start) != q):
@@ -246,7 +260,7 @@ def starting_map(init: str | ArrayLike, X: Floats, n_components: int | None) -> 
         )
     if not start.any():
         raise ValueError("init is zero everywhere, from where no direction leads down.")
-    return start
+    return start if axes is None else start @ axes.T
 
 
 def along_principal_axes(L: Floats, X: Floats) -> Floats:

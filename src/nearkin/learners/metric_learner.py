@@ -45,9 +45,11 @@ from nearkin.selection import (
     unseen_choice,
     unseen_copies,
 )
+from nearkin.silence import silenced
 from nearkin.sparse_rows import along, is_sparse, leading_axes
 from nearkin.stored import a, estimator, floats, list_of, maybe
 from nearkin.suspicion import suspects, trusted
+from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 
@@ -102,7 +104,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     column_scale_ : ndarray of shape (d,) or None
         What columns are divided by first.
     axes_ : ndarray of shape (r, d) or None
-        Along which sparse rows are seen after that.
+        Along which rows are seen after that, if they are sparse or have more than 1000 columns.
     report_ : SelectionReport
         Candidates with their pair AUC on held-out pairs, and the reason for the choice: print it.
         :func:`nearkin.plot.selection` draws it.
@@ -213,7 +215,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         examples = example_pairs(evidence, rng)
         self.column_scale_, remark = self._scales(X)
         X = divided(X, self.column_scale_)
-        self.axes_ = leading_axes(X, rng) if is_sparse(X) else None
+        if is_sparse(X):
+            self.axes_ = leading_axes(X, rng)
+        else:
+            self.axes_ = axes_of_wide_rows(X, X.mean(axis=0, dtype=np.float64), rng)
         X = self._dense(X)
         trial = _Trial(X, examples, rng)
         report = replace(self._report(trial), columns=remark)
@@ -222,9 +227,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         given = evidence.pairs
         rank = trial.ranks(report.recipe, given)
         metric = self._metric(report.recipe, trial)
-        with warnings.catch_warnings(), units_are_known():
-            # Of contradictions there was a warning already.
-            warnings.filterwarnings("ignore", message="pairs contradict")
+        # Of contradictions there was a warning already.
+        with silenced("pairs contradict"), units_are_known():
             told = trusted(given, rank) if self.robust else given
             if self.spread and len(told):
                 told = spread_pairs(X, told)
@@ -263,7 +267,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         return None, ""
 
     def _dense(self, X: Any) -> Floats:
-        """Checked rows as the chosen metric takes them: along the axes of sparse rows, if any."""
+        """Checked rows as the chosen metric takes them: along axes, if there are any."""
         axes = getattr(self, "axes_", None)
         rows = along(X, axes) if is_sparse(X) or axes is not None else X
         return np.asarray(rows, dtype=X.dtype)

@@ -21,6 +21,7 @@ from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
 from nearkin.sparse_rows import along, column_means, is_sparse, leading_axes
 from nearkin.stored import floats, real
+from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 
@@ -192,7 +193,9 @@ class RCA(LinearMetricMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n, d)
             Sparse rows of more than 300 columns are seen along their 300 leading singular vectors,
-            which takes memory for 300 numbers a column and linked row.
+            which takes memory for 300 numbers a column and linked row. Other rows of more than
+            1000 columns are seen along a basis of their differences, without loss for up to 1000
+            rows, or else along their 300 leading principal axes.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -229,6 +232,9 @@ class RCA(LinearMetricMixin, BaseEstimator):
             mean, linked = column_means(X), along(X[rows], axes)
         else:
             mean, linked = X.mean(axis=0, dtype=np.float64), X[rows].astype(np.float64)
+            axes = axes_of_wide_rows(X, mean, deepcopy(rng))
+            if axes is not None:
+                linked = (linked - mean) @ axes.T
         if covariance is None:
             covariance = within_chunklet_covariance(linked, chunklet)
         if isinstance(self.shrinkage, str):  # "auto"

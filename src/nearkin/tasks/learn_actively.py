@@ -20,6 +20,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
+from nearkin.silence import silenced
 from nearkin.sparse_rows import about
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import Scene, follows, scene_of
@@ -250,8 +251,7 @@ def _scene(
     pairs = interview.pairs
     rows = candidate_rows(pairs, int(pairs.n_rows or 0), n, rng)
     if len(pairs.must_link) and len(pairs.cannot_link):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit warns
+        with silenced():  # the last fit warns
             metric = _fitted(learner, X, pairs, rng)
         Z, threshold = about(metric.transform(backend.take(X, rows)), rng), metric.threshold_
     else:

@@ -36,6 +36,7 @@ from nearkin.kernels import Kernel, Rows
 from nearkin.pairs import Pairs
 from nearkin.spectral import smoothest
 from nearkin.spectral_kernels import diffusion
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -291,7 +292,8 @@ class ManifoldAlignment(BaseEstimator):
         self._set(among)
         n = min(n, len(self.embeddings_[among]))
         index = NearestNeighbors(n_neighbors=n, algorithm="brute").fit(self.embeddings_[among])
-        distances, rows = index.kneighbors(queries)
+        with one_blas_thread():
+            distances, rows = index.kneighbors(queries)
         return distances, rows
 
     def _graph(self, rows: Rows) -> Any:
@@ -299,6 +301,7 @@ class ManifoldAlignment(BaseEstimator):
             rows, self.graph_neighbors, metric=self.metric, weight=self.edge_weight
         )
 
+    @one_blas_thread()
     def _cross_edges(self, sets: list[Rows]) -> Any:
         """Edges of weight one between near rows of different sets."""
         widths = {rows.shape[1] for rows in sets}

@@ -21,6 +21,7 @@ from nearkin.class_models import fit_class_models
 from nearkin.column_scales import scales_of
 from nearkin.local_metrics import mean_local_metric
 from nearkin.scaled_rows import divided, warn_of_units
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -156,7 +157,8 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
             remedy = "Use MetricKMeans(scale=True, ...), which divides columns by their spread."
             warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
-        first = KMeans(self.n_clusters, n_init=self.n_init, random_state=rng).fit(X)
+        with one_blas_thread():
+            first = KMeans(self.n_clusters, n_init=self.n_init, random_state=rng).fit(X)
         labels = first.labels_
         components: Floats = np.eye(X.shape[1])
         seen = {labels.tobytes()}
@@ -166,7 +168,8 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
             learned = metric_of_clusters(X, found, self.regularization, self.interpolation)
             Z = X @ learned.T.astype(X.dtype)
             start = np.array([Z[labels == c].mean(axis=0) for c in np.unique(labels)])
-            again = KMeans(len(start), init=start, n_init=1, random_state=rng).fit(Z)
+            with one_blas_thread():
+                again = KMeans(len(start), init=start, n_init=1, random_state=rng).fit(Z)
             n_iter += 1
             components = learned
             settled = again.labels_.tobytes() in seen

@@ -25,6 +25,7 @@ from nearkin import backend
 from nearkin.class_models import fit_class_models
 from nearkin.kernel_weights import combine_kernels, weighted_sum
 from nearkin.local_metrics import mean_local_metric
+from nearkin.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
@@ -88,7 +89,9 @@ def regional_kernels(
     region = np.zeros(len(X), dtype=int)
     if n_regions > 1:
         n_regions = min(n_regions, len(np.unique(X, axis=0)))
-        region = KMeans(n_regions, n_init=1, random_state=random_state).fit_predict(X)
+        means = KMeans(n_regions, n_init=1, random_state=random_state)
+        with one_blas_thread():
+            region = means.fit_predict(X)
     found: list[BaseKernel] = []
     for number in np.unique(region):
         values, vectors = np.linalg.eigh(mean_local_metric(X[region == number], models))

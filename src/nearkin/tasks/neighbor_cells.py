@@ -10,21 +10,20 @@ many times over, and the same seed gives the same result on any number of cores.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
 from nearkin.blocks import blocks, for_each_block
 from nearkin.compiled import REORDER, compiled
 from nearkin.pair_numbers import draw_numbers
+from nearkin.silence import silenced
 from nearkin.tasks.neighbor_search import nearest, ranked
+from nearkin.thread_limits import one_blas_thread, one_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -83,12 +82,13 @@ class Cells:
         training = draw_numbers(n, min(n, _TRAINING * n_cells), rng)
         means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
         # On several cores its sums, and so the cells, would differ from time to time.
-        with warnings.catch_warnings(), threadpool_limits(1):
-            # Fewer distinct rows than cells: some cells stay empty, and are left out.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        # Fewer distinct rows than cells: some cells stay empty, and are left out.
+        with silenced("Number of distinct clusters"), one_thread():
             means.fit(Z[training])
         centers = means.cluster_centers_.astype(Z.dtype)
-        filled, cell = np.unique(pairwise_distances_argmin(Z, centers), return_inverse=True)
+        with one_blas_thread():
+            nearest_cell = pairwise_distances_argmin(Z, centers)
+        filled, cell = np.unique(nearest_cell, return_inverse=True)
         centers, self.n_cells = centers[filled], len(filled)
         self._order = np.argsort(cell, kind="stable")
         self._starts = np.searchsorted(cell[self._order], np.arange(self.n_cells + 1))
@@ -98,6 +98,7 @@ class Cells:
         self._target_recall = target_recall
         self._n_probes: dict[int, int] = {}
 
+    @one_blas_thread()
     def n_probes(self, k: int) -> int:
         """Into how many cells a query for k neighbours looks.
 
@@ -115,6 +116,7 @@ class Cells:
             self._n_probes[k] = 1 + int(last)
         return self._n_probes[k]
 
+    @one_blas_thread()
     def propose(self, Q: Floats, k: int) -> Ints:
         """Rows that are probably the nearest, a few more than k; −1 where cells hold fewer."""
         n_probes, wide = self.n_probes(k), min(self.n_rows, k + _SPARE)

@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from nearkin.blocks import blocks
 from nearkin.scores import rowwise_distances
 from nearkin.sparse_rows import dense, is_sparse, squared_norms
+from nearkin.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -32,6 +33,7 @@ _TILE_ROWS, _TILE_COLUMNS = 1024, 2048
 _QUERIES = 256
 
 
+@one_blas_thread()
 def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Floats, Ints]:
     """Find the k nearest rows of Z for each row of Q, the nearest first.
 
@@ -109,6 +111,7 @@ def without_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Float
     return distances[~itself].reshape(shape), rows[~itself].reshape(shape)
 
 
+@one_blas_thread()
 def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints]]:
     """Find all rows of Z no farther than ``radius`` from each row of Q, the nearest first.
 

@@ -14,6 +14,7 @@ from nearkin.blocks import blocks
 from nearkin.pairs import Pairs
 from nearkin.teaching.learning import View
 from nearkin.teaching.notes import noted
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -93,6 +94,7 @@ def colours_of_known(pairs: Pairs, n_rows: int) -> dict[str, Any]:
     return _categories(names, values)
 
 
+@one_blas_thread()
 def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[np.int64]:
     """Number of each row's cluster by k-means in the learned metric, the largest first.
 

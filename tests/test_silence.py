@@ -1,0 +1,62 @@
+import copy
+import pickle
+import threading
+import warnings
+
+import pytest
+from sklearn.utils.parallel import Parallel, delayed
+
+from nearkin.silence import silenced
+
+
+def test_only_what_begins_so_is_left_out():
+    with silenced("this"):
+        warnings.warn("this is known", stacklevel=1)
+        with pytest.warns(UserWarning, match="that"):
+            warnings.warn("that is not", stacklevel=1)
+    with pytest.warns(UserWarning, match="this"):
+        warnings.warn("this is known", stacklevel=1)
+
+
+def test_blocks_may_be_nested():
+    with silenced("this"):
+        with silenced("that"):
+            warnings.warn("this", stacklevel=1)
+            warnings.warn("that", stacklevel=1)
+        with pytest.warns(UserWarning, match="that"):
+            warnings.warn("that", stacklevel=1)
+
+
+def test_other_threads_hear_of_theirs_and_filters_stay():
+    heard = []
+
+    def work():
+        try:
+            warnings.warn("of another thread", stacklevel=1)
+        except UserWarning as warning:  # an error, as all warnings in these tests
+            heard.append(str(warning))
+
+    with silenced():
+        within = list(warnings.filters)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert heard == ["of another thread"]
+    with silenced(), silenced():
+        assert warnings.filters == within
+
+
+def test_searches_that_make_filters_anew_leave_the_same_out():
+    def search():  # as kneighbors does by a tree
+        Parallel(1)([delayed(warnings.warn)("this")])
+
+    with silenced("this"):
+        search()
+    with pytest.warns(UserWarning, match="this"):
+        search()
+
+
+def test_filters_can_be_sent_to_other_processes():
+    with silenced():
+        copied = pickle.loads(pickle.dumps(list(warnings.filters)))
+    assert len(copy.deepcopy(copied)) == len(warnings.filters)
