@@ -12,7 +12,17 @@ _NAMES = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 
 
 class Ended(KeyboardInterrupt):
-    """The process has been told to end; it unwinds as after Ctrl-C."""
+    """The process has been told to end; it unwinds as after Ctrl-C.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 @contextmanager
@@ -35,7 +45,7 @@ def tidied_up() -> Iterator[None]:
     def end(number: int, frame: Any) -> None:
         del frame
         came.append(number)
-        raise Ended
+        raise Ended(number)
 
     try:
         if threading.current_thread() is threading.main_thread():

@@ -22,7 +22,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.inputs import is_standard_output
 from nearkin.cli.messages import is_watched, say
 from nearkin.progress import progress
-from nearkin.whole_file import whole_file
+from nearkin.whole_file import is_written_through, whole_file
 
 _TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")
@@ -49,6 +49,8 @@ def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
         raise UserError(f"{path} is a folder, not a file to write to.")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it first.")
+    if is_written_through(path):
+        return
     if path.exists() and not force:
         raise UserError(f"{path} exists already: give another name, or --force to replace it.")
     if not os.access(path.parent, os.W_OK):
@@ -79,11 +81,13 @@ class Output:
     ) -> None:
         self._in_full = is_standard_output(path)
         self.path = path = None if self._in_full else path
-        self._as_json = as_json
+        self.as_json = as_json
         if path is not None:
             if as_json:
                 raise UserError("--json is for standard output; name a file .jsonl for JSON lines.")
             check_target(path, suffixes, force=force)
+        elif sys.stdout is None:
+            raise UserError("standard output is closed: name a file for the results with --output.")
 
     def write(self, batches: Iterable[Any], n_rows: int | None = None) -> None:
         """Write record batches, whole or not at all if that is to a file.
@@ -99,7 +103,7 @@ class Output:
             _write_file(unfinished, ending(self.path), batches)
 
     def _show(self, batches: Iterator[Any]) -> None:
-        if self._as_json:
+        if self.as_json:
             for batch in batches:
                 _emit(_json_lines(batch))
         elif sys.stdout.isatty() and not self._in_full:
