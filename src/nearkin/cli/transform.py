@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from nearkin.cli.output import Output
 
 
-def checked_output(path: Path | None, *, as_json: bool = False, force: bool = False) -> Output:
+def checked_output(
+    path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
+) -> Output:
     """Where an embedding goes: a table or an array."""
     from nearkin.cli.output import TABLES, Output
 
-    return Output(path, as_json=as_json, force=force, suffixes=(*TABLES, ".npy"))
+    return Output(path, as_json=as_json, force=force, quote=quote, suffixes=(*TABLES, ".npy"))
 
 
 def transform(
@@ -57,6 +59,7 @@ def transform(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Write rows so that Euclidean distances between them are the learned ones.
@@ -67,7 +70,7 @@ def transform(
     del seed  # nothing is random
     from nearkin.cli.models import Model
 
-    out = checked_output(output, as_json=as_json, force=force)
+    out = checked_output(output, as_json=as_json, force=force, quote=quote)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     write_embedding(Model(model), data, out, choice, carry=carry, components=components)
 
