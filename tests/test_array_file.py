@@ -235,7 +235,7 @@ def test_places_that_cannot_be_written_to(tmp_path, monkeypatch):
     with pytest.raises(IsADirectoryError, match="A folder, not a file"):
         write_arrays(tmp_path, "example", 1, {}, None)
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "a name of no interest")
 
     monkeypatch.setattr("builtins.open", refuse)

@@ -131,7 +131,7 @@ KERNEL = pack(Kernel("rbf")).node
         ({"array": "a"}, "array 'a' that is not there"),
         ({"number": 1, "dtype": "object"}, "form that is not known"),
         ({"float": "1e9"}, "form that is not known"),
-        ({"words": ["x" * 10**5] * 10**3, "dtype": "str"}, "too long"),
+        ({"words": ["x" * 10**5, *[""] * 10**3], "dtype": "str"}, "too long"),
         ({"words": [1], "dtype": "object"}, "not a list of texts"),
         ({"pickle": "..."}, "form that is not known"),
     ],

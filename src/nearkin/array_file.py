@@ -46,6 +46,10 @@ DTYPES = {
 _CODES = {name: code for code, name in DTYPES.items()}
 _METADATA = "__metadata__"
 _MOST_HEADER = 1 << 24
+# What the values of a header may take in memory beyond twice its length, and what one takes that
+# begins with a sign, or follows it.
+_MOST_OF_VALUES = 96 << 20
+_BYTES_OF_VALUES = {b"{": 320, b"[": 192, b",": 60}
 _MOST_AXES = 8
 _ALIGNMENT = 8
 # What a header that is no header of ours leads to.
@@ -139,6 +143,8 @@ def write_arrays(
             f"names and parameters take {len(header)} bytes, more than the {_MOST_HEADER} that a "
             "file has room for. Are there very many column names? Then leave them out."
         )
+    if _has_too_many_values(header):
+        raise StorageError(f"there are too many values for a header of {len(header)} bytes.")
     with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for array in stored.values():
@@ -222,7 +228,11 @@ def _read_header(
     if size < 8 or length > min(size - 8, _MOST_HEADER):
         raise StorageError(f"{os.fspath(path)} is no {kind} file, or only the beginning of one.")
     try:
-        raw = strict_json(file.read(length))
+        header_text = file.read(length)
+        if _has_too_many_values(header_text):
+            raise ValueError("too many values")
+        raw = strict_json(header_text)
+        del header_text
         metadata = raw.pop(_METADATA)
         found, version = str(metadata["kind"]), int(metadata["version"])
     except _MALFORMED as error:
@@ -247,6 +257,12 @@ def _read_header(
         raise _damaged(path, f"it has {size} bytes, its header says {8 + length + position}")
     header = Header(version, content, str(metadata["digest"]), ordered, size)
     return header, _digest(metadata, raw)
+
+
+def _has_too_many_values(header: bytes) -> bool:
+    """Whether a header would take much more memory than its length; known before it is read."""
+    taken = sum(size * header.count(sign) for sign, size in _BYTES_OF_VALUES.items())
+    return taken > 2 * len(header) + _MOST_OF_VALUES
 
 
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:

@@ -22,6 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from nearkin import KernelBeta, MetricLearner, Pairs, datasets, plot, scores
 from nearkin.kernels import resolve_gamma
 from nearkin.learners.rca import RCA
+from nearkin.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -184,7 +185,8 @@ def main(arguments: list[str] | None = None) -> None:
         console.print(table)
         path = options.output / f"{task.name.split(',')[0].lower()}.png"
         shown = [outcome for outcome in outcomes if "landmarks" not in outcome.method]
-        figure_1(task, shown).savefig(path, dpi=130)
+        with whole_file(path) as unfinished:
+            figure_1(task, shown).savefig(unfinished, format="png", dpi=130)
         console.print(f"picture: {path}\n", soft_wrap=True)
 
 

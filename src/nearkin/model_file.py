@@ -26,6 +26,7 @@ from nearkin.array_file import (
     read_header,
     write_arrays,
 )
+from nearkin.claims import bytes_to_embed, claimed_columns, has_sparse_rows
 from nearkin.own_names import own_names
 from nearkin.row_marks import Marks, are_marks
 from nearkin.silence import silenced
@@ -42,11 +43,10 @@ OLDEST, NEWEST = 1, 3
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
 _MOST_TRIALS = 100
-# A file of a few bytes can claim any number of columns, and both a dense row and the product of
-# sparse ones take memory for each.
+# Of all learners in a model together: a file of a few bytes can claim any number.
 _MOST_COLUMNS = 1 << 24
-# Models with more landmarks are not tried: some extensions make a matrix of all pairs of them.
-_MOST_TRIED = 2000
+# Models that take more than so many bytes, and twice their size, to embed a row are not tried.
+_MOST_TO_TRY = 48 << 20
 _SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
@@ -99,7 +99,7 @@ def save(
 ) -> None:
     """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`."""
     packed = pack(metric, ("feature_names_in_", "vector_column_") if forget_names else ())
-    _try(metric, "this metric cannot be stored")
+    _try(metric, "this metric cannot be stored", sum(a.nbytes for a in packed.arrays.values()))
     content: dict[str, Any] = {"nearkin": __version__, "model": packed.node}
     arrays = dict(packed.arrays)
     if facts is not None and facts.marks is not None:
@@ -117,8 +117,9 @@ def load(path: StrPath) -> Any:
     """Fitted learner from a file that its ``save`` wrote.
 
     Nothing in the file is run, and all of it is checked: its digest, the parameters by the
-    learner's own rules, the shape of every array, and that a row can be embedded (up to 2000
-    landmarks).
+    learner's own rules, the shape of every array, and that a row can be embedded, where that takes
+    little memory beside the file (up to about a thousand landmarks). Loading takes at most four
+    times the size of the file and 100 MB, whatever the file says.
 
     Parameters
     ----------
@@ -158,7 +159,8 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
         metric = unpack(Packed(_model(content), arrays))
         if not hasattr(metric, "threshold_"):
             raise StorageError("it holds no fitted learner.")
-        _try(metric, "it does not fit together")
+        del content
+        _try(metric, "it does not fit together", os.path.getsize(path))
     return metric, facts
 
 
@@ -378,21 +380,23 @@ def _shape(node: Any, header: Header) -> tuple[int, ...]:
     return shape[::-1] if node.get("order") == "F" else shape
 
 
-def _try(metric: Any, otherwise: str) -> None:
+def _try(metric: Any, otherwise: str, size: int) -> None:
     """Embed a row of zeros: whatever does not fit together shows.
 
-    Many landmarks are left to the first use, as they were before the model was saved; extensions
-    refuse coordinates that are not theirs.
+    What would take much more memory than its size in bytes is left to the first use, as it was
+    before the model was saved; extensions refuse coordinates that are not theirs.
     """
-    columns = int(metric.n_features_in_)
+    columns = claimed_columns(metric)
     if columns > _MOST_COLUMNS:
-        raise StorageError(f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}.")
-    row: Any = np.zeros((1, columns))
-    for rows in _kept_rows(metric):
-        if rows.shape[0] > _MOST_TRIED:
-            return
-        if sp.issparse(rows):
-            row = sp.csr_array(row)
+        raise StorageError(
+            f"{otherwise}: {columns} columns are more than {_MOST_COLUMNS}, for all learners in it "
+            "together."
+        )
+    if bytes_to_embed(metric) > 2 * size + _MOST_TO_TRY:
+        return
+    row: Any = np.zeros((1, int(metric.n_features_in_)))
+    if has_sparse_rows(metric):
+        row = sp.csr_array(row)
     with silenced(), np.errstate(all="ignore"):
         for name in ("_embedded", "predict", "kneighbors"):
             if not hasattr(metric, name):
@@ -403,19 +407,6 @@ def _try(metric: Any, otherwise: str) -> None:
                 raise StorageError(f"{otherwise}: {error}") from error
             if name == "_embedded" and found.shape != (1, metric.n_components_):
                 raise StorageError(f"{otherwise}: a row's image has shape {found.shape}.")
-
-
-def _kept_rows(value: Any) -> Iterator[Any]:
-    """All arrays and sparse matrices of training rows in a learner."""
-    if isinstance(value, list | tuple):
-        for part in value:
-            yield from _kept_rows(part)
-        return
-    for name, spec in fields_of(type(value)).items():
-        part = getattr(value, name, None)
-        if spec.training_rows and part is not None:
-            yield part
-        yield from _kept_rows(part)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -47,8 +48,16 @@ def progress(
             done += amount(item)
     finally:
         if written:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            tell("\r\x1b[K")
+
+
+def tell(text: str) -> None:
+    """Write to standard error, at once; if nobody can read it any more, work goes on without."""
+    if sys.stderr is None:  # closed from the start
+        return
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def note(message: str) -> None:
@@ -61,8 +70,7 @@ def note(message: str) -> None:
     terminal = sys.stderr.isatty()
     if terminal or hasattr(builtins, "__IPYTHON__"):
         start = "\r\x1b[K" if terminal else ""  # a bar may be there
-        sys.stderr.write(f"{start}{message}\n")
-        sys.stderr.flush()
+        tell(f"{start}{message}\n")
 
 
 def hush(hushed: bool = True) -> None:
@@ -82,7 +90,6 @@ def _show(what: str, done: int, total: int | None) -> None:
     if total:
         full = min(_WIDTH, _WIDTH * done // total)
         bar = "━" * full + "╌" * (_WIDTH - full)
-        sys.stderr.write(f"\r{what} {bar} {done}/{total}")
+        tell(f"\r{what} {bar} {done}/{total}")
     else:
-        sys.stderr.write(f"\r{what} {done}")
-    sys.stderr.flush()
+        tell(f"\r{what} {done}")

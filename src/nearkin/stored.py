@@ -34,8 +34,9 @@ Json = Any
 Sizes = dict[str, int]
 
 _MOST_NESTED = 64
-# Characters of an array of words, all as long as the longest.
-_MOST_CHARACTERS = 1 << 24
+# Characters that arrays of words take, all as long as the longest of their array, beyond the words
+# themselves; of all arrays together.
+_MOST_PADDING = 1 << 23
 _NOT_FINITE = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _SPARSE = {"csr_matrix": sp.csr_matrix, "csr_array": sp.csr_array}
 _SPARSE_TYPES = (sp.csr_matrix, sp.csr_array)
@@ -400,6 +401,7 @@ class _Unpacker:
         self.used: set[str] = set()
         # An array that is referred to twice is one object, as it was.
         self._turned: dict[str, Array] = {}
+        self._padding = 0
 
     def unpack(self, node: Json, path: str, depth: int) -> Any:
         if depth > _MOST_NESTED:
@@ -428,7 +430,7 @@ class _Unpacker:
                 turned = self._array(node["array"], path).T
                 return self._turned.setdefault(node["array"], turned)
             case {"words": list(words), "dtype": "object" | "str" as dtype, **rest} if not rest:
-                return _words(words, dtype, path)
+                return self._words(words, dtype, path)
             case {"float": str(name), **rest} if not rest and name in _NOT_FINITE:
                 return float(_NOT_FINITE[name])
             case {"number": number, "dtype": str(dtype), **rest} if not rest:
@@ -462,6 +464,16 @@ class _Unpacker:
             raise StorageError(f"{path} refers to an array {name!r} that is not there.")
         self.used.add(name)
         return self.arrays[name]
+
+    def _words(self, words: list[Any], dtype: str, path: str) -> Array:
+        if not all(isinstance(word, str) for word in words):
+            raise StorageError(f"{path} is not a list of texts.")
+        if dtype == "object":
+            return np.array(words, dtype=object)
+        self._padding += len(words) * max(map(len, words), default=0) - sum(map(len, words))
+        if self._padding > _MOST_PADDING:
+            raise StorageError(f"{path} has texts that are too long.")
+        return np.array(words, dtype=np.str_)
 
     def _part(self, cls: type, state: dict[str, Any], path: str) -> Any:
         _check(cls, state, path)
@@ -528,14 +540,6 @@ def _check(cls: type, state: dict[str, Any], path: str) -> None:
                 f"{_within(path, name)} of {cls.__name__} is not {spec.what}"
                 f"{f' for {known}' if known else ''}."
             )
-
-
-def _words(words: list[Any], dtype: str, path: str) -> Array:
-    if not all(isinstance(word, str) for word in words):
-        raise StorageError(f"{path} is not a list of texts.")
-    if len(words) * max(map(len, words), default=0) > _MOST_CHARACTERS:
-        raise StorageError(f"{path} has texts that are too long.")
-    return np.array(words, dtype=object if dtype == "object" else np.str_)
 
 
 def _sparse(name: str, shape: tuple[int, int], parts: list[Any], path: str) -> Any:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from nearkin.endings import tidied_up
 
 StrPath = str | os.PathLike[str]
 
@@ -16,8 +21,10 @@ StrPath = str | os.PathLike[str]
 def whole_file(path: StrPath) -> Iterator[Path]:
     """A name beside ``path`` to write to, which takes its place once the block has ended well.
 
-    After an error, an interruption included, what was at ``path`` before is there still, and
-    nothing else.
+    After an error, an interruption, SIGTERM and SIGHUP included, what was at ``path`` before is
+    there still, and nothing else. A file that is replaced keeps its permissions; a link stays one.
+    What is no file, a named pipe or a device such as ``/dev/null``, is never replaced: all that was
+    written goes through it in the end.
 
     Examples
     --------
@@ -31,6 +38,10 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     ...     path.read_text()
     '1 2 3'
     """
+    if is_written_through(path):
+        with _passed_through(path) as unfinished:
+            yield unfinished
+        return
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "A folder, not a file to write to", str(path))
@@ -38,17 +49,75 @@ def whole_file(path: StrPath) -> Iterator[Path]:
         raise FileNotFoundError(
             errno.ENOENT, f"There is no folder {target.parent}; make it first", str(path)
         )
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    with tidied_up():
+        try:
+            old = _status(target)
+            _make(unfinished, path, private=old is not None)
+            yield unfinished
+            if old is not None:
+                _take_over(unfinished, old)
+            with open(unfinished, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(unfinished, target)
+        except BaseException:
+            with suppress(OSError):
+                unfinished.unlink()
+            raise
+
+
+def is_written_through(path: StrPath) -> bool:
+    """Whether a path is a named pipe or a device, which is written to as it is.
+
+    Raises
+    ------
+    OSError
+        If it is something that no file can be written to, such as a disk or a socket.
+    """
+    status = _status(path)
+    if status is None or stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return False
+    if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode):
+        return True
+    raise OSError(errno.EINVAL, "A disk or a socket, not a file to write to", str(path))
+
+
+@contextmanager
+def _passed_through(path: StrPath) -> Iterator[Path]:
+    """A temporary file whose content goes to a pipe or a device in the end."""
+    with tidied_up(), tempfile.TemporaryDirectory(prefix="nearkin-") as folder:
+        unfinished = Path(folder, "unfinished")
+        unfinished.touch()
+        yield unfinished
+        # Without a buffer: what nobody reads any more must not be tried again.
+        with open(unfinished, "rb") as content, open(path, "wb", buffering=0) as end:
+            shutil.copyfileobj(content, end)
+
+
+def _status(path: StrPath) -> os.stat_result | None:
     try:
-        open(unfinished, "xb").close()
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def _make(unfinished: Path, path: StrPath, *, private: bool) -> None:
+    def opened(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600 if private else 0o666)
+
+    try:
+        open(unfinished, "xb", opener=opened).close()
     except OSError as error:  # name the file that was asked for
         raise type(error)(error.errno, error.strerror, str(path)) from error
-    try:
-        yield unfinished
-        with open(unfinished, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(unfinished, target)
-    except BaseException:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise
+
+
+def _take_over(unfinished: Path, old: os.stat_result) -> None:
+    """Give a file the permissions of another, and its owner where that is allowed."""
+    mode = old.st_mode & 0o777
+    made = os.stat(unfinished)
+    if (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.chown(unfinished, old.st_uid, old.st_gid)
+        except OSError:  # another group has no more rights than all have
+            mode &= 0o707 | (mode & 0o007) << 3
+    os.chmod(unfinished, mode)

@@ -268,3 +268,24 @@ def test_pairs_have_a_delimiter_of_their_own(run, tmp_path):
     (tmp_path / "p.csv").write_text(PAIRS)
     arguments = ("fit", "rows.csv", "-c", "a,b", "-p", "p.csv", "--learner", "rca")
     run(*arguments, "--delimiter", ";", "-o", "m.nearkin")
+
+
+def test_json_that_is_nested_deeply(run, files, model):
+    (files / "deep.jsonl").write_text('{"a": ' + "[" * 100_000 + "\n")
+    err = run("transform", "model.nearkin", "deep.jsonl", status=2).err
+    assert "line 1 of deep.jsonl is nested too deeply" in err
+    (files / "deep.jsonl").write_text('{"left": ' + "[" * 100_000 + "\n")
+    same = ("same", "model.nearkin", "rows.csv", "-p", "deep.jsonl")
+    assert "line 1 of deep.jsonl is nested too deeply" in run(*same, status=2).err
+
+
+def test_infinite_numbers_as_labels_are_classes_as_in_text(run, files):
+    rows = {
+        "a": [0.0, 1.0, 5.0, 6.0],
+        "b": [0.0, 1.0, 0.0, 2.0],
+        "kind": [1.0, 1.0, np.inf, np.inf],
+    }
+    pq.write_table(pa.table(rows), "rows.parquet")
+    (files / "plain.csv").write_text("a,b,kind\n0,0,1.0\n1,1,1.0\n5,0,inf\n6,2,inf\n")
+    for name in ("rows.parquet", "plain.csv"):
+        run("fit", name, "-l", "kind", "--learner", "rca", "-o", "m.nearkin", "--force")

@@ -101,8 +101,11 @@ def test_the_head_of_the_help_in_a_shell():
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
-def test_an_interruption_leaves_nothing(long_work, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "sent", "status"),
+    [("out.csv", signal.SIGINT, 130), ("out.parquet", signal.SIGTERM, -signal.SIGTERM)],
+)
+def test_an_interruption_leaves_nothing(long_work, tmp_path, name, sent, status):
     with subprocess.Popen(
         [*long_work, "-o", name],
         cwd=tmp_path,
@@ -115,8 +118,8 @@ def test_an_interruption_leaves_nothing(long_work, tmp_path, name):
             if started or process.poll() is not None:
                 break
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        process.send_signal(sent)
+        assert process.wait(60) == status
         assert process.stderr.read() == b"interrupted\n"
     assert sorted(os.listdir(tmp_path)) == ["m.nearkin", "zeros.npy"]
 

@@ -455,10 +455,20 @@ ROWS, IDS = np.eye(2), np.arange(2)
         ({"vectors": ROWS, "ids": IDS * 0}, {}, "ids must differ"),
         ({"vectors": ROWS, "ids": IDS}, {"search": "fast"}, "'search' parameter"),
         ({"vectors": ROWS, "ids": IDS}, {"threshold": "near"}, "could not convert"),
+        ({"vectors": ROWS[:, :0], "ids": IDS}, {}, "no matrix"),
         (
             {"vectors": ROWS, "id_bytes": np.array([255, 255], np.uint8), "id_ends": IDS + 1},
             {},
             "one id for each",
+        ),
+        # Texts that overlap, go backwards, or leave some of the bytes out.
+        *(
+            (
+                {"vectors": ROWS, "id_bytes": np.full(9, 65, np.uint8), "id_ends": np.array(ends)},
+                {},
+                "one id for each",
+            )
+            for ends in ([9, 0], [9, 3], [-1, 9], [1, 2], [-(2**63), 9], [0, 2**40])
         ),
     ],
 )

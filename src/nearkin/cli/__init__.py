@@ -17,13 +17,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Status for the process to end with.
     """
+    from nearkin.cli.process import ended_well
+
+    return ended_well(lambda: _run(arguments), is_all=arguments is None)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         from nearkin.cli.app import main as run
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "pyarrow"):
             raise
-        import sys
+        from nearkin.cli.failures import MISUSE
+        from nearkin.cli.messages import complain
 
-        sys.stderr.write("the command line needs more packages: pip install 'nearkin[cli]'\n")
-        return 2
+        complain("the command line needs more packages: pip install 'nearkin[cli]'")
+        return MISUSE
     return run(arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 import warnings
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from nearkin._version import __version__
 from nearkin.cli import (
@@ -29,8 +28,9 @@ from nearkin.cli import (
     transform,
 )
 from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
-from nearkin.cli.inputs import keeping_streams
+from nearkin.cli.inputs import keeping_streams, refuse_same_files
 from nearkin.cli.messages import MANNER, complain, say
+from nearkin.cli.process import forget
 from nearkin.progress import hush
 
 _EPILOG = (
@@ -41,6 +41,8 @@ _EPILOG = (
 _EVERYWHERE = (
     "In every command: --quiet for no messages but errors, --debug to see where one arose."
 )
+# Options that name a file to write to, at their first name; all other files are read.
+_WRITTEN = ("--output", "--embedding")
 # What commands are called elsewhere.
 _MEANT = {
     "transform": ("embed", "embedding", "encode", "project", "map", "apply", "infer"),
@@ -69,7 +71,7 @@ class Commands(TyperGroup):
                 warnings.showwarning = _note
                 return super().invoke(ctx)
         except BrokenPipeError:
-            _forget_output()
+            forget(sys.stdout)
             raise typer.Exit(PIPE_CLOSED) from None
         except KeyboardInterrupt:
             complain("interrupted")
@@ -85,6 +87,24 @@ class Commands(TyperGroup):
             if meant is not None and hasattr(error, "message"):
                 error.message = f"No such command {said!r}. Did you mean {meant!r}?"
             raise
+
+
+class Command(TyperCommand):
+    """A command that never writes over what it reads."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it, once its files are known to differ."""
+        named = {
+            p.opts[0] if p.opts[0].startswith("-") else p.opts[0].upper(): path
+            for p in self.params
+            if isinstance(path := ctx.params.get(p.name), Path)
+        }
+        outputs = {name: path for name, path in named.items() if name in _WRITTEN}
+        inputs = {name: path for name, path in named.items() if name not in _WRITTEN}
+        if ctx.params.get("ask"):  # answers are added to what is there
+            inputs.pop("--pairs", None)
+        refuse_same_files(outputs, inputs)
+        return super().invoke(ctx)
 
 
 app = typer.Typer(
@@ -110,7 +130,7 @@ for _command in (
     demo.demo,
     studio.studio,
 ):
-    app.command(epilog=_EVERYWHERE)(_command)
+    app.command(cls=Command, epilog=_EVERYWHERE)(_command)
 
 
 def _version(wanted: bool) -> None:
@@ -152,10 +172,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Of libraries that print and find nobody who reads.
         if not isinstance(end.__context__, BrokenPipeError):
             raise
-        _forget_output()
+        forget(sys.stdout)
         return PIPE_CLOSED
     except BrokenPipeError:
-        _forget_output()
+        forget(sys.stdout)
         return PIPE_CLOSED
     except Exception as error:
         if MANNER.debug:
@@ -229,14 +249,3 @@ def _in_two_lines(message: str) -> str:
 def _note(message: Any, category: Any, *place: Any, **more: Any) -> None:
     del category, place, more
     say(f"note: {' '.join(str(message).split())}")
-
-
-def _forget_output() -> None:
-    """Let nothing be written any more to an output that nobody reads."""
-    try:
-        descriptor = sys.stdout.fileno()
-    except (AttributeError, OSError, ValueError):
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)

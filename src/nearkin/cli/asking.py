@@ -14,6 +14,8 @@ from nearkin.cli.messages import complain, counted, say
 from nearkin.cli.pair_files import pairs_of
 from nearkin.cli.suggesting import Questions
 from nearkin.cli.tables import Table
+from nearkin.progress import tell
+from nearkin.whole_file import is_written_through
 
 _HEADER = ["left", "right", "same"]
 # The studio's keys, and the words and letters that answer a question.
@@ -35,6 +37,8 @@ class Answers:
     def __init__(self, path: Path, table: Table) -> None:
         if path.suffix.lower() != ".csv":
             raise UserError(f"{path}: answers go to a .csv file.")
+        if is_written_through(path):
+            raise UserError(f"{path}: answers are added to a file, not to a pipe or a device.")
         self.path = path
         self.given: list[tuple[int, int, bool | None]] = []
         # Where lines that were added now begin and end.
@@ -142,12 +146,11 @@ def _show(heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: An
 def _answer(*, can_undo: bool) -> str:
     """What was said, once it is an answer; "q" at the end of the input."""
     for n_wrong in range(1, _MOST_WRONG + 1):
-        sys.stderr.write(_PROMPT)
-        sys.stderr.flush()
+        tell(_PROMPT)
         line = sys.stdin.readline()
         word = line.strip().lower()
         if not line:
-            sys.stderr.write("\n")
+            tell("\n")
             return "q"
         if word in _KEYS or word in _ENOUGH or (word in _UNDO and can_undo):
             return word

@@ -43,6 +43,7 @@ def cluster(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
     old_model: Annotated[
         str | None,
@@ -88,7 +89,7 @@ def cluster(
         raise UserError(f"--clusters: say how many clusters {method} is to make.")
     if pairs is not None and method is not Method.mpck:
         raise UserError(f"--pairs: {method} takes none; --method mpck and nearkin fit do.")
-    out = Output(output, as_json=as_json, force=force)
+    out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = model_or_none(model)
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
     table = open_table(data, choice, carry=None, model=learned)

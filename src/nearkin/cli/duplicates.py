@@ -47,6 +47,7 @@ def duplicates(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Find groups of rows that are the same thing: a line for each row that is in a group."""
@@ -57,7 +58,7 @@ def duplicates(
     from nearkin.cli.searching import index_of, members_of_groups
     from nearkin.cli.tables import open_table
 
-    out = Output(output, as_json=as_json, force=force)
+    out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)

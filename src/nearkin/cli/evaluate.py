@@ -19,6 +19,7 @@ def evaluate(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
@@ -38,7 +39,7 @@ def evaluate(
 
     if pairs is None and labels is None:
         raise UserError("there is nothing to judge by: give --pairs FILE or --labels COLUMN.")
-    out = Output(output, as_json=as_json, force=force)
+    out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, labels=labels, model=learned)

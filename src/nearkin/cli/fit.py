@@ -106,7 +106,7 @@ def fit(
     from nearkin.cli.output import Output, check_target
     from nearkin.cli.scoring import score_table
     from nearkin.cli.tables import open_table
-    from nearkin.cli.transform import checked_output, transform
+    from nearkin.cli.transform import checked_output, write_embedding
     from nearkin.model_file import Facts, save
     from nearkin.row_marks import smallest_marks
 
@@ -123,8 +123,8 @@ def fit(
     if components is not None and "n_components" in given:
         raise UserError("--components: --set n_components says it already.")
     check_target(output, (), force=force)
-    if embedding is not None:
-        checked_output(embedding, force=force)
+    scores = None if test is None else Output(None, as_json=as_json)
+    written = None if embedding is None else checked_output(embedding, force=force)
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
     table = open_table(data, choice, labels=labels)
     y = None if labels is None else table.labels(labels)
@@ -160,18 +160,8 @@ def fit(
         f"{cls.__name__} learned from {counted(n, 'row')} of {counted(d, 'column')}"
         f"{' and ' * bool(knowledge)}{' and '.join(knowledge)}: {output}"
     )
-    if apart is not None:
-        Output(None, as_json=as_json).write(score_table(tested))
-    if embedding is not None:
-        names = table.names or ([] if table.vector is None else [table.vector])
-        transform(
-            output,
-            data,
-            embedding,
-            columns=names if forget_names else [],
-            id_column=id_column,
-            delimiter=delimiter,
-            form=form,
-            missing=missing,
-            force=force,
-        )
+    if scores is not None:
+        scores.write(score_table(tested))
+    if written is not None:
+        rows = o.choice_of([], [], [], id_column, delimiter, form, missing)
+        write_embedding(Model(output, (metric, facts)), data, written, rows)

@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,6 +254,8 @@ class _Streams:
     def _copy(self, path: Path, file: Path, name: str) -> None:
         with open(file, "wb") as copy:
             if name == "standard input":
+                if sys.stdin is None:
+                    raise UserError("standard input is closed: name a file instead of -.")
                 if sys.stdin.isatty():
                     say("reading from the terminal; Ctrl-D ends")
                 shutil.copyfileobj(sys.stdin.buffer, copy, 2**20)
@@ -287,3 +289,41 @@ def claim_standard_input(role: str) -> None:
 def is_standard_output(path: Path | None) -> bool:
     """Whether a name stands for standard output."""
     return path is not None and os.fspath(path) in ("-", "/dev/stdout")
+
+
+def refuse_same_files(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
+    """Raise if a file that is to be written is read too, or written twice, whatever its name.
+
+    Both are by what the command line calls them.
+    """
+    for role, path in outputs.items():
+        target = _as_file(path)
+        if target is None:
+            continue
+        for other, source in inputs.items():
+            if _is_within(target, source):
+                raise UserError(
+                    f"{role} {path}: this is what is read as {other}, and would be lost; give "
+                    "another name."
+                )
+        for other, second in outputs.items():
+            if other != role and _as_file(second) == target:
+                raise UserError(f"{role} and {other} are one file, {path}: give two names.")
+
+
+def _as_file(path: Path) -> tuple[int, int] | str | None:
+    """What tells a file from all others, also one that is not there yet; None for other things."""
+    try:
+        found = os.fstat(sys.stdin.fileno()) if str(path) in _STANDARD_INPUT else path.stat()
+    except FileNotFoundError:
+        return os.path.realpath(path)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _is_within(target: tuple[int, int] | str, source: Path) -> bool:
+    """Whether a file is an input, or one of the files of an input that is a folder."""
+    if source.is_dir():
+        return any(_as_file(file) == target for file in source.rglob("*"))
+    return _as_file(source) == target

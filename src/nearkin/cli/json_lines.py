@@ -27,6 +27,10 @@ def json_lines(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
                     found = json.loads(text.decode("utf-8-sig"))
                 except ValueError as error:
                     raise UserError(f"line {line} of {source.name} is not JSON: {error}") from error
+                except RecursionError as error:
+                    raise UserError(
+                        f"line {line} of {source.name} is nested too deeply to be a row."
+                    ) from error
                 if not isinstance(found, dict):
                     raise UserError(f"line {line} of {source.name} is not a JSON object.")
                 yield line, found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from nearkin.progress import tell
+
 
 @dataclass
 class Manner:
@@ -33,10 +35,7 @@ def say(message: str) -> None:
 
 def complain(message: str) -> None:
     """What went wrong, which is said to those too who want no messages."""
-    if sys.stderr is None:  # closed from the start
-        return
-    sys.stderr.write(f"{message}\n")
-    sys.stderr.flush()
+    tell(f"{message}\n")
 
 
 def is_watched() -> bool:

@@ -39,6 +39,7 @@ def neighbors(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Find the nearest rows in the learned distance.
@@ -51,7 +52,7 @@ def neighbors(
     from nearkin.cli.searching import index_of, neighbor_batches
     from nearkin.cli.tables import open_table
 
-    out = Output(output, as_json=as_json, force=force)
+    out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)

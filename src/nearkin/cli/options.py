@@ -191,6 +191,14 @@ Json: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", "-f", help="Replace a file that is there already.")
 ]
+Quote: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--quote-formulas",
+        help="In CSV and TSV, put ' before texts that a spreadsheet would take for formulas, those "
+        "that begin with =, +, - or @.",
+    ),
+]
 Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
 ]

@@ -21,11 +21,13 @@ import pyarrow.csv
 from nearkin.cli.failures import UserError
 from nearkin.cli.inputs import is_standard_output
 from nearkin.cli.messages import is_watched, say
+from nearkin.formulas import FORMULA, MARK, NUMBER, quoted
 from nearkin.progress import progress
-from nearkin.whole_file import whole_file
+from nearkin.whole_file import is_written_through, whole_file
 
 _TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson")
 TABLES = (*_TEXTS, *(f"{text}.gz" for text in _TEXTS), ".parquet", ".feather", ".arrow")
+_DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 # Endings of files that can have a column of vectors.
 WITH_VECTORS = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet", ".feather", ".arrow"}
 # Rows of a table that a terminal shows.
@@ -49,6 +51,8 @@ def check_target(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
         raise UserError(f"{path} is a folder, not a file to write to.")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}; make it first.")
+    if is_written_through(path):
+        return
     if path.exists() and not force:
         raise UserError(f"{path} exists already: give another name, or --force to replace it.")
     if not os.access(path.parent, os.W_OK):
@@ -67,6 +71,8 @@ class Output:
         JSON lines on standard output.
     force : bool
         Whether a file may be replaced.
+    quote : bool
+        Whether texts that a spreadsheet would take for formulas are quoted, in CSV and TSV.
     """
 
     def __init__(
@@ -75,15 +81,21 @@ class Output:
         *,
         as_json: bool = False,
         force: bool = False,
+        quote: bool = False,
         suffixes: Iterable[str] = TABLES,
     ) -> None:
         self._in_full = is_standard_output(path)
         self.path = path = None if self._in_full else path
-        self._as_json = as_json
+        self.as_json = as_json
+        self._quote = quote
+        if quote and (as_json or (path is not None and ending(path) not in _DELIMITED)):
+            raise UserError("--quote-formulas is for CSV and TSV, which spreadsheets read.")
         if path is not None:
             if as_json:
                 raise UserError("--json is for standard output; name a file .jsonl for JSON lines.")
             check_target(path, suffixes, force=force)
+        elif sys.stdout is None:
+            raise UserError("standard output is closed: name a file for the results with --output.")
 
     def write(self, batches: Iterable[Any], n_rows: int | None = None) -> None:
         """Write record batches, whole or not at all if that is to a file.
@@ -96,10 +108,10 @@ class Output:
         shown = is_watched()
         with whole_file(self.path) as unfinished:
             batches = progress(batches, "writing", shown=shown, total=n_rows, amount=len)
-            _write_file(unfinished, ending(self.path), batches)
+            _write_file(unfinished, ending(self.path), batches, self._quote)
 
     def _show(self, batches: Iterator[Any]) -> None:
-        if self._as_json:
+        if self.as_json:
             for batch in batches:
                 _emit(_json_lines(batch))
         elif sys.stdout.isatty() and not self._in_full:
@@ -107,11 +119,11 @@ class Output:
         else:
             first = True
             for batch in batches:
-                _emit(_csv(batch, ",", header=first))
+                _emit(_csv(batch, ",", header=first, quote=self._quote))
                 first = False
 
 
-def _write_file(path: Path, suffix: str, batches: Iterator[Any]) -> None:
+def _write_file(path: Path, suffix: str, batches: Iterator[Any], quote: bool) -> None:
     if suffix in (".parquet", ".feather", ".arrow"):
         first = next(batches)
         with _arrow_writer(path, suffix, first.schema) as writer:
@@ -125,7 +137,8 @@ def _write_file(path: Path, suffix: str, batches: Iterator[Any]) -> None:
             if text in (".jsonl", ".ndjson"):
                 file.write(_json_lines(batch))
             else:
-                file.write(_csv(batch, "\t" if text == ".tsv" else ",", header=header))
+                delimiter = "\t" if text == ".tsv" else ","
+                file.write(_csv(batch, delimiter, header=header, quote=quote))
             header = False
 
 
@@ -163,13 +176,16 @@ def _emit(data: bytes) -> None:
     sys.stdout.flush()
 
 
-def _csv(batch: Any, delimiter: str, *, header: bool) -> bytes:
+def _csv(batch: Any, delimiter: str, *, header: bool, quote: bool) -> bytes:
     out = io.BytesIO()
     if header:
+        names = [quoted(name) if quote else name for name in batch.schema.names]
         line = io.StringIO()
-        csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(batch.schema.names)
+        csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
         out.write(line.getvalue().encode())
     batch = _writable(batch)
+    if quote:
+        batch = _without_formulas(batch)
     style = "needed" if _needs_quotes(batch) else "none"
     options = pyarrow.csv.WriteOptions(
         include_header=False, delimiter=delimiter, quoting_style=style
@@ -190,6 +206,20 @@ def _writable(batch: Any) -> Any:
             column = pa.array(texts, pa.string())
         elif not (pa.types.is_primitive(kind) or pa.types.is_null(kind)):
             column = column.cast(pa.string())
+        columns.append(column)
+    return pa.record_batch(columns, names=batch.schema.names)
+
+
+def _without_formulas(batch: Any) -> Any:
+    """The same with a quotation mark before texts that a spreadsheet would take for formulas."""
+    columns = []
+    for column in batch.columns:
+        if pa.types.is_string(column.type):
+            formula = pc.and_not(
+                pc.match_substring_regex(column, FORMULA), pc.match_substring_regex(column, NUMBER)
+            )
+            marked = pc.binary_join_element_wise(pa.scalar(MARK), column, "")
+            column = pc.if_else(formula, marked, column)
         columns.append(column)
     return pa.record_batch(columns, names=batch.schema.names)
 

@@ -18,6 +18,7 @@ from nearkin.cli.failures import UserError, listed
 from nearkin.cli.inputs import Input, found_input
 from nearkin.cli.json_lines import json_lines
 from nearkin.cli.messages import counted, say
+from nearkin.formulas import unquoted
 from nearkin.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -262,6 +263,9 @@ def _by_id(
 ) -> NDArray[np.int64]:
     named = pa.array([*left, *right], pa.string())
     found = pc.index_in(named, value_set=ids)
+    if found.null_count:  # perhaps they were quoted for a spreadsheet
+        plain = pa.array([unquoted(name) for name in (*left, *right)], pa.string())
+        found = pc.coalesce(found, pc.index_in(plain, value_set=ids))
     if found.null_count:
         unknown = pc.unique(named.filter(found.is_null())).to_pylist()
         raise UserError(

@@ -52,6 +52,7 @@ def same(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Say of each pair how far apart it is, whether it is the same, and how likely that is."""
@@ -69,7 +70,7 @@ def same(
     from nearkin.cli.tables import open_table
     from nearkin.verdicts import checked_prevalence
 
-    out = Output(output, as_json=as_json, force=force)
+    out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)

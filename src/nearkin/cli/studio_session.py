@@ -78,8 +78,9 @@ def hold(
         serving = _serving(lesson, listen, port)
         n_given = 0 if pairs is None else len(pairs)
         _say_how_it_begins(path, lesson.state(), n_given, listen)
-        sys.stdout.write(f"{serving.url}\n")
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed from the start
+            sys.stdout.write(f"{serving.url}\n")
+            sys.stdout.flush()
         if browser:
             address = serving.url_for_a_program()
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()

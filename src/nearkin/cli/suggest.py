@@ -61,6 +61,7 @@ def suggest(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Suggest pairs whose answer, same or different, would teach the model most.
@@ -83,7 +84,7 @@ def suggest(
         raise UserError("--ask: name a .csv file for the answers with --output.")
     if ask:
         claim_standard_input("the answers")
-    out = Output(None if ask else output, as_json=as_json, force=force)
+    out = Output(None if ask else output, as_json=as_json, force=force, quote=quote)
     learned = model_or_none(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
     table = open_table(data, choice, model=learned)

@@ -188,7 +188,8 @@ def _whole(value: Any) -> int | None:
     """A whole number, also as a text such as "-1" or "2.0"; None for anything else."""
     if isinstance(value, str):
         return int(float(value)) if _WHOLE.fullmatch(value) else None
-    return int(value) if isinstance(value, int | float) and value == int(value) else None
+    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if is_whole else None
 
 
 def refuse_unknown(column: str, source: Source, option: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +11,18 @@ import typer
 from nearkin.cli import options as o
 
 if TYPE_CHECKING:
+    from nearkin.cli.choice import Choice
+    from nearkin.cli.models import Model
     from nearkin.cli.output import Output
 
 
-def checked_output(path: Path | None, *, as_json: bool = False, force: bool = False) -> Output:
+def checked_output(
+    path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
+) -> Output:
     """Where an embedding goes: a table or an array."""
     from nearkin.cli.output import TABLES, Output
 
-    return Output(path, as_json=as_json, force=force, suffixes=(*TABLES, ".npy"))
+    return Output(path, as_json=as_json, force=force, quote=quote, suffixes=(*TABLES, ".npy"))
 
 
 def transform(
@@ -54,6 +59,7 @@ def transform(
     missing: o.Missing = None,
     as_json: o.Json = False,
     force: o.Force = False,
+    quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
     """Write rows so that Euclidean distances between them are the learned ones.
@@ -62,30 +68,41 @@ def transform(
     vectors, files that can have one get one back.
     """
     del seed  # nothing is random
+    from nearkin.cli.models import Model
+
+    out = checked_output(output, as_json=as_json, force=force, quote=quote)
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
+    write_embedding(Model(model), data, out, choice, carry=carry, components=components)
+
+
+def write_embedding(
+    learned: Model,
+    data: Path,
+    out: Output,
+    choice: Choice,
+    *,
+    carry: Sequence[str] = (),
+    components: int | None = None,
+) -> None:
+    """Write the rows of a file in the learned space."""
     from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
     from nearkin.cli.messages import is_watched
-    from nearkin.cli.models import Model
     from nearkin.cli.output import WITH_VECTORS, ending
     from nearkin.cli.reducing import along_axes
     from nearkin.cli.tables import open_table
 
-    out = checked_output(output, as_json=as_json, force=force)
-    learned = Model(model)
-    along = [*([] if id_column is None else [id_column]), *carry]
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
-    is_array = output is not None and output.suffix.lower() == ".npy"
+    along = [*([] if choice.id_column is None else [choice.id_column]), *carry]
+    is_array = out.path is not None and out.path.suffix.lower() == ".npy"
     if is_array and along:
         raise UserError(
-            f"{output}: an array has no room for other columns; leave out --carry and --id."
+            f"{out.path}: an array has no room for other columns; leave out --carry and --id."
         )
     table = open_table(data, choice, carry=along, model=learned)
     stream = table.rows.mapped(learned.embed, learned.output_names)
     if components is not None:
         stream = along_axes(stream, components)
-    kind = (
-        ".jsonl" if out.path is None and as_json else "" if out.path is None else ending(out.path)
-    )
+    kind = ".jsonl" if out.as_json else "" if out.path is None else ending(out.path)
     vector = table.vector if kind in WITH_VECTORS else None
     if out.path is not None and (is_array or (kind == ".parquet" and vector is None)):
         stream.write(out.path, verbose=is_watched())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +28,7 @@ from nearkin.learners._preparation import (
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs import Pairs
-from nearkin.progress import progress
+from nearkin.progress import progress, tell
 from nearkin.propagation import spread_pairs
 from nearkin.scaled_rows import divided, units_are_known, validated
 from nearkin.selection import (
@@ -240,7 +239,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self._calibrate_as(metric)
         self.learned_from_ = evidence.counts(len(X))
         if self.verbose:
-            sys.stderr.write(f"{report}\n")
+            tell(f"{report}\n")
         return self
 
     def transform(self, X: Any) -> Floats:

@@ -16,6 +16,8 @@ Arrays = dict[str, NDArray[Any]]
 
 KIND, VERSION = "nearkin index", 1
 _FLOATS = ("float32", "float64")
+# Ids that are read at a time.
+_SOME_IDS = 2**16
 
 
 def write_index(
@@ -32,7 +34,12 @@ def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any
     """Read what :func:`write_index` wrote; a StorageError says what is wrong with other files."""
     arrays, settings = read_arrays(path, KIND, (VERSION, VERSION))
     vectors = arrays.get("vectors")
-    if vectors is None or vectors.ndim != 2 or vectors.dtype.name not in _FLOATS:
+    if (
+        vectors is None
+        or vectors.ndim != 2
+        or vectors.shape[1] == 0
+        or vectors.dtype.name not in _FLOATS
+    ):
         raise refusal(path, "it holds no matrix of float32 or float64 vectors")
     if not np.isfinite(vectors).all():
         raise refusal(path, "its vectors are not all finite")
@@ -90,10 +97,18 @@ def _unpacked(arrays: Arrays) -> NDArray[Any] | None:
         return arrays["ids"]
     if kinds != {"id_bytes": (1, "uint8"), "id_ends": (1, "int64")}:
         return None
-    text, ends = arrays["id_bytes"].tobytes(), arrays["id_ends"].tolist()
+    text, ends = arrays["id_bytes"].data, arrays["id_ends"]
+    # Texts that overlap could take any amount of memory.
+    in_order = ends[:1].min(initial=0) == 0 and bool((ends[1:] >= ends[:-1]).all())
+    if not in_order or ends.max(initial=0) != len(text):
+        return None
     ids = np.empty(len(ends), dtype=object)
+    start = 0
     try:
-        ids[:] = [text[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+        for first in range(0, len(ends), _SOME_IDS):
+            for row, end in enumerate(ends[first : first + _SOME_IDS].tolist(), first):
+                ids[row] = str(text[start:end], "utf-8")
+                start = end
     except UnicodeDecodeError:
         return None
     return ids

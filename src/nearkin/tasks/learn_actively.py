@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,6 +18,7 @@ from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
+from nearkin.progress import tell
 from nearkin.scores import linked_distances
 from nearkin.silence import silenced
 from nearkin.sparse_rows import about
@@ -227,12 +227,11 @@ class _Interview:
             answers = [answer for *_, answer in self.history]
             same, different, unsure = (answers.count(kind) for kind in (True, False, None))
             line = f"{len(answers)} of {self.budget} asked: {same} same, {different} different"
-            sys.stderr.write(f"\r{line}, {unsure} unsure")
-            sys.stderr.flush()
+            tell(f"\r{line}, {unsure} unsure")
 
     def end(self) -> None:
         if self.verbose and self.history:
-            sys.stderr.write("\n")
+            tell("\n")
 
 
 def _checked_answer(answer: Any, i: int, j: int) -> bool | None:

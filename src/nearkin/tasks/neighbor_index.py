@@ -41,7 +41,7 @@ from nearkin.tasks.neighbor_search import (
     within,
     without_itself,
 )
-from nearkin.tasks.row_ids import Ids, checked_ids, with_new_ids
+from nearkin.tasks.row_ids import Ids, are_distinct, checked_ids, with_new_ids
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -111,7 +111,7 @@ class NeighborIndex(BaseEstimator):
 
     _vectors: list[Floats]
     _ids: list[Ids]
-    _known: set[Any] | range
+    _known: set[Any] | range | None
     _cells: Cells | None
 
     def __init__(
@@ -170,6 +170,8 @@ class NeighborIndex(BaseEstimator):
         vectors = self._new_rows(X)
         self._check_columns(vectors, "X")
         new = checked_ids(ids, vectors.shape[0], len(self), self._ids[0])
+        if self._known is None:
+            self._known = set(self.ids.tolist())
         self._known = with_new_ids(self._known, new, numbered=ids is None)
         self._vectors.append(self._stored_alike(vectors))
         self._ids.append(new)
@@ -501,7 +503,9 @@ class NeighborIndex(BaseEstimator):
             threshold = None if threshold is None else float(threshold)
             same_distance = settings.get("same_distance")  # files of before do not have it
             same_distance = None if same_distance is None else float(same_distance)
-            index._hold(vectors, ids, numbered=False)
+            if not are_distinct(ids):
+                with_new_ids(range(0), ids, numbered=False)  # which says where
+            index._hold(vectors, ids, numbered=None)
         except (KeyError, TypeError, ValueError) as error:
             raise refusal(path, repr(error)) from error
         if metric is not None:
@@ -560,8 +564,15 @@ class NeighborIndex(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return len(self) > 0
 
-    def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool) -> None:
-        self._known = with_new_ids(range(0), ids, numbered=numbered)
+    def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool | None) -> None:
+        """Take vectors and their ids; ``numbered`` is None for ids that are known to differ.
+
+        A set of these is made when more are added.
+        """
+        if numbered is None:
+            self._known = None
+        else:
+            self._known = with_new_ids(range(0), ids, numbered=numbered)
         self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
         self._cells = None
 

@@ -61,6 +61,18 @@ def _id_array(ids: Any) -> Ids:
         raise ValueError("ids must fit into 64 bits with a sign; make strings of them.") from None
 
 
+def are_distinct(ids: Ids) -> bool:
+    """Whether no id is there twice; in memory for two numbers an id, whatever they are."""
+    numbers = ids
+    if ids.dtype.kind == "O":
+        numbers = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
+    ordered = np.sort(numbers)
+    if (ordered[1:] != ordered[:-1]).all():
+        return True
+    # Two texts may have one hash.
+    return ids.dtype.kind == "O" and len(set(ids)) == len(ids)
+
+
 def with_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[Any] | range:
     """Ids that are known when new ones came in, or an error if one of these is not new.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.formulas import quoted
 from nearkin.pairs import Pairs
 
 # A file's name and its content.
@@ -19,7 +20,11 @@ File = tuple[str, bytes]
 
 
 def pairs_file(pairs: Pairs, unsure: NDArray[np.int64], ids: Sequence[Any]) -> File:
-    """Pairs by their ids as ``nearkin fit --pairs`` reads them; same is empty for unsure."""
+    """Pairs by their ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
+
+    Ids that a spreadsheet would take for formulas have a quotation mark before them, which
+    ``--pairs`` knows.
+    """
     n_must = len(pairs.must_link)
     weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
@@ -71,6 +76,8 @@ def model_file(metric: Any) -> File:
 
 
 def _csv(lines: Iterable[list[Any]]) -> bytes:
+    """A table that does nothing in a spreadsheet; :func:`nearkin.formulas.quoted` says how."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    cells = ([quoted(c) if isinstance(c, str) else c for c in line] for line in lines)
+    csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue().encode(errors="surrogatepass")

@@ -250,7 +250,7 @@ def _read_line(text: bytes, before: int) -> tuple[dict[str, Any], int] | None:
         return None
     try:
         found = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return (found, check) if isinstance(found, dict) else None
 

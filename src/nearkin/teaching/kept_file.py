@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from nearkin.whole_file import StrPath
+from nearkin.whole_file import StrPath, is_written_through
 
 # Windows locks bytes: one that no file reaches.
 _LOCKED_BYTE = 1 << 62
@@ -216,6 +216,8 @@ def _opened(path: Path) -> int:
     """The file, made if need be, and locked."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "A folder, not a journal", str(path))
+    if is_written_through(path):  # reading a pipe to its end would never end
+        raise OSError(errno.EINVAL, "A pipe or a device, not a journal", str(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(
             errno.ENOENT, f"There is no folder {path.parent}; make it first", str(path)

@@ -1,0 +1,120 @@
+"""The program as a process: streams that may be closed, and signals that end it.
+
+What is imported here is there before any command, so that Ctrl-C finds it at any moment.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from nearkin.cli.failures import DONE, INTERRUPTED
+from nearkin.cli.messages import complain
+from nearkin.endings import Ended, tidied_up
+
+# Before what was lost in a callback is said again.
+_SECONDS = 0.02
+
+
+def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
+    """Status of ``run()``, without a traceback whenever it is interrupted.
+
+    SIGTERM and SIGHUP end the process as they always do, but when all is tidied up.
+
+    Parameters
+    ----------
+    run : callable
+    is_all : bool
+        Whether the process ends with it.
+    """
+    if is_all:
+        _occupy_closed_streams()
+    came: list[int] = []
+    with tidied_up():
+        try:
+            with _interruptible(came, is_all=is_all):
+                status = run()
+        except KeyboardInterrupt:
+            complain("interrupted")
+            status = INTERRUPTED
+        forget_if_broken(sys.stdout)
+        forget_if_broken(sys.stderr)
+    # An interrupted import may be reported as one that failed.
+    return INTERRUPTED if came and status != DONE else status
+
+
+def forget_if_broken(stream: Any) -> None:
+    """Let nothing be written any more to a stream that takes nothing; Python would end with 120."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except (OSError, ValueError):
+        forget(stream)
+
+
+def forget(stream: Any) -> None:
+    """Let nothing be written any more to a stream that nobody reads."""
+    with suppress(AttributeError, OSError, ValueError):
+        descriptor = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+
+
+@contextmanager
+def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where Python would only print that it was lost."""
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_ours:
+        yield
+        return
+
+    def interrupt(number: int, frame: Any) -> None:
+        del frame
+        came.append(number)
+        raise KeyboardInterrupt
+
+    def said_again(lost: Any) -> None:
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            known(lost)
+            return
+        number = lost.exc_value.number if isinstance(lost.exc_value, Ended) else signal.SIGINT
+        again = threading.Timer(_SECONDS, os.kill, [os.getpid(), number])
+        again.daemon = True
+        again.start()
+
+    known = sys.unraisablehook
+    try:
+        signal.signal(signal.SIGINT, interrupt)
+        sys.unraisablehook = said_again
+        yield
+    finally:
+        # Nothing is left to be done well: an impatient second one ends the process at once.
+        at_once = _end_at_once if is_all else signal.default_int_handler
+        signal.signal(signal.SIGINT, at_once)
+        sys.unraisablehook = known
+
+
+def _end_at_once(number: int, frame: Any) -> None:
+    del number, frame
+    os._exit(INTERRUPTED)
+
+
+def _occupy_closed_streams() -> None:
+    """Put nothing in the place of streams that are closed: the next file would have their number.
+
+    Whatever prints to standard output would print into that file.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
