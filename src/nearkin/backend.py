@@ -41,6 +41,8 @@ _BLOCK_BYTES = {"accelerator": 2**30, "cpu": 2**24}
 _SHARE_OF_MEMORY = 1 / 32
 # Rows of an array that are summed over at a time.
 _SUMMED_ROWS = 65536
+# Rows that tell where the middle of all is.
+MIDDLE_ROWS = 101
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
 # What takes sparse rows, in words.
@@ -512,15 +514,30 @@ def within_scatters(
     return np.stack([to_numpy(total) for total in totals])
 
 
-def squared_distances(A: Array, B: Array) -> Array:
-    """Squared Euclidean distances through a product, in float64 around the mean of B."""
+def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
+    """Numbers of that many rows, or of all if there are fewer."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64)
+
+
+def middle(X: Array) -> Array:
+    """Median of each column over some evenly spaced rows, as :func:`nearkin.centring.middle`."""
+    some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
+    return namespace(X).sort(some, axis=0)[some.shape[0] // 2]
+
+
+def squared_distances(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
+    """Squared Euclidean distances through a product, in float64 around an origin near B.
+
+    With them, for each row of A, the size below which they are rounding.
+    """
     xp = namespace(A)
-    A, B = wide(A), wide(B)
-    origin = xp.mean(B, axis=0)
-    A, B = A - origin, B - origin
+    eps = float(xp.finfo(A.dtype).eps)
+    origin = wide(origin)
+    A, B = wide(A) - origin, wide(B) - origin
+    own, other = xp.sum(A * A, axis=1), xp.sum(B * B, axis=1)
     squared = -2.0 * (A @ B.T)
-    squared = squared + xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)
-    return clipped(squared, 0.0)
+    squared = squared + own[:, None] + other
+    return clipped(squared, 0.0), 8 * eps * (own + xp.max(other))
 
 
 def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
@@ -607,8 +624,9 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
     """
     xp = namespace(A)
     near, place = [], []
+    origin = middle(B)
     for rows in blocks(A, 32 * B.shape[0]):
-        squared = squared_distances(A[rows], B)
+        squared, _ = squared_distances(A[rows], B, origin)
         if skip_self:
             own = xp.arange(rows.start, rows.stop, device=A.device)
             squared[own - rows.start, own] = xp.inf

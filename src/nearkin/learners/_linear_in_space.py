@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin import backend
 from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
+from nearkin.centring import centred, middle
 from nearkin.evidence import gather_evidence
 from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
@@ -142,7 +143,7 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """
     if backend.is_foreign(X) or backend.is_remote(X):
         return Columns(*backend.moments(X))
-    axes = leading_axes(X, deepcopy(rng)) if is_sparse(X) else None
+    axes = leading_axes(centred(X, middle(X)), deepcopy(rng)) if is_sparse(X) else None
     mean = column_means(X) if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)

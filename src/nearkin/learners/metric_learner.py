@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.column_scales import scales_of
+from nearkin.centring import centred, middle
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners._preparation import (
@@ -213,7 +214,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         examples = example_pairs(evidence, rng)
         self.column_scale_, remark = self._scales(X)
         X = divided(X, self.column_scale_)
-        self.axes_ = leading_axes(X, rng) if is_sparse(X) else None
+        self.axes_ = leading_axes(centred(X, middle(X)), rng) if is_sparse(X) else None
         X = self._dense(X)
         trial = _Trial(X, examples, rng)
         report = replace(self._report(trial), columns=remark)

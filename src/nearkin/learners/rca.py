@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin import backend
+from nearkin.centring import centred, middle
 from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence, gather_evidence
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
@@ -225,7 +226,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
             if evidence.classes is None:  # few rows in perhaps many chunklets
                 linked = backend.to_numpy(linked)
         elif is_sparse(X):
-            axes = leading_axes(X, deepcopy(rng))
+            axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
             mean, linked = column_means(X), along(X[rows], axes)
         else:
             mean, linked = X.mean(axis=0, dtype=np.float64), X[rows].astype(np.float64)
