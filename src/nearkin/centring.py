@@ -1,9 +1,9 @@
 r"""Rows around their middle: far from zero, squares lose the digits that tell rows apart.
 
-Fast distances are :math:`\|a\|^2 - 2 a^\top b + \|b\|^2`, and of numbers near a billion no digit of a
-difference of one survives that. Distances do not change if all rows move, so whoever squares rows or
-multiplies them with each other moves them here first. By what they move is found of the rows of
-``fit``, never of those of a call: what becomes of a row must not depend on the others asked for.
+Fast distances are :math:`\|a\|^2 - 2 a^\top b + \|b\|^2`, and of numbers near a billion no digit
+of a difference of one survives that. Distances do not change if all rows move, so whoever squares
+rows or multiplies them with each other moves them here first. By what they move is found of the
+rows of ``fit``, never of those of a call: what becomes of a row must not depend on the others.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
-from nearkin.column_scales import scales_of
 from nearkin.centring import centred, middle
+from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners._preparation import (
