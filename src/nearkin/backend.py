@@ -26,7 +26,7 @@ from sklearn.utils.validation import validate_data
 
 from nearkin.given_rows import frame_of, refuse_gaps, refuse_what_is_no_table, refuse_words
 from nearkin.remote import Parts, RemoteRows, added
-from nearkin.sparse_rows import is_sparse
+from nearkin.sparse_rows import canonical, is_sparse
 
 try:  # since scikit-learn 1.7
     array_api_compat: Any = import_module("sklearn.externals.array_api_compat")
@@ -134,8 +134,10 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     _refuse_unknown(X)
     refuse_what_is_no_table(X)
     refuse_words(X, learner=learner, fitted=not reset)
-    if is_sparse(X) and not options.get("accept_sparse"):
-        _refuse_sparse(learner)
+    if is_sparse(X):
+        if not options.get("accept_sparse"):
+            _refuse_sparse(learner)
+        X = canonical(X)
     if is_foreign(X):
         X = _checked(learner, X)
     if not reset:
@@ -168,6 +170,8 @@ def checked_rows(X: Any, name: str = "X", **options: Any) -> Any:
     refuse_stranded(X, name)
     refuse_what_is_no_table(X, name)
     refuse_words(X, name)
+    if is_sparse(X) and options.get("accept_sparse"):
+        X = canonical(X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     found = check_array(X, input_name=name, **options)
     _refuse_gaps(found, X, name)

@@ -85,6 +85,20 @@ def centred(X: Any, middle: Floats) -> Any:
     return np.subtract(X, middle, dtype=np.float64).astype(X.dtype, copy=False)
 
 
+def mean_row(X: Any) -> Doubles:
+    """Mean of the rows of an array or a sparse matrix, in float64; of equal rows, exactly that row.
+
+    By blocks of rows.
+    """
+    origin = middle(X)
+
+    def sums(rows: Any) -> tuple[Doubles]:
+        moved = centred(rows, origin)
+        return (np.asarray(moved.sum(axis=0, dtype=np.float64)).ravel(),)
+
+    return np.asarray(origin + backend.reduced(X, sums)[0] / X.shape[0])
+
+
 def squared_distances(A: Any, B: Any) -> Any:
     """Squared Euclidean distances between all rows of A and all rows of B, around B's middle.
 
