@@ -7,6 +7,7 @@ from scipy.stats import multivariate_normal
 
 from nearkin.class_models import (
     POOLED_SHARES,
+    _in_folds,
     fit_class_models,
     identity_share,
     shrunk_covariance,
@@ -155,3 +156,26 @@ def test_of_very_many_classes_the_largest_find_their_share(monkeypatch):
     np.testing.assert_array_equal(shares[[0, 2, 5]], all_of_them[[0, 2, 5]])
     np.testing.assert_array_equal(shares[[1, 3]], np.median(shares[[0, 2, 5]]))
     assert shares[4] == 1  # of fewer rows than folds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_models_do_not_depend_on_the_order_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    classes = np.arange(90) % 3
+    # In order within classes, as tables often are, and with rows that are equally far out.
+    X = np.sort(rng.normal(size=(90, 4)).round(1), axis=0) * (1 + classes[:, None])
+    models, order = fit_class_models(X, classes), rng.permutation(90)
+    again = fit_class_models(X[order], classes[order])
+    assert_array_equal(again.pooled_shares, models.pooled_shares)
+    assert_allclose(again.precisions, models.precisions, rtol=1e-9, atol=1e-12)
+
+
+def test_folds_are_drawn_by_a_seed_and_equally_large():
+    rng = np.random.default_rng(0)
+    X, classes = rng.normal(size=(53, 2)), np.repeat([0, 1, -1], [30, 13, 10])
+    first, same, other = (_in_folds(X, classes, 5, np.random.RandomState(s)) for s in (0, 0, 1))
+    assert_array_equal(first, same)
+    assert (first != other).any()
+    assert_array_equal(np.bincount(first[:30]), 6)
+    assert set(np.bincount(first[30:43] - 5)) == {2, 3}
+    assert (first[43:] == -1).all()

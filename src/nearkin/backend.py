@@ -26,7 +26,7 @@ from sklearn.utils.validation import validate_data
 
 from nearkin.given_rows import frame_of, refuse_gaps, refuse_what_is_no_table, refuse_words
 from nearkin.remote import Parts, RemoteRows, added
-from nearkin.sparse_rows import is_sparse
+from nearkin.sparse_rows import canonical, is_sparse
 
 try:  # since scikit-learn 1.7
     array_api_compat: Any = import_module("sklearn.externals.array_api_compat")
@@ -41,6 +41,8 @@ _BLOCK_BYTES = {"accelerator": 2**30, "cpu": 2**24}
 _SHARE_OF_MEMORY = 1 / 32
 # Rows of an array that are summed over at a time.
 _SUMMED_ROWS = 65536
+# Rows that tell where the middle of all is.
+MIDDLE_ROWS = 101
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
 # What takes sparse rows, in words.
@@ -132,8 +134,10 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     _refuse_unknown(X)
     refuse_what_is_no_table(X)
     refuse_words(X, learner=learner, fitted=not reset)
-    if is_sparse(X) and not options.get("accept_sparse"):
-        _refuse_sparse(learner)
+    if is_sparse(X):
+        if not options.get("accept_sparse"):
+            _refuse_sparse(learner)
+        X = canonical(X)
     if is_foreign(X):
         X = _checked(learner, X)
     if not reset:
@@ -166,6 +170,8 @@ def checked_rows(X: Any, name: str = "X", **options: Any) -> Any:
     refuse_stranded(X, name)
     refuse_what_is_no_table(X, name)
     refuse_words(X, name)
+    if is_sparse(X) and options.get("accept_sparse"):
+        X = canonical(X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     found = check_array(X, input_name=name, **options)
     _refuse_gaps(found, X, name)
@@ -512,15 +518,30 @@ def within_scatters(
     return np.stack([to_numpy(total) for total in totals])
 
 
-def squared_distances(A: Array, B: Array) -> Array:
-    """Squared Euclidean distances through a product, in float64 around the mean of B."""
+def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
+    """Numbers of that many rows, or of all if there are fewer."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64)
+
+
+def middle(X: Array) -> Array:
+    """Median of each column over some evenly spaced rows, as :func:`nearkin.centring.middle`."""
+    some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
+    return namespace(X).sort(some, axis=0)[some.shape[0] // 2]
+
+
+def squared_distances(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
+    """Squared Euclidean distances through a product, in float64 around an origin near B.
+
+    With them, for each row of A, the size below which they are rounding.
+    """
     xp = namespace(A)
-    A, B = wide(A), wide(B)
-    origin = xp.mean(B, axis=0)
-    A, B = A - origin, B - origin
+    eps = float(xp.finfo(A.dtype).eps)
+    origin = wide(origin)
+    A, B = wide(A) - origin, wide(B) - origin
+    own, other = xp.sum(A * A, axis=1), xp.sum(B * B, axis=1)
     squared = -2.0 * (A @ B.T)
-    squared = squared + xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)
-    return clipped(squared, 0.0)
+    squared = squared + own[:, None] + other
+    return clipped(squared, 0.0), 8 * eps * (own + xp.max(other))
 
 
 def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
@@ -607,8 +628,9 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
     """
     xp = namespace(A)
     near, place = [], []
+    origin = middle(B)
     for rows in blocks(A, 32 * B.shape[0]):
-        squared = squared_distances(A[rows], B)
+        squared, _ = squared_distances(A[rows], B, origin)
         if skip_self:
             own = xp.arange(rows.start, rows.stop, device=A.device)
             squared[own - rows.start, own] = xp.inf

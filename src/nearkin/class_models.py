@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from sklearn.utils import check_random_state
 
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
@@ -118,6 +119,7 @@ def fit_class_models(
     *,
     covariance: str = "shrunk",
     regularization: str | float = "auto",
+    random_state: Any = 0,
 ) -> ClassModels:
     r"""Mean and covariance of every class.
 
@@ -142,6 +144,8 @@ def fit_class_models(
     regularization : "auto" or float in [0, 1], default="auto"
         The share s of the identity; ``"auto"`` is ``0.1 d / (0.1 d + n_c)`` for :math:`n_c` rows,
         where ``"shared"`` counts all n.
+    random_state : int, RandomState or None, default=0
+        Draws which rows are left out together. The order of the rows has no part in that.
 
     Returns
     -------
@@ -154,15 +158,16 @@ def fit_class_models(
     without variation at all the identity. Where ``regularization`` is 0, 1e-10 is used.
 
     O(n d² + c d³) time, for ``"shrunk"`` about 30 times c d³ for up to 500 classes; O(c d²) memory.
-    Two passes over X for ``"shrunk"``, otherwise one.
+    Four passes over X for ``"shrunk"``, otherwise one.
     """
     d = X.shape[1]
     n_folds = _FOLDS if covariance == "shrunk" else 1
     known = classes >= 0
     n = int(known.sum())
     counts = np.bincount(classes[known])
-    groups = _group_moments(X, _in_folds(classes, n_folds), len(counts) * n_folds)
-    folds = ([array[fold::n_folds] for array in groups] for fold in range(n_folds))
+    fold = _in_folds(X, classes, n_folds, check_random_state(random_state))
+    groups = _group_moments(X, fold, len(counts) * n_folds)
+    folds = ([array[k::n_folds] for array in groups] for k in range(n_folds))
     _, means, scatters = reduce(_merged, map(tuple, folds))
     total = scatters.sum(axis=0)
     if np.trace(total) == 0:
@@ -176,7 +181,7 @@ def fit_class_models(
     if covariance == "shared":
         pooled[:] = 1.0
     elif covariance == "shrunk":
-        pooled = _pooled_shares(X, classes, groups, pooled, total, identity)
+        pooled = _pooled_shares(X, fold, groups, pooled, total, identity)
     precisions = np.empty_like(scatters)
     log_determinants = np.empty(len(counts))
     for c, count in enumerate(counts):
@@ -201,13 +206,54 @@ def shrunk_covariance(own: Floats, pooled: Floats, share: float, identity: float
     return np.asarray((1 - identity) * mixed + identity * mean_variance * np.eye(len(mixed)))
 
 
-def _in_folds(classes: NDArray[np.integer], n_folds: int) -> NDArray[np.int64]:
-    """Each row's class and fold as one number, the rows of a class taking turns; −1 stays."""
-    order = np.argsort(classes, kind="stable")
-    first = np.searchsorted(classes[order], classes[order])
-    turn = np.empty(len(classes), dtype=np.int64)
-    turn[order] = np.arange(len(classes)) - first
-    return np.where(classes < 0, -1, classes * n_folds + turn % n_folds)
+def _in_folds(
+    X: Any, classes: NDArray[np.integer], n_folds: int, rng: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Each row's class and fold as one number; −1 stays.
+
+    The rows of a class, the innermost first, get the folds by a draw for each n_folds of them.
+    Whichever order the rows came in, and however all are turned, the same are left out together.
+    """
+    if n_folds == 1:
+        return np.where(classes < 0, -1, classes)
+    known = np.flatnonzero(classes >= 0)
+    places = _places(X, classes, rng.standard_normal(X.shape[1]))
+    order = known[np.lexsort((*(place[known] for place in places), classes[known]))]
+    turn = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
+    drawn = order[np.lexsort((rng.random_sample(len(order)), turn // n_folds, classes[order]))]
+    fold = np.full(len(classes), -1)
+    fold[drawn] = classes[drawn] * n_folds + turn % n_folds
+    return fold
+
+
+def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
+    """What rows are put in order by: how far along a direction, after how far from the mean.
+
+    The latter is coarse enough that rows equally far out are so up to rounding. One number for each
+    row comes home, wherever X is.
+    """
+
+    def sums(block: Any, number: NDArray[np.integer]) -> Parts:
+        rows = _precise(block, np.flatnonzero(number >= 0))
+        return (backend.to_numpy(rows.sum(axis=0)),)
+
+    mean = backend.reduced(X, sums, classes)[0] / (classes >= 0).sum()
+
+    def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
+        block = _precise(block, np.arange(block.shape[0]))
+        center, axis = mean, direction
+        if backend.is_foreign(block):
+            center, axis = backend.moved(mean, block), backend.moved(direction, block)
+        squared = backend.to_numpy(((block - center) ** 2).sum(axis=1))
+        return row, backend.to_numpy((block * axis).sum(axis=1)), squared
+
+    def joined(one: Parts, other: Parts) -> Parts:
+        return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
+
+    with np.errstate(over="ignore"):
+        parts = backend.reduced(X, of_block, np.arange(X.shape[0]), combine=joined)
+        _, along, squared = (part[np.argsort(parts[0])] for part in parts)
+        return along, squared.astype(np.float32)
 
 
 class _Moments(NamedTuple):
@@ -283,7 +329,7 @@ def _whitened_squares(factor: Floats, rows: Any) -> Floats:
 
 def _pooled_shares(
     X: Any,
-    classes: NDArray[np.integer],
+    fold: NDArray[np.integer],
     groups: _Moments,
     fixed: Floats,
     total: Floats,
@@ -328,7 +374,7 @@ def _pooled_shares(
             n[c], mean[c], scatter[c] = found
         return n, mean, scatter
 
-    gains = _Moments(*backend.reduced(X, of_block, _in_folds(classes, _FOLDS), combine=_merged))
+    gains = _Moments(*backend.reduced(X, of_block, fold, combine=_merged))
     for c in trials:
         mean, covariance = gains.mean[c], gains.scatter[c] / gains.n[c]
         best = int(mean.argmax())

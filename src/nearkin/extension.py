@@ -16,6 +16,7 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
+from nearkin.centring import centred, middle
 from nearkin.kernels import (
     Floats,
     Kernel,
@@ -73,9 +74,15 @@ class KernelLandmarks:
         return int(self.rows.shape[0])
 
     def kernel_matrix(self) -> Floats:
-        """Kernel matrix among the landmarks, m×m, in float64 whatever the data."""
+        """Kernel matrix among the landmarks, m×m, in float64 whatever the data.
+
+        That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
+        differences of feature vectors are the same, and keep their digits far from zero.
+        """
         rows = self._precise_rows
         with _silent():
+            if self.columns is None:
+                rows = self._around_middle(rows)
             K = rows if self.columns is not None else self.kernel(rows, rows)
         _refuse_overflow(K, "training row")
         if self.kernel.function is not None:
@@ -86,16 +93,26 @@ class KernelLandmarks:
     def _precise_rows(self) -> Rows:
         return self.rows.astype(np.float64, copy=False)
 
+    @cached_property
+    def middle(self) -> Floats:
+        """Where the landmarks are, see :func:`nearkin.centring.middle`."""
+        return middle(self.rows)
+
+    def _around_middle(self, X: Rows) -> Rows:
+        """Rows less the landmarks' middle, if the kernel is linear: others see where rows are."""
+        return centred(X, self.middle) if self.kernel.name == "linear" else X
+
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
         if backend.is_foreign(X):
             X = backend.wide(X)
-            return self.kernel(X, backend.moved(self.rows, X))
+            rows = backend.moved(self.rows, X)
+            return self.kernel(self._around_middle(X), self._around_middle(rows))
         X = X.astype(np.float64, copy=False)
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
         with _silent():
-            return self.kernel(X, self._precise_rows)
+            return self.kernel(self._around_middle(X), self._around_middle(self._precise_rows))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
         """Half squared feature-space distances between rows and landmarks, and their rounding."""
@@ -250,7 +267,7 @@ class LocalExtension:
             return prepared
         center, scale = self._center_and_scale
         with np.errstate(over="ignore"):
-            np.subtract(X, center.astype(X.dtype), out=rows)
+            rows[:] = centred(X, center)
             rows *= X.dtype.type(scale)
         # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
         np.clip(rows, -FAR, FAR, out=rows)
@@ -266,11 +283,10 @@ class LocalExtension:
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
-        rows = self.landmarks.rows.astype(np.float64, copy=False)
-        rows = dense_rows(rows)
-        center = rows.mean(axis=0)
+        center = self.landmarks.middle
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
+        rows = dense_rows(self.landmarks.rows).astype(np.float64, copy=False)
         largest = float(np.abs(rows - center).max())
         return center, 1 / largest if largest > 0 else 1.0
 

@@ -34,8 +34,8 @@ def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
         if np.ma.is_masked(X):
             raise ValueError(
                 f"{name} is a masked array, and what it hides would be taken for numbers: "
-                f"{np.ma.getmaskarray(X).sum()} cells. Leave these rows out, or let them be NaN, by "
-                f"{name}.astype(float).filled(float('nan')), and fill these in."
+                f"{np.ma.getmaskarray(X).sum()} cells. Leave these rows out, or let them be NaN, "
+                f"by {name}.astype(float).filled(float('nan')), and fill these in."
             )
         return
     what, remedy = _no_table(X, name)

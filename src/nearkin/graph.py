@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks
+from nearkin.centring import centred, middle
 from nearkin.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -147,7 +148,7 @@ def ball_graph(
     if not radius > 0:
         raise ValueError(f"radius must be positive, got {radius!r}.")
     X, kept = _points(X, metric, weight)
-    index = NearestNeighbors(radius=radius, algorithm="brute").fit(X[kept])
+    index = NearestNeighbors(radius=radius, algorithm="brute").fit(_around_middle(X[kept]))
     with one_blas_thread(), config_context(working_memory=_SEARCH_MEMORY):
         found = index.radius_neighbors_graph()
     counts = np.diff(found.indptr)
@@ -227,6 +228,7 @@ def nearest_rows(
     k = min(n_neighbors, n - 1)
     if k <= 0:
         return np.empty((n, 0), dtype=np.int64)
+    X = _around_middle(X)
     if approximate:
         return _descend_neighbors(X, k, random_state)
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
@@ -324,6 +326,10 @@ def _edge_weights(X: Rows, low: Indices, high: Indices, weight: str) -> Floats:
         mean = values.mean()
         values = np.exp(-values / mean) if mean > 0 else np.ones(len(values))
     return np.maximum(values, _LEAST_WEIGHT)
+
+
+def _around_middle(X: Rows) -> Rows:
+    return centred(X, middle(X))
 
 
 def _is_sparse(X: Rows) -> bool:

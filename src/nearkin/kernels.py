@@ -17,18 +17,15 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import (
-    euclidean_distances,
-    linear_kernel,
-    manhattan_distances,
-    polynomial_kernel,
-)
+from sklearn.metrics.pairwise import linear_kernel, manhattan_distances, polynomial_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks
+from nearkin.centring import centred, middle, squared_distances, squared_distances_and_rounding
+from nearkin.sparse_rows import variances
 from nearkin.stored import a, maybe, one_of, positive, real, stored
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -82,7 +79,7 @@ class Kernel:
             found: Floats = _foreign_kernel(self, A, B)
             return found
         if self.name == "rbf":
-            return np.asarray(np.exp(-self.gamma * _squared_distances(A, B)))
+            return np.asarray(np.exp(-self.gamma * squared_distances(A, B)))
         if self.name == "laplacian":
             return np.asarray(np.exp(-self.gamma * manhattan_distances(A, B)))
         if self.name == "poly":
@@ -125,13 +122,13 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
     """
     if backend.is_foreign(A):
         return _foreign_half_squared_distances(kernel, A, B)
-    eps = float(np.finfo(A.dtype).eps)
     if kernel.name == "laplacian":
         return -np.expm1(-kernel.gamma * manhattan_distances(A, B)), np.zeros(A.shape[0])
-    if kernel.name == "rbf":
-        magnitude = row_norms(A, squared=True) + row_norms(B, squared=True).max(initial=0.0)
-        rounding = 8 * eps * kernel.gamma * magnitude
-        return -np.expm1(-kernel.gamma * _squared_distances(A, B)), rounding
+    if kernel.name in ("rbf", "linear"):
+        squared, rounding = squared_distances_and_rounding(A, B)
+        if kernel.name == "linear":
+            return squared / 2, rounding / 2
+        return -np.expm1(-kernel.gamma * squared), kernel.gamma * rounding
     return distances_from_kernel(kernel(A, B), kernel.diagonal(A), kernel.diagonal(B))
 
 
@@ -146,14 +143,6 @@ def unit_rows(X: Rows) -> Rows:
     X = X / np.where(largest > 0, largest, 1)
     length = row_norms(X)[:, None]
     return X / np.where(length > 0, length, 1)
-
-
-def _squared_distances(A: Rows, B: Rows) -> Any:
-    """Squared Euclidean distances, accurate also far from the origin where rows are dense."""
-    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
-        origin = B.mean(axis=0)
-        A, B = A - origin, B - origin
-    return euclidean_distances(A, B, squared=True)
 
 
 def distances_from_kernel(
@@ -229,7 +218,7 @@ def resolve_gamma(
             X = backend.take_home(X, np.sort(rows))
         elif backend.is_foreign(X) or backend.is_remote(X):
             X = backend.take_home(X, np.arange(n))
-        distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
+        distances = manhattan_distances(X) if manhattan else squared_distances(X, X)
         between = distances[np.triu_indices(len(distances), 1)]
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
         if typical == 0:  # more than half the rows coincide: the median says nothing
@@ -246,38 +235,38 @@ def resolve_gamma(
 
 def _mean_squared_distance(X: Rows) -> float:
     """Mean of ‖x_i − x_j‖² over all i ≠ j, in one pass: twice the unbiased total variance."""
-    n = int(X.shape[0])
+    n, d = map(int, X.shape)
     if backend.is_remote(X):
-        spread = float(X.squared_deviations())
-    elif backend.is_foreign(X):
-        mean, covariance = backend.moments(X)
-        rounding = 4 * np.finfo(np.float64).eps * float(np.abs(mean).max())
-        variance = float(np.trace(covariance))
-        spread = n * variance if variance > X.shape[1] * rounding**2 else 0.0
-    elif not isinstance(X, np.ndarray):  # sparse
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        spread = float(X.multiply(X).sum(dtype=np.float64)) - n * float(mean @ mean)
-        spread = spread if spread > 1e-12 * n * float(mean @ mean) else 0.0
+        return 2 * float(X.squared_deviations()) / (n - 1)
+    if backend.is_foreign(X):
+        origin, covariance = backend.moments(X)
+        spread = n * float(np.trace(covariance))
     else:
-        size = block_rows(8 * X.shape[1])
-        origin = X[:size].mean(axis=0, dtype=np.float64)  # near the mean: nothing cancels
-        total, squares = np.zeros(X.shape[1]), 0.0
-        for rows in blocks(n, size):
-            shifted = X[rows] - origin
-            total += shifted.sum(axis=0)
-            squares += float(np.vdot(shifted, shifted))
-        spread = squares - float(total @ total) / n
-        # Equal rows may differ from a mean of theirs by rounding.
-        rounding = 4 * np.finfo(np.float64).eps * float(np.abs(origin).max())
-        spread = spread if spread > n * X.shape[1] * rounding**2 else 0.0
-    return 2 * spread / (n - 1)
+        origin = middle(X)
+        spread = _squared_deviations(X, origin)
+    # Rows may differ by rounding alone.
+    rounding = 4 * np.finfo(np.float64).eps * float(np.abs(origin).max())
+    return 2 * spread / (n - 1) if spread > n * d * rounding**2 else 0.0
+
+
+def _squared_deviations(X: Rows, origin: Floats) -> float:
+    """Sum of squared distances from the mean, of rows around an origin."""
+    n, d = map(int, X.shape)
+    if not isinstance(X, np.ndarray):  # sparse
+        return n * float(variances(centred(X, origin)).sum())
+    total, squares = np.zeros(d), 0.0
+    for rows in blocks(n, block_rows(8 * d)):
+        shifted = X[rows] - origin
+        total += shifted.sum(axis=0)
+        squares += float(np.vdot(shifted, shifted))
+    return squares - float(total @ total) / n
 
 
 def _foreign_kernel(kernel: Kernel, A: Any, B: Any) -> Any:
     """Kernel matrix between foreign rows, on their device; in float64 where it has that."""
     xp = backend.namespace(A)
     if kernel.name == "rbf":
-        return xp.exp(-kernel.gamma * backend.squared_distances(A, B))
+        return xp.exp(-kernel.gamma * squared_distances(A, B))
     if kernel.name == "laplacian":
         return xp.exp(-kernel.gamma * backend.distances(A, B, city_block=True))
     if kernel.name == "cosine":
@@ -310,10 +299,11 @@ def _foreign_half_squared_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any
     if kernel.name == "laplacian":
         distances = backend.distances(A, B, city_block=True)
         return -xp.expm1(-kernel.gamma * distances), xp.zeros_like(A[:, 0])
-    if kernel.name == "rbf":
-        magnitude = xp.sum(A * A, axis=1) + xp.max(xp.sum(B * B, axis=1))
-        squared = backend.squared_distances(A, B)
-        return -xp.expm1(-kernel.gamma * squared), 8 * eps * kernel.gamma * magnitude
+    if kernel.name in ("rbf", "linear"):
+        squared, rounding = squared_distances_and_rounding(A, B)
+        if kernel.name == "linear":
+            return squared / 2, rounding / 2
+        return -xp.expm1(-kernel.gamma * squared), kernel.gamma * rounding
     own, other = _foreign_diagonal(kernel, A), _foreign_diagonal(kernel, B)
     distances = 0.5 * (own[:, None] + other) - _foreign_kernel(kernel, A, B)
     return backend.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))

@@ -404,7 +404,7 @@ def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
     """Between rows and landmarks, (n, m)."""
     kernel, rows = landmarks.kernel, landmarks.rows
     if kernel.name == "rbf":
-        origin = rows.mean(axis=0)
+        origin = landmarks.middle
         return (-kernel.gamma * _squared_distances(X - origin, rows - origin)).exp()
     if kernel.name == "laplacian":
         return (-kernel.gamma * _city_block_distances(X, rows)).exp()
@@ -412,7 +412,7 @@ def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
         return (kernel.gamma * (X @ rows.T) + float(kernel.coef0)) ** float(kernel.degree)
     if kernel.name == "cosine":
         return _unit_rows(X) @ unit_rows(rows).T
-    return X @ rows.T
+    return (X - landmarks.middle) @ (rows - landmarks.middle).T
 
 
 def _squared_distances(X: Tensor, rows: Floats) -> Tensor:

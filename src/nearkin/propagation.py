@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
+from nearkin.backend import checked_rows
 from nearkin.blocks import for_each_block
 from nearkin.compiled import compiled
 from nearkin.graph import Rows, Search, laplacian, neighbor_graph
@@ -122,10 +122,11 @@ def spread_pairs(
     reach = _checked_number(reach, "reach", below=1.0)
     weight = _checked_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)
+    X = checked_rows(X, accept_sparse="csr")
     A = neighbor_graph(X, n_neighbors, weight="heat", search=search, random_state=random_state)
     warn_of_units(
         None,
-        check_array(X, accept_sparse="csr"),
+        X,
         "Neighbours are Euclidean: divide columns first, as scikit-learn's RobustScaler does.",
     )
     n = A.shape[0]

@@ -13,6 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from nearkin import backend, sparse_rows
 from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.centring import centred, middle
 from nearkin.labels import class_numbers
 from nearkin.own_names import own_names
 from nearkin.pairs import Pairs, check_roles
@@ -70,8 +71,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
         return _ratio(sum_within, sum_between, counts)
     if distance is None:
         distance = _accurate_euclidean
-        if isinstance(Z, np.ndarray):
-            Z = Z - Z.mean(axis=0)
+        Z = centred(Z, middle(Z))
     number = np.repeat(np.arange(len(counts)), counts)
     size = block_rows(8 * len(number))
     sums = np.zeros((-(-len(number) // size), 2))

@@ -36,9 +36,27 @@ def is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
+def canonical(X: Any) -> Any:
+    """Sparse rows in the form in which equal matrices are equal: CSR, each entry once, in order.
+
+    Entries that are stored in parts are added up, which squares of the parts are not; zeros are not
+    stored. Indices have 32 bits where these can hold them, since some routines know no longer ones.
+    X itself, never changed, if it has that form.
+    """
+    X = X.tocsr()
+    if not (X.has_canonical_format and X.data.all()):
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    if X.indices.dtype == np.int64 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        short = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = type(X)((X.data, *short), shape=X.shape)
+    return X
+
+
 def plain(Z: Any) -> Any:
     """An embedding as an array, whatever ``set_output`` made of it; sparse where it is that."""
-    return sparse.csr_array(Z) if is_sparse(Z) else np.asarray(Z)
+    return canonical(sparse.csr_array(Z)) if is_sparse(Z) else np.asarray(Z)
 
 
 def dense(rows: Any) -> Any:

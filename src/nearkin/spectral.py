@@ -40,6 +40,7 @@ from sklearn.utils import check_random_state
 
 from nearkin import backend
 from nearkin.blocks import for_each_block
+from nearkin.centring import centred, middle
 from nearkin.compiled import REORDER, compiled
 from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.linalg import fix_signs
@@ -286,7 +287,7 @@ def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     if n_vectors < 1:
         raise ValueError(f"n_vectors must be at least 1, got {n_vectors}.")
     X = backend.checked_rows(X)
-    return X, min(n_vectors, len(X))
+    return centred(X, middle(X)), min(n_vectors, len(X))
 
 
 def _warn_of_parts(n_parts: int, method: str) -> None:

@@ -314,3 +314,50 @@ def test_the_remedy_works():
     X, y, pairs = documents()
     chain = Chain([TruncatedSVD(100, random_state=0), nk.LMNN()])
     assert chain.fit(sp.csr_array(X), y, pairs=pairs).score(sp.csr_array(X), y) > 0.9
+
+
+def in_parts(X):
+    """The same matrix, of which every entry is stored in two halves."""
+    S = sp.csr_array(X)
+    return sp.csr_array((np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), 2 * S.indptr), S.shape)
+
+
+EQUAL_FORMS = {
+    "in parts": in_parts,
+    "COO in parts": lambda X: in_parts(X).tocoo(),
+    "BSR": sp.bsr_array,
+    "with zeros": lambda X: sp.csr_array(
+        (X.ravel(), np.tile(np.arange(X.shape[1]), len(X)), np.arange(0, X.size + 1, X.shape[1]))
+    ),
+}
+
+
+@pytest.mark.parametrize("form", EQUAL_FORMS.values(), ids=EQUAL_FORMS)
+@pytest.mark.parametrize("name", ["exact", "laplacian", "ITML", "GeometryAware", "Euclidean"])
+def test_equal_matrices_are_equal_however_they_are_stored(name, form):
+    X, y, pairs = example()
+    given, plain = form(X), sp.csr_array(X)
+    before = given.copy()
+    ours, theirs = (clone(LEARNERS[name]).fit(rows, pairs=pairs) for rows in (given, plain))
+    assert_array_equal(ours.distance(given), theirs.distance(plain))
+    assert ours.score(given, y) == theirs.score(plain, y)
+    assert ours.score(given, pairs=pairs) == theirs.score(plain, pairs=pairs)
+    assert given.nnz == before.nnz
+    assert_array_equal(given.data, before.data)
+
+
+@pytest.mark.parametrize("form", EQUAL_FORMS.values(), ids=EQUAL_FORMS)
+def test_equal_matrices_are_equal_in_tasks(form):
+    X, y, pairs = example()
+    found = [
+        (
+            nk.spread_pairs(rows, pairs).must_weight,
+            nk.scores.separability(rows, y),
+            MPCKMeans(3, random_state=0).fit(rows, pairs=pairs).cluster_centers_,
+            EnergyClassifier().fit(rows, y).decision_function(rows),
+            NeighborIndex().fit(rows).query(rows, 3)[0],
+        )
+        for rows in (form(X), sp.csr_array(X))
+    ]
+    for ours, theirs in zip(*found, strict=True):
+        assert_array_equal(ours, theirs)

@@ -1,6 +1,7 @@
 """What NeighborIndex promises: neighbours, groups and files, against plain versions."""
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from nearkin import RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
+from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.array_file import StorageError, write_arrays
 from nearkin.datasets import make_xor
 from nearkin.scores import rowwise_distances
@@ -622,3 +623,27 @@ def test_random_states_that_cannot_be_written(tmp_path):
     index = NeighborIndex(random_state=np.random.RandomState(0)).fit([[0.0]])
     with pytest.raises(ValueError, match="random_state to be an int or None"):
         index.save(tmp_path / "x")
+
+
+@pytest.mark.parametrize("use", ["query", "query_radius", "add", "duplicates", "radius_for"])
+def test_a_metric_that_was_fitted_again_is_refused(use):
+    X, y = make_xor(60, random_state=0)
+    metric = ITML(random_state=0).fit(X, y)
+    index = NeighborIndex(metric).fit(X)
+    metric.calibrate(X, y)  # distances stay
+    call = getattr(index, use)
+    given = () if use in ("duplicates", "radius_for") else (X,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call(*given)
+    metric.fit(3 * X, 1 - y)
+    with pytest.raises(ValueError, match=r"metric was fitted again.*Make a new index"):
+        call(*given)
+
+
+def test_a_metric_fitted_again_to_the_same_is_the_same():
+    X, y = make_xor(60, random_state=0)
+    metric = ITML(random_state=0).fit(X, y)
+    index = NeighborIndex(metric).fit(X)
+    metric.fit(X, y)
+    assert index.query(X[:1], 1)[1] == [[0]]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin import backend
 from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
+from nearkin.centring import centred, mean_row, middle
 from nearkin.evidence import gather_evidence
 from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
@@ -30,7 +31,7 @@ from nearkin.learners._metric import opened, projected
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
-from nearkin.sparse_rows import all_equal, along, column_means, is_sparse, leading_axes
+from nearkin.sparse_rows import all_equal, along, is_sparse, leading_axes
 from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
 from nearkin.wide_rows import axes_of_wide_rows
 
@@ -144,10 +145,10 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """
     if backend.is_foreign(X) or backend.is_remote(X):
         return Columns(*backend.moments(X))
+    mean = mean_row(X)
     if is_sparse(X):
-        mean, axes = column_means(X), leading_axes(X, deepcopy(rng))
+        axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
     else:
-        mean = X.mean(axis=0, dtype=np.float64)
         axes = axes_of_wide_rows(X, mean, deepcopy(rng))
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
+from nearkin.centring import squared_distances
 from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.evidence import Evidence, gather_evidence, spread_labels
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
@@ -152,9 +153,7 @@ def _drawn(n: int, most: int, rng: np.random.RandomState) -> Integers:
 
 def _squared_distances(Z: Floats, rows: Integers, references: Integers) -> Floats:
     """From some rows to others; infinite from a row to itself."""
-    A, B = Z[rows], Z[references]
-    squared = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
-    squared = np.maximum(squared, 0)
+    squared = squared_distances(Z[rows], Z[references])
     squared[rows[:, None] == references] = np.inf
     return np.asarray(squared)
 

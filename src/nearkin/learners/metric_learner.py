@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.centring import centred, mean_row, middle
 from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
@@ -215,9 +216,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self.column_scale_, remark = self._scales(X)
         X = divided(X, self.column_scale_)
         if is_sparse(X):
-            self.axes_ = leading_axes(X, rng)
+            self.axes_ = leading_axes(centred(X, middle(X)), rng)
         else:
-            self.axes_ = axes_of_wide_rows(X, X.mean(axis=0, dtype=np.float64), rng)
+            self.axes_ = axes_of_wide_rows(X, mean_row(X), rng)
         X = self._dense(X)
         trial = _Trial(X, examples, rng)
         report = replace(self._report(trial), columns=remark)

@@ -13,13 +13,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin import backend
+from nearkin.bounds import leading_components
+from nearkin.centring import centred, mean_row, middle
 from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence, gather_evidence
+from nearkin.learners._linear_in_space import columns_of
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
-from nearkin.sparse_rows import along, column_means, is_sparse, leading_axes
+from nearkin.sparse_rows import along, is_sparse, leading_axes
 from nearkin.stored import floats, real
 from nearkin.wide_rows import axes_of_wide_rows
 
@@ -108,7 +111,8 @@ class RCA(LinearMetricMixin, BaseEstimator):
         independent must-links: the fewer links, the less they are trusted. 0 is the method as
         published; directions without any variation within chunklets are dropped then.
     n_components : int or None, default=None
-        Keep this many directions, those of least variance within chunklets. All by default.
+        Keep this many principal axes of the learned configuration: the directions in which all rows
+        vary most beside the variance within chunklets. All by default.
     scale : bool, default=False
         Divide columns by their spreads first, so that all have equal weight in distances:
         standard deviations, in which outliers count little. Without it there is a
@@ -147,7 +151,11 @@ class RCA(LinearMetricMixin, BaseEstimator):
 
     Notes
     -----
-    O(p d² + d³) time for p linked rows, O(d²) memory. Rank-deficient data, such as fewer links
+    With ``n_components``, the axes are those of Fisher's discriminant on chunklets, which the paper
+    shows to keep most information.
+
+    O(p d² + d³) time for p linked rows, O(d²) memory; with ``n_components`` O(n d²) time for all n
+    rows. Rank-deficient data, such as fewer links
     than columns, is the normal case and needs no care.
 
     Examples
@@ -228,10 +236,10 @@ class RCA(LinearMetricMixin, BaseEstimator):
             if evidence.classes is None:  # few rows in perhaps many chunklets
                 linked = backend.to_numpy(linked)
         elif is_sparse(X):
-            axes = leading_axes(X, deepcopy(rng))
-            mean, linked = column_means(X), along(X[rows], axes)
+            axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
+            mean, linked = mean_row(X), along(X[rows], axes)
         else:
-            mean, linked = X.mean(axis=0, dtype=np.float64), X[rows].astype(np.float64)
+            mean, linked = mean_row(X), X[rows].astype(np.float64)
             axes = axes_of_wide_rows(X, mean, deepcopy(rng))
             if axes is not None:
                 linked = (linked - mean) @ axes.T
@@ -241,7 +249,11 @@ class RCA(LinearMetricMixin, BaseEstimator):
             shrinkage = len(covariance) / (len(covariance) + n_links)
         else:
             shrinkage = float(self.shrinkage)
-        components: Floats = whitening(covariance, shrinkage)[: self.n_components]
+        components: Floats = whitening(covariance, shrinkage)
+        if self.n_components is not None:
+            metric, all_rows = components.T @ components, columns_of(X, rng)
+            kept = min(self.n_components, len(components))
+            components = leading_components(metric, all_rows.covariance, kept)
         if axes is not None:
             components = components @ axes
         self.components_ = components

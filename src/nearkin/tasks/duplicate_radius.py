@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from nearkin.centring import centred, middle, squared_lengths
 from nearkin.scores import rowwise_distances
+from nearkin.sparse_rows import is_sparse, variances
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -169,7 +170,8 @@ def doubts(
     sizes = np.bincount(labels)
     n_groups, largest = int((sizes > 1).sum()), int(sizes.max())
     have = f"the largest of {n_groups} groups has {largest} of {len(labels)} rows"
-    across, length = _apart_in_the_mean(Z[labels == sizes.argmax()])
+    largest_group = centred(Z[labels == sizes.argmax()], middle(Z, if_far=True))
+    across, length = _apart_in_the_mean(largest_group)
     many = largest > min(MOST_NEIGHBORS, max(len(labels) // 2, _MOST_PLAUSIBLE))
     if chained:
         if not many or across <= radius:
@@ -198,11 +200,7 @@ def doubts(
 def _apart_in_the_mean(rows: Any) -> tuple[float, float]:
     """Root mean square distance of rows from one another, and their usual length."""
     n = rows.shape[0]
-    rows, is_sparse = rows.astype(np.float64), sp.issparse(rows)
-    if is_sparse:
-        length = rows.power(2).sum() / n
-        mean = np.asarray(rows.mean(axis=0)).ravel()
-        spread = max(length - mean @ mean, 0.0)
-    else:
-        length, spread = np.sum(rows * rows) / n, rows.var(axis=0).sum()
+    length = squared_lengths(rows).sum() / n
+    variance = variances(rows) if is_sparse(rows) else rows.var(axis=0, dtype=np.float64)
+    spread = variance.sum()
     return float(np.sqrt(2 * spread * n / max(n - 1, 1))), float(np.sqrt(length))

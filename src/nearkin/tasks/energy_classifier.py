@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend, sparse_rows
 from nearkin.blocks import for_each_block
+from nearkin.centring import centred, middle
 from nearkin.compiled import compiled
 from nearkin.large_margin import nearest_alike
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
@@ -619,11 +620,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
                 metric = clone(metric).fit(given, number)
             Z = _plain(metric.transform(given))
         rng = check_random_state(self.random_state)
-        foreign = backend.is_foreign(Z)
-        if is_sparse(Z):
-            center = np.zeros(Z.shape[1])  # others would fill them up
-        else:
-            center = backend.moments(Z)[0] if foreign else Z.mean(axis=0, dtype=np.float64)
+        center = middle(Z)
         members, _ = gather_members(_centered(Z, center), number, self.n_neighbors)
         if isinstance(self.margin, str):  # "auto"
             margin, _ = choose_margin(members, float(self.push), rng)
@@ -701,10 +698,7 @@ def _plain(Z: Any) -> Any:
 
 
 def _centered(Z: Any, center: Floats) -> Any:
-    if backend.is_foreign(Z):
-        Z = backend.wide(Z)
-        return Z - backend.moved(center, Z)
-    return Z if is_sparse(Z) else Z - center
+    return centred(backend.wide(Z) if backend.is_foreign(Z) else Z.astype(np.float64), center)
 
 
 def _is_fitted(metric: Any) -> bool:

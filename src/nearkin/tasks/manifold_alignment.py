@@ -28,6 +28,7 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
+from nearkin.centring import centred, middle
 from nearkin.evidence import gather_evidence
 from nearkin.extension import KernelLandmarks, LocalExtension, equal_where_rows_are
 from nearkin.families import SpectralFamily, alternate
@@ -316,8 +317,10 @@ class ManifoldAlignment(BaseEstimator):
         second: list[Any] = []
         for of, among in permutations(range(len(sets)), 2):
             k = min(self.cross_neighbors, sets[among].shape[0])
-            index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(prepared[among])
-            nearest = index.kneighbors(prepared[of], return_distance=False)
+            origin = middle(prepared[among])
+            others, own = (centred(prepared[number], origin) for number in (among, of))
+            index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(others)
+            nearest = index.kneighbors(own, return_distance=False)
             first.append(starts[of] + np.repeat(np.arange(len(nearest)), k))
             second.append(starts[among] + nearest.ravel())
         ends = np.array([np.concatenate(first), np.concatenate(second)])

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin.blocks import blocks
+from nearkin.centring import centred, middle, squared_lengths
 from nearkin.tasks.neighbor_search import by_first_row
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -58,11 +59,12 @@ def mean_groups(Z: Any, distances: Floats, rows: Ints, radius: float) -> Ints:
     array([0, 0, 1, 2])
     """
     n, k = rows.shape
+    Z = centred(Z, middle(Z, if_far=True))
     near = (distances <= radius).ravel()
     edges = np.column_stack([np.repeat(np.arange(n), k), rows.ravel()])[near]
     labels, size, spread = np.arange(n), np.ones(n), np.zeros(n)
     # A row is at the radius itself, up to rounding; so are means of identical rows.
-    reach = float(_squared_lengths(Z).max())
+    reach = float(squared_lengths(Z).max())
     most = (radius * (1 + 8 * np.finfo(Z.dtype).eps)) ** 2 + reach * _ROUNDING**2
     while True:
         edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
@@ -105,11 +107,5 @@ def _squared_distances(means: Any, edges: Ints) -> Floats:
     found = np.empty(len(edges))
     for part in blocks(len(edges), max(1, _BLOCK_SIZE // means.shape[1])):
         step = means[edges[part, 0]] - means[edges[part, 1]]
-        found[part] = _squared_lengths(step)
+        found[part] = squared_lengths(step)
     return found
-
-
-def _squared_lengths(rows: Any) -> Floats:
-    is_sparse = sp.issparse(rows)
-    squares = rows.power(2) if is_sparse else rows * rows
-    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()

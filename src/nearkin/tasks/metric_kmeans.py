@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.centring import centred, middle, squared_distances
 from nearkin.class_models import fit_class_models
 from nearkin.column_scales import scales_of
 from nearkin.local_metrics import mean_local_metric
@@ -156,6 +157,8 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
             column_scale = np.ones(X.shape[1])
             remedy = "Use MetricKMeans(scale=True, ...), which divides columns by their spread."
             warn_of_units(self, X, remedy)
+        origin = middle(X)
+        X = centred(X, origin)
         rng = check_random_state(self.random_state)
         with one_blas_thread():
             first = KMeans(self.n_clusters, n_init=self.n_init, random_state=rng).fit(X)
@@ -185,7 +188,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         self.labels_ = labels
         self.components_ = components / column_scale
         centers = np.array([X[labels == c].mean(axis=0) for c in np.unique(labels)])
-        self.cluster_centers_ = (centers * column_scale).astype(X.dtype)
+        self.cluster_centers_ = ((centers + origin) * column_scale).astype(X.dtype)
         self.n_iter_ = n_iter
         return self
 
@@ -202,9 +205,9 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = backend.validated(self, X, reset=False)
-        Z, centers = X @ self.components_.T, self.cluster_centers_ @ self.components_.T
-        # ‖c‖² − 2 z·c ranks centres by their distance.
-        return np.asarray(((centers**2).sum(axis=1) - 2 * Z @ centers.T).argmin(axis=1))
+        centers, origin = self.cluster_centers_, middle(self.cluster_centers_)
+        Z, centers = (centred(rows, origin) @ self.components_.T for rows in (X, centers))
+        return np.asarray(squared_distances(Z, centers).argmin(axis=1))
 
     def score(self, X: Any, y: Any) -> float:
         """Rand index of the clusters of rows against their known classes.

@@ -36,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
 from nearkin.blocks import block_rows, blocks, for_each_block
+from nearkin.centring import centred, middle
 from nearkin.column_scales import scales_of
 from nearkin.compiled import compiled
 from nearkin.evidence import example_pairs, gather_evidence
@@ -120,6 +121,8 @@ class Problem:
         Whether :meth:`update` changes the column weights.
     scale : ndarray of shape (d,), optional
         What columns are divided by where their weights are fixed.
+    origin : ndarray of shape (d,), optional
+        What rows were moved by: numbers were as large as this is before, and rounded as such.
 
     Attributes
     ----------
@@ -137,6 +140,7 @@ class Problem:
         pairs: Pairs,
         learn_metric: bool = True,
         scale: Floats | None = None,
+        origin: Floats | None = None,
     ) -> None:
         self.X = X
         self.learn_metric = learn_metric
@@ -149,6 +153,8 @@ class Problem:
                 f"column {column} of X reaches {largest[column]:.3g}, whose square overflows: "
                 f"divide it, so that no value is beyond {_WIDEST:g}."
             )
+        if origin is not None:
+            largest += np.abs(origin)
         self.squared_range = (high - low) ** 2
         self.variance = variances(X) if is_sparse(X) else X.var(axis=0, dtype=np.float64)
         self.constant = (high - low <= 8 * np.finfo(X.dtype).eps * largest) | (
@@ -456,7 +462,10 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             evidence = gather_evidence(n, y, pairs)
             links = example_pairs(evidence, rng)
             rows, component = chunklets(evidence)
-        problem = Problem(X, links, self.learn_metric, scales_of(X) if self.scale else None)
+        scale = scales_of(X) if self.scale else None
+        origin = middle(X)
+        X = centred(X, origin)
+        problem = Problem(X, links, self.learn_metric, scale, origin)
         seeds = Seeds(X, rows, component)
 
         def descended(run: int) -> tuple[Ints, Floats, Floats, Floats]:
@@ -468,7 +477,8 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         runs = map(descended, range(self.n_init))
         labels, centers, weights, objective = min(runs, key=lambda result: result[3][-1])
         self.labels_: Ints = labels
-        self.cluster_centers_ = centers
+        self.cluster_centers_ = centers + origin
+        self._middle = origin
         self.metric_weights_ = weights
         self.objective_ = objective
         self.inertia_ = problem.inertia(labels, centers, weights)
@@ -503,7 +513,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         int ndarray of shape (n,)
         """
-        return nearest(self._validated(X), self.cluster_centers_, self.metric_weights_)
+        return nearest(*self._around_middle(self._validated(X)), self.metric_weights_)
 
     def transform(self, X: Any) -> Floats:
         """Give the distances to the centres in the learned metric.
@@ -517,9 +527,13 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         ndarray of shape (n, n_clusters)
         """
         X = self._validated(X)
-        squared = squared_distances(X, self.cluster_centers_, self.metric_weights_)
+        squared = squared_distances(*self._around_middle(X), self.metric_weights_)
         distances: Floats = np.sqrt(squared, out=squared).astype(X.dtype, copy=False)
         return distances
+
+    def _around_middle(self, X: Floats) -> tuple[Floats, Floats]:
+        """Rows and centres, less what training rows were moved by."""
+        return centred(X, self._middle), self.cluster_centers_ - self._middle
 
     def _validated(self, X: Any) -> Floats:
         check_is_fitted(self)

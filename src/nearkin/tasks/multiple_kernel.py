@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
@@ -22,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin import backend
+from nearkin.centring import centred, middle, squared_distances
 from nearkin.class_models import fit_class_models
 from nearkin.kernel_weights import combine_kernels, weighted_sum
 from nearkin.local_metrics import mean_local_metric
@@ -57,10 +57,9 @@ class MetricRbf:
     def __call__(self, A: Any, B: Any) -> Floats:
         """Kernel matrix between the rows of A and of B."""
         if self.components is not None:
-            A, B = A @ self.components.T, B @ self.components.T
-        return np.asarray(
-            np.exp(euclidean_distances(A, B, squared=True) * (-self.bandwidth / self.scale))
-        )
+            origin = middle(B)
+            A, B = (centred(rows, origin) @ self.components.T for rows in (A, B))
+        return np.asarray(np.exp(squared_distances(A, B) * (-self.bandwidth / self.scale)))
 
 
 def regional_kernels(
@@ -85,6 +84,7 @@ def regional_kernels(
     n_regions : int
     random_state : int, RandomState or None
     """
+    X = centred(X, middle(X))
     models = fit_class_models(X, classes)
     region = np.zeros(len(X), dtype=int)
     if n_regions > 1:
@@ -104,7 +104,8 @@ def rbf_kernels(
     X: Floats, bandwidths: Sequence[float], components: Floats | None = None
 ) -> list[BaseKernel]:
     """Rbf kernels of all bandwidths under one metric, the Euclidean one by default."""
-    Z = X if components is None else X @ components.T
+    Z = centred(X, middle(X))
+    Z = Z if components is None else Z @ components.T
     spread = 2 * float(Z.var(axis=0).sum())
     scale = spread if spread > 0 else 1.0
     return [MetricRbf(components, scale, float(bandwidth)) for bandwidth in bandwidths]

@@ -19,6 +19,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin.blocks import blocks, for_each_block
+from nearkin.centring import centred, middle
 from nearkin.compiled import REORDER, compiled
 from nearkin.pair_numbers import draw_numbers
 from nearkin.silence import silenced
@@ -78,6 +79,8 @@ class Cells:
 
     def __init__(self, Z: Floats, target_recall: float, rng: np.random.RandomState) -> None:
         self.n_rows = n = len(Z)
+        self._origin = middle(Z, if_far=True)
+        Z = centred(Z, self._origin)
         n_cells = max(1, min(n // 2, round(2 * n**0.5)))
         training = draw_numbers(n, min(n, _TRAINING * n_cells), rng)
         means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
@@ -122,10 +125,11 @@ class Cells:
         n_probes, wide = self.n_probes(k), min(self.n_rows, k + _SPARE)
         found = np.empty((len(Q), wide), dtype=np.int64)
         for part in blocks(len(Q), _QUERIES):
-            probes = self._near_cells.kneighbors(Q[part], n_probes, return_distance=False)
+            queries = centred(Q[part], self._origin)
+            probes = self._near_cells.kneighbors(queries, n_probes, return_distance=False)
             # Queries that look into the same cells follow one another: these stay in the cache.
             order = np.argsort(probes[:, 0], kind="stable")
-            probes, queries = probes[order], Q[part][order]
+            probes, queries = probes[order], queries[order]
             squared = np.full((len(queries), wide), np.inf, dtype=Q.dtype)
             rows = np.full((len(queries), wide), -1)
             self._scan_blocks(probes, queries, squared, rows)

@@ -51,6 +51,10 @@ Search: TypeAlias = Literal["auto", "exact", "approximate"]
 _MANY_ROWS = 100_000
 # Cells are made anew when more than this share of the rows came after them.
 _LATER_ROWS = 1 / 16
+# Rows that tell whether the metric is still the one they were added with: if they stay where they
+# were, up to this share of their coordinates.
+_WITNESSES = 3
+_SAME_PLACE = 1e-5
 _DTYPES = (np.float64, np.float32)
 
 
@@ -65,8 +69,8 @@ class NeighborIndex(BaseEstimator):
     ----------
     metric : fitted learner, optional
         Any of the library's, or another fitted transformer, such as a pipeline whose last step is
-        a learner. None takes rows as they are. If it is
-        fitted again later, make a new index.
+        a learner. None takes rows as they are. Once it is fitted again, the index refuses to
+        compare what it holds with new rows: make a new one.
     search : {"auto", "exact", "approximate"}, default="auto"
         Compare with all rows, or only with those in the cells nearest to the query, see
         :mod:`nearkin.tasks.neighbor_cells`. ``"auto"`` is exact below 100 000 rows.
@@ -113,6 +117,7 @@ class NeighborIndex(BaseEstimator):
     _ids: list[Ids]
     _known: set[Any] | range | None
     _cells: Cells | None
+    _witnesses: tuple[Any, Floats] | None
 
     def __init__(
         self,
@@ -148,6 +153,7 @@ class NeighborIndex(BaseEstimator):
         self._validate_params()
         vectors = self._new_rows(X)
         self._hold(vectors, checked_ids(ids, vectors.shape[0], 0, None), numbered=ids is None)
+        self._witnesses = self._witnesses_among(X)
         return self
 
     def add(self, X: Any, ids: Any = None) -> Self:
@@ -167,6 +173,7 @@ class NeighborIndex(BaseEstimator):
         if not len(self):
             return self.fit(X, ids=ids)
         self._validate_params()
+        self._check_metric()
         vectors = self._new_rows(X)
         self._check_columns(vectors, "X")
         new = checked_ids(ids, vectors.shape[0], len(self), self._ids[0])
@@ -175,6 +182,8 @@ class NeighborIndex(BaseEstimator):
         self._known = with_new_ids(self._known, new, numbered=ids is None)
         self._vectors.append(self._stored_alike(vectors))
         self._ids.append(new)
+        if self._witnesses is None:
+            self._witnesses = self._witnesses_among(X)
         return self
 
     def query(self, X_new: Any, n_neighbors: int | None = None) -> tuple[Floats, Ids]:
@@ -203,6 +212,7 @@ class NeighborIndex(BaseEstimator):
         Memory beyond the result: the embedding of the new rows, and some 100 MB.
         """
         self._check_not_empty()
+        self._check_metric()
         k = self._count(self.n_neighbors if n_neighbors is None else n_neighbors)
         distances, rows = self._nearest(self._queries(X_new), k)
         return distances, self.ids[rows]
@@ -232,6 +242,7 @@ class NeighborIndex(BaseEstimator):
         [array([1, 0])]
         """
         self._check_not_empty()
+        self._check_metric()
         distances, rows = within(self.vectors, self._queries(X_new), self._radius(radius))
         ids = self.ids
         return distances, [ids[near] for near in rows]
@@ -352,6 +363,7 @@ class NeighborIndex(BaseEstimator):
         0.0224
         """
         self._check_not_empty()
+        self._check_metric()
         return self._found_radius(*self._others(), precision, prevalence)
 
     def _grouped(
@@ -359,6 +371,7 @@ class NeighborIndex(BaseEstimator):
     ) -> tuple[Ints, str | None]:
         """Group of each row, and what makes the groups implausible."""
         self._check_not_empty()
+        self._check_metric()
         said = {"radius": radius, "precision": precision, "prevalence": prevalence}
         if len(given := [name for name, value in said.items() if value is not None]) > 1:
             raise ValueError(f"give one of {' and '.join(given)}: each of them says what is near.")
@@ -575,6 +588,7 @@ class NeighborIndex(BaseEstimator):
             self._known = with_new_ids(range(0), ids, numbered=numbered)
         self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
         self._cells = None
+        self._witnesses = None
 
     def _embedded(self, X: Any, name: str) -> Floats:
         """Rows as the metric sees them, checked, and C-contiguous."""
@@ -611,6 +625,32 @@ class NeighborIndex(BaseEstimator):
                 "large to be squared. Leave the row out, or fill in what is missing."
             )
         return Z
+
+    def _witnesses_among(self, X: Any) -> tuple[Any, Floats] | None:
+        """Some rows as they were given, and what the metric makes of them: whether it stays so.
+
+        None without a metric, and for one that makes different things of a row at different times.
+        """
+        if self.metric is None:
+            return None
+        rows = backend.take(X, np.unique(backend.evenly_spaced(_num_samples(X), _WITNESSES)))
+        first, again = (dense(self._embedded(rows, "X")) for _ in range(2))
+        return (rows, first) if np.array_equal(first, again) else None
+
+    def _check_metric(self) -> None:
+        """Raise if the metric sees rows otherwise than when they were added."""
+        if self._witnesses is None or self.metric is None:
+            return
+        rows, then = self._witnesses
+        now = dense(self._embedded(rows, "X"))
+        if now.shape != then.shape or not np.allclose(
+            now, then, rtol=_SAME_PLACE, atol=_SAME_PLACE * float(np.abs(then).max())
+        ):
+            raise ValueError(
+                "the metric was fitted again after rows were added to this index: their vectors "
+                "are of the metric as it was, and cannot be compared with new ones. Make a new "
+                "index, NeighborIndex(metric).fit(X)."
+            )
 
     def _new_rows(self, X: Any) -> Floats:
         """Rows to keep, whatever becomes of X."""

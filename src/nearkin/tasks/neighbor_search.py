@@ -18,8 +18,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin.blocks import blocks
+from nearkin.centring import centred, middle, squared_lengths
 from nearkin.scores import rowwise_distances
-from nearkin.sparse_rows import dense, is_sparse, squared_norms
+from nearkin.sparse_rows import dense
 from nearkin.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -66,18 +67,19 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
     """
     n, m = Z.shape[0], Q.shape[0]
     wide = min(n, k + spare)
-    search = NearestNeighbors(algorithm="brute").fit(Z)
+    near_Z, near_Q = _near_zero(Z, Q)
+    search = NearestNeighbors(algorithm="brute").fit(near_Z)
     distances, rows = np.empty((m, k), dtype=Z.dtype), np.empty((m, k), dtype=np.int64)
-    reach = _squared_norms(Z).max()
+    reach = squared_lengths(near_Z).max()
     for part in blocks(m, max(1, _BLOCK_SIZE // wide)):
-        found = search.kneighbors(Q[part], wide, return_distance=False)
+        found = search.kneighbors(near_Q[part], wide, return_distance=False)
         exact, order = ranked(Z, Q[part], found)
         distances[part], rows[part] = exact[:, :k], order[:, :k]
         if wide == n:
             continue
         # Rows that were not looked at may be nearer than the last of these, but no more than this.
         last, farthest = exact[:, k - 1] ** 2, exact[:, -1] ** 2
-        error = _rounding(Z, _squared_norms(Q[part]) + reach, farthest)
+        error = _rounding(Z, squared_lengths(near_Q[part]) + reach, farthest)
         unsure = part.start + np.flatnonzero(last >= farthest - error)
         if len(unsure):
             distances[unsure], rows[unsure] = nearest(Z, Q[unsure], k, spare=8 * spare)
@@ -131,13 +133,15 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     >>> within(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0], [9.0]]), 1.0)[1]
     [array([2, 0, 1]), array([], dtype=int64)]
     """
-    search = NearestNeighbors(algorithm="brute").fit(Z)
-    reach = _squared_norms(Z).max()
+    near_Z, near_Q = _near_zero(Z, Q)
+    search = NearestNeighbors(algorithm="brute").fit(near_Z)
+    reach = squared_lengths(near_Z).max()
     distances: list[Floats] = []
     rows: list[Ints] = []
     for part in blocks(Q.shape[0], _QUERIES):
-        band = _rounding(Z, reach + _squared_norms(Q[part]).max(), radius**2)
-        found = search.radius_neighbors(Q[part], np.sqrt(radius**2 + band), return_distance=False)
+        some = near_Q[part]
+        band = _rounding(Z, reach + squared_lengths(some).max(), radius**2)
+        found = search.radius_neighbors(some, np.sqrt(radius**2 + band), return_distance=False)
         query, row = np.repeat(np.arange(len(found)), list(map(len, found))), np.concatenate(found)
         exact = rowwise_distances(Q[part], Z, query, row)
         order = np.lexsort((row, exact, query))
@@ -228,8 +232,10 @@ def by_first_row(labels: Ints) -> Ints:
 
 def _near_pairs(A: Floats, B: Floats, radius: float) -> tuple[Ints, Ints]:
     """Positions in A and in B of all pairs no farther apart than ``radius``."""
-    squared = euclidean_distances(A.astype(np.float64), B.astype(np.float64), squared=True)
-    band = _rounding(A, _squared_norms(A).max() + _squared_norms(B).max(), radius**2)
+    near_B, near_A = (rows.astype(np.float64, copy=False) for rows in _near_zero(B, A))
+    squared = euclidean_distances(near_A, near_B, squared=True)
+    reach = squared_lengths(near_A).max() + squared_lengths(near_B).max()
+    band = _rounding(A, reach, radius**2)
     first, second = np.nonzero(squared <= radius**2 + band)
     near = squared[first, second] < radius**2 - band
     close_call = np.flatnonzero(~near)
@@ -251,10 +257,16 @@ def _forest(labels_a: Ints, labels_b: Ints, first: Ints, second: Ints) -> Ints:
     return np.asarray(found[found[:, 0] != found[:, 1]])
 
 
-def _squared_norms(Z: Floats) -> NDArray[np.float64]:
-    if is_sparse(Z):
-        return np.asarray(squared_norms(Z))
-    return np.asarray(np.einsum("ij,ij->i", Z, Z, dtype=np.float64))
+def _near_zero(Z: Floats, Q: Floats) -> tuple[Floats, Floats]:
+    """Both sets of rows moved to zero, if Z is far from it, where squares would lose their digits.
+
+    In float64 then, in which their distances stay what they are.
+    """
+    origin = middle(Z, if_far=True)
+    if not origin.any():
+        return Z, Q
+    moved, queries = (centred(rows.astype(np.float64), origin) for rows in (Z, Q))
+    return moved, queries
 
 
 def _rounding(Z: Floats, squared_norms: Any, squared: Any) -> Any:

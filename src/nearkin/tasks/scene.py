@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.centring import centred, middle
 from nearkin.pair_numbers import draw_numbers, pairs_within
 from nearkin.pairs import Pairs
 
@@ -24,7 +25,7 @@ class Scene:
     Attributes
     ----------
     Z : ndarray of shape (m, q)
-        Embedding of the candidates.
+        Embedding of the candidates, around its middle.
     threshold : float
         Distance at which same and different are equally likely.
     group : int ndarray of shape (m,)
@@ -100,8 +101,9 @@ def scene_of(
     group[at_rows] = component[at_points]
     inside = pairs.restrict(rows)
     left_out = Pairs(() if closed is None else closed, n_rows=pairs.n_rows).restrict(rows)
+    Z = np.asarray(Z, dtype=np.float64)
     return Scene(
-        np.asarray(Z, dtype=np.float64),
+        centred(Z, middle(Z)),
         float(threshold),
         group,
         n_components,
