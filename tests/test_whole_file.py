@@ -1,6 +1,8 @@
 """Files that are complete or not there, and what is no file."""
 
+import errno
 import os
+import re
 import signal
 import socket
 import stat
@@ -29,10 +31,17 @@ def mode(path):
 def test_a_pipe_gets_all_and_stays(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=write, args=[pipe, b"x" * 200_000])
-    writer.start()
-    assert pipe.read_bytes() == b"x" * 200_000
-    writer.join()
+    came = []
+    # A daemon: where nobody writes, it would wait for ever.
+    reader = threading.Thread(target=lambda: came.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    with whole_file(pipe) as unfinished:
+        assert unfinished.parent.name.startswith("nearkin-")
+        assert unfinished.read_bytes() == b""
+        unfinished.write_bytes(b"x" * 200_000)
+    assert not unfinished.parent.exists()
+    reader.join(5)
+    assert came == [b"x" * 200_000]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(tmp_path.iterdir()) == [pipe]
 
@@ -55,8 +64,11 @@ def test_other_things_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as end:
         end.bind("end")
-        with pytest.raises(OSError, match=r"A disk or a socket, not a file.*'end'"):
+        with pytest.raises(
+            OSError, match=r"\] A disk or a socket, not a file to write to: 'end'"
+        ) as no:
             write("end")
+        assert no.value.errno == errno.EINVAL
 
 
 @pytest.mark.parametrize("kept", [0o600, 0o444, 0o664])
@@ -136,3 +148,89 @@ def test_threads_write_files_too(tmp_path):
     writer.start()
     writer.join()
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+
+    def said(path):
+        with pytest.raises(OSError, match=r"older|denied") as caught:
+            write(path)
+        error = caught.value
+        return type(error), error.errno, error.strerror, error.filename
+
+    folder = "A folder, not a file to write to"
+    assert said("folder") == (IsADirectoryError, errno.EISDIR, folder, "folder")
+    missing = f"There is no folder {tmp_path / 'none'}; make it first"
+    assert said("none/file") == (FileNotFoundError, errno.ENOENT, missing, "none/file")
+    (tmp_path / "file").write_bytes(b"old")
+
+    def closed(name, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", name)
+
+    monkeypatch.setattr("nearkin.whole_file.os.open", closed)
+    assert said("file") == (PermissionError, errno.EACCES, "Permission denied", "file")
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_a_new_file_has_the_permissions_of_any(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write(tmp_path / "file")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "file") == 0o666 & ~umask
+
+
+def test_the_unfinished_file_is_hidden_beside_what_a_link_leads_to(tmp_path):
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "file", tmp_path / "link"
+    link.symlink_to(target)
+    names = []
+    for _ in range(2):
+        with whole_file(link) as unfinished:
+            assert re.fullmatch(r"\.file\.[0-9a-f]{16}\.tmp", unfinished.name)
+            assert unfinished.parent == target.parent
+            assert unfinished.read_bytes() == b""
+            unfinished.write_bytes(b"new")
+        names.append(unfinished.name)
+    assert names[0] != names[1]
+    assert link.readlink() == target
+    assert target.read_bytes() == b"new"
+
+
+def test_content_is_on_the_disk_before_it_has_the_name(tmp_path, monkeypatch):
+    path, came = tmp_path / "file", []
+    fsync, replace = os.fsync, os.replace
+
+    def flushed(file):
+        came.append(os.fstat(file).st_size)
+        fsync(file)
+
+    def named(*names):
+        came.append("named")
+        replace(*names)
+
+    monkeypatch.setattr("nearkin.whole_file.os.fsync", flushed)
+    monkeypatch.setattr("nearkin.whole_file.os.replace", named)
+    write(path, b"four")
+    assert came == [4, "named"]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_after_an_error_all_is_as_before(tmp_path, gone):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail():
+        with whole_file(path) as unfinished:
+            unfinished.write_bytes(b"half")
+            if gone:
+                unfinished.unlink()
+            raise ZeroDivisionError
+
+    pytest.raises(ZeroDivisionError, fail)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == b"old"
