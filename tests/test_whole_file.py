@@ -231,6 +231,7 @@ def test_after_an_error_all_is_as_before(tmp_path, gone):
                 unfinished.unlink()
             raise ZeroDivisionError
 
-    pytest.raises(ZeroDivisionError, fail)
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"old"

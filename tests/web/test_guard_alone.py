@@ -118,11 +118,10 @@ def test_scripts_may_be_kept_and_need_no_token():
 
 def test_lifespans_are_not_looked_at():
     async def echo(scope, receive, send):
-        await send(await receive())
+        await send({**(await receive()), "in": scope["type"]})
 
-    assert asked(echo, {"type": "lifespan.startup"}, kind="lifespan") == [
-        {"type": "lifespan.startup"}
-    ]
+    (told,) = asked(echo, {"type": "lifespan.startup"}, kind="lifespan", headers=[])
+    assert told == {"type": "lifespan.startup", "in": "lifespan"}
 
 
 @pytest.mark.parametrize(
