@@ -93,13 +93,17 @@ def test_another_group_gets_no_rights(tmp_path, monkeypatch):
         changed = [*found[:5], found.st_gid + 1, *found[6:]]
         return os.stat_result(changed) if str(name).endswith("file") else found
 
-    def refuse(*_):
+    asked = []
+
+    def refuse(name, *owner):
+        asked.append((name.parent, name.suffix, *owner))
         raise PermissionError
 
     monkeypatch.setattr("nearkin.whole_file.os.stat", of_others)
     monkeypatch.setattr("nearkin.whole_file.os.chown", refuse)
     write(path)
     monkeypatch.undo()
+    assert asked == [(tmp_path, ".tmp", path.stat().st_uid, path.stat().st_gid + 1)]
     assert mode(path) == 0o644
 
 

@@ -103,18 +103,23 @@ class _Loop:
         functions = {file: _functions(module) for file, module in modules.items()}
         items = {item.nodeid: item for item in session.items}
         gc.freeze()
-        for mutant in self._mutants:
-            tests = reached.by(mutant)
 
-            def attempt(mutant: Mutant = mutant, tests: Sequence[str] = tests) -> int:
-                _put_in(modules[mutant.file], functions[mutant.file], mutant.code)
+        def status(file: str, code: str, tests: Sequence[str]) -> int:
+            def attempt() -> int:
+                _put_in(modules[file], functions[file], code)
                 return _failed(session, [items[test] for test in tests])
 
             limit = _SECONDS + _SLOWER * sum(reached.seconds[test] for test in tests)
+            return _forked(attempt, int(limit))
+
+        for file in self._files:  # what is put in must not be what makes tests fail
+            if status(file, (self._package / file).read_text(), list(items)) != 0:
+                raise RuntimeError(f"the tests fail with {file} put in as it is")
+        for mutant in self._mutants:
             outcome = "unreached"
-            if tests:
-                status = _forked(attempt, int(limit))
-                outcome = {0: "survived", -signal.SIGALRM: "timeout"}.get(status, "killed")
+            if tests := reached.by(mutant):
+                ended = status(mutant.file, mutant.code, tests)
+                outcome = {0: "survived", -signal.SIGALRM: "timeout"}.get(ended, "killed")
             self._report(mutant, outcome)
         return True
 

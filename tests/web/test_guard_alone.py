@@ -281,14 +281,14 @@ def test_a_body_that_is_much_too_large_is_not_read_to_its_end(monkeypatch, lengt
     assert len(read) == n_read
 
 
-def test_a_body_that_does_not_arrive():
+@pytest.mark.parametrize("path", ["/api/answers", "/"])
+def test_a_body_that_does_not_arrive(path):
     app = App()
-    wait = {"type": "wait"}
-    sent = asked(app, wait, headers=[HOST, TOKEN, LENGTH], patience=0.01)
-    said = b'{"message": "The request has not arrived within 0.01 seconds."}'
-    assert sent[0]["status"] == 408
-    assert (b"connection", b"close") in sent[0]["headers"]
-    assert sent[1]["body"] == said
+    asking = {"headers": [HOST, TOKEN, LENGTH], "path": path, "method": "POST", "patience": 0.01}
+    start, end = asked(app, {"type": "wait"}, **asking)
+    assert start["status"] == 408
+    assert (b"connection", b"close") in start["headers"]
+    assert b"The request has not arrived within 0.01 seconds." in end["body"]
     assert app.scopes == []
 
 
