@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import coverage
 import pytest
@@ -172,25 +172,32 @@ def _failed(session: pytest.Session, items: Sequence[pytest.Item]) -> int:
 
 def _forked(work: Callable[[], int], limit: int, log: Path | None = None) -> int:
     """The status that some work ends with in a process of its own; minus a signal's number."""
-    child = os.fork()
-    if child == 0:
+    with tempfile.TemporaryDirectory() as folder:
+        child = os.fork()
+        if child == 0:
+            _work_apart(work, limit, log, folder)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what it may have started
+    return status
+
+
+def _work_apart(work: Callable[[], int], limit: int, log: Path | None, folder: str) -> NoReturn:
+    """Work where little harm can be done, and end."""
+    try:
         os.setsid()
+        os.chdir(folder)
         output = os.open(log or os.devnull, os.O_RDWR | os.O_CREAT)
         for stream in (1, 2):
             os.dup2(output, stream)
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
         signal.alarm(limit)
-        try:
-            os._exit(work())
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(70)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what it may have started
-    return status
+        os._exit(work())
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(70)
 
 
 def _module(package: Path, file: str) -> ModuleType:
