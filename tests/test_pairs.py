@@ -492,6 +492,13 @@ def test_draw_from_many_rows_lists_few():
     assert y[pairs.points].min() == 0
 
 
+@pytest.mark.parametrize("count", [10, 7, 2, 0])
+def test_numbers_are_drawn_once_each(count):
+    drawn = draw_numbers(10, count, np.random.RandomState(0)).tolist()
+    assert len(set(drawn)) == len(drawn) == count
+    assert set(drawn) <= set(range(10))
+
+
 def test_pair_numbers_are_exact_where_floats_are_not():
     size = 3_000_000_000  # with numbers of pairs near 2**62, far above 2**53
     last = np.array([size - 1, size - 2, size // 2, 2**31])

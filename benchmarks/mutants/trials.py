@@ -100,7 +100,11 @@ class _Loop:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         reached = self._watch(session)
         modules = {file: _module(self._package, file) for file in self._files}
+        gc.unfreeze()  # what an earlier loop froze is not found
         functions = {file: _functions(module) for file, module in modules.items()}
+        for mutant in self._mutants:
+            if mutant.function and not _is_within(mutant.function, functions[mutant.file]):
+                raise RuntimeError(f"{mutant.file} has no {mutant.function} to put a mistake in")
         items = {item.nodeid: item for item in session.items}
         gc.freeze()
 
@@ -214,6 +218,10 @@ def _functions(module: Any) -> dict[str, FunctionType]:
         and thing.__globals__ is module.__dict__
         and "<locals>" not in thing.__qualname__
     }
+
+
+def _is_within(name: str, functions: Iterable[str]) -> bool:
+    return any(f"{name}.".startswith(f"{function}.") for function in functions)
 
 
 def _put_in(module: ModuleType, functions: dict[str, FunctionType], code: str) -> None:
