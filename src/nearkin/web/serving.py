@@ -22,7 +22,7 @@ _MORE_PORTS = 100
 _PATIENCE = 3
 # Connections that may wait to be accepted, and that are accepted in one go. Three times as many
 # come while one of them is read: it must not have to go before, see visitors.MOST_STRANGERS.
-_WAITING = 128
+_WAITING = 1024
 _AT_ONCE = 16
 
 
