@@ -185,9 +185,8 @@ def _end(process: subprocess.Popen[str], name: str) -> None:
     assert "Traceback" not in said, f"the studio ends in a traceback: {said}"
 
 
-CAMPAIGN = Campaign(
-    "kill_the_studio", f"series of 1 to {MOST_KILLS} kills", draw, check, seconds=600
-)
+UNIT = f"series of 1 to {MOST_KILLS} kills, 111 in the first 20"
+CAMPAIGN = Campaign("kill_the_studio", UNIT, draw, check, seconds=600)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def wrong_lengths(target: Target, case: Case) -> list[bytes]:
     headers = [f"Content-Length: {length}" for length in lengths]
     headers += ["Transfer-Encoding: chunked, chunked", "Transfer-Encoding: gzip"]
     found = []
-    for connection, chance in _each(target, {**case, "sockets": min(case["sockets"], 40)}):
+    for connection, chance in _each(target, {**case, "sockets": min(case["sockets"], 20)}):
         some = chance.sample(headers, chance.choice([1, 1, 2]))
         said(connection, target.head("POST /api/answers", *some, known=case["known"]) + b"\r\n")
         said(connection, chance.choice([b"ffffffffff\r\n", b"{" * 5000, chance.randbytes(200)]))
@@ -190,7 +190,7 @@ def foreign_pages(target: Target, case: Case) -> list[bytes]:
 def garbage(target: Target, case: Case) -> list[bytes]:
     """What is no HTTP, or too much of it at once."""
     found = []
-    for connection, chance in _each(target, {**case, "sockets": min(case["sockets"], 60)}):
+    for connection, chance in _each(target, {**case, "sockets": min(case["sockets"], 20)}):
         ask = target.head("GET /assets/none.js") + b"\r\n"
         content = chance.choice(
             [

@@ -652,3 +652,30 @@ def test_a_lesson_goes_on_from_the_entries_of_another(tmp_path):
     # A journal that has entries of its own is what counts.
     with Lesson(records_of(X), journal=tmp_path / "a.jsonl", entries=[]) as other:
         assert other.known() == lesson.known()
+
+
+def test_closing_waits_for_an_answer_that_is_being_kept(tmp_path, monkeypatch):
+    path = tmp_path / "answers.jsonl"
+    lesson = Lesson(records_of(np.eye(4)), journal=path)
+    writing, go_on = threading.Event(), threading.Event()
+    append = lesson._journal.append
+
+    def slowly(entry):
+        writing.set()
+        assert go_on.wait(10)
+        append(entry)
+
+    monkeypatch.setattr(lesson._journal, "append", slowly)
+    answering = threading.Thread(target=lesson.answer, args=[0, 1, True])
+    closing = threading.Thread(target=lesson.close)
+    answering.start()
+    assert writing.wait(10)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    go_on.set()
+    answering.join()
+    closing.join()
+    with Lesson(records_of(np.eye(4)), journal=path) as again:
+        assert again.state()["n_answers"] == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["answers.jsonl"]

@@ -126,6 +126,18 @@ def test_a_large_answer_is_read_slowly():
             found += part
 
 
+def test_who_knows_the_token_and_never_reads_takes_no_more_than_its_place():
+    limits = {"patience": 60, "most_strangers": 3, "most": 4}
+    with hurried(StubLesson(n_rows=1_000_000), **limits) as studio, ExitStack() as stack:
+        line = f"GET /api/layouts/learned HTTP/1.1\r\nHost: {studio.host}\r\n"
+        for _ in range(8):
+            connection = stack.enter_context(studio.connected())
+            connection.sendall(f"{line}X-Nearkin-Token: {studio.token}\r\n\r\n".encode())
+            assert connection.recv(9) == b"HTTP/1.1 "
+        assert len(studio.visitors) <= 4
+        assert studio.raw("GET", "/api/report").status in (200, 204)
+
+
 def test_a_websocket_is_not_in_a_hurry():
     with hurried() as studio, studio.live() as tab:
         time.sleep(2 * PATIENCE)

@@ -606,8 +606,12 @@ class Lesson:
         return exports.model_file(self._composed(seen.learned))
 
     def close(self) -> None:
-        """Let others have the journal. Closing twice does no harm."""
-        self._journal.close()
+        """Let others have the journal, once a change that has begun is in it.
+
+        Closing twice does no harm.
+        """
+        with self._changing:
+            self._journal.close()
 
     def __enter__(self) -> Self:
         return self

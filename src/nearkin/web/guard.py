@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nearkin.web.access import Access
 from nearkin.web.few_words import LOG
 from nearkin.web.hosts import Hosts
 from nearkin.web.page_files import plain_page
-from nearkin.web.visitors import Visitor
+
+if TYPE_CHECKING:
+    from nearkin.web.visitors import Visitor
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from nearkin.web.hosts import hosts_of, in_url
@@ -22,7 +26,7 @@ _MORE_PORTS = 100
 _PATIENCE = 3
 # Connections that may wait to be accepted, and that are accepted in one go. Three times as many
 # come while one of them is read: it must not have to go before, see visitors.MOST_STRANGERS.
-_WAITING = 128
+_WAITING = 1024
 _AT_ONCE = 16
 
 
@@ -71,6 +75,21 @@ def _why(address: str, port: int, error: OSError) -> str:
     if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
         return f"{address} is not an address of this machine."
     return f"port {port} of {address} cannot be used: {error.strerror or error}."
+
+
+@contextmanager
+def _handled(name: str, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have a signal handled: one that there is, is not ignored, and that this thread is told of."""
+    number = getattr(signal, name, None)
+    is_told = threading.current_thread() is threading.main_thread()
+    if number is None or not is_told or signal.getsignal(number) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 class Serving:
@@ -137,12 +156,21 @@ class Serving:
             "timeout_graceful_shutdown": _PATIENCE,
             "lifespan": "on",
         }
-        waiting_room = self._socket
+        end, waiting_room = self._end, self._socket
 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
                 waiting_room.listen(_WAITING)  # asyncio has made it as small as what it accepts
+
+            @contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                # What is sent once more while all is being closed ends it no sooner.
+                with super().capture_signals(), _handled("SIGHUP", self.handle_exit):
+                    try:
+                        yield
+                    finally:
+                        end()
 
         self._server = Server(uvicorn.Config(self.app, **settings))
         self._thread: threading.Thread | None = None

@@ -113,22 +113,25 @@ class Visitor:
         self._visitors.remove(self)
 
     def turn_out(self) -> None:
-        """Close the connection; who is known may still read what was sent."""
+        """Close the connection at once, whether or not what was sent has been read."""
         if self._transport is not None:
-            if self.known:
-                self._transport.close()
-            else:
-                self._transport.abort()
+            self._transport.abort()
         self.leave()
 
+    def _give_up(self) -> None:
+        if self.known and self._transport is not None:
+            self._transport.close()  # it counts until it has read what was sent
+        else:
+            self.turn_out()
+
     def _give(self, seconds: float | None) -> None:
-        """Turn it out after some seconds from now."""
+        """Close the connection after some seconds from now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if seconds is not None and self._transport is not None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(seconds, self.turn_out)
+            self._timer = loop.call_later(seconds, self._give_up)
 
 
 class _WatchedProtocol(H11Protocol):
