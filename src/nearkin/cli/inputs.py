@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -145,7 +146,7 @@ def content_of(path: Path) -> str:
     try:
         with _unzipped(path) if _is_zipped(path) else open(path, "rb") as file:
             head = file.read(_BYTES_LOOKED_AT)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be unpacked: {error}") from error
     for beginning, content in _BEGINNINGS.items():
         if head.startswith(beginning):
