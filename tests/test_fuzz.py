@@ -1,0 +1,20 @@
+"""Short runs of the campaigns on files and on the command line."""
+
+import sys
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="alarms and peaks of memory")
+def test_files_of_every_kind_are_read_or_refused():
+    from benchmarks import fuzz_files
+    from benchmarks.campaign import short
+
+    outcomes = short(fuzz_files.CAMPAIGN, 80, seed=4)
+    kinds = {outcome.partition(":")[0] for outcome in outcomes}
+    assert kinds == {"model", "index", "csv", "tsv", "jsonl", "parquet", "npy", "pairs", "journal"}
+    assert sum(n for outcome, n in outcomes.items() if "refused" in outcome) > 40
+    assert sum(n for outcome, n in outcomes.items() if "read" in outcome) > 10
