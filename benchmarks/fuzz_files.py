@@ -361,7 +361,7 @@ def _npy(array: Any) -> bytes:
 
 
 @cache
-def _tables(kind: str) -> list[bytes]:
+def tables(kind: str) -> list[bytes]:
     """Good files of a kind."""
     X, y, _ = data()
     rows = _rows()
@@ -401,7 +401,7 @@ def _tables(kind: str) -> list[bytes]:
 
 def _forged_table(kind: str, base: int, edits: list[Any]) -> bytes:
     """Good files of odd content."""
-    made = _tables(kind)[base % len(_tables(kind))]
+    made = tables(kind)[base % len(tables(kind))]
     for _, seed in edits:
         rng = np.random.default_rng(seed)
         if kind == "npy":
@@ -502,14 +502,14 @@ _USES_OF_NUMBERED_PAIRS = [
 
 
 @cache
-def _good_files() -> Path:
+def good_files() -> Path:
     """A folder with models, rows and pairs that are as they should be."""
     here = folder()
-    (here / "rows.csv").write_bytes(_tables("csv")[0])
+    (here / "rows.csv").write_bytes(tables("csv")[0])
     (here / "pairs.csv").write_bytes(_pairs_tables("csv")[0])
     (here / "numbered.csv").write_bytes(_pairs_tables("csv")[2])
-    (here / "v.parquet").write_bytes(_tables("parquet")[3])
-    (here / "n.npy").write_bytes(_tables("npy")[0])
+    (here / "v.parquet").write_bytes(tables("parquet")[3])
+    (here / "n.npy").write_bytes(tables("npy")[0])
     for rows, more, model in [
         ("rows.csv", ["-c", "a,b", "--id", "name", "--missing", "fill"], "m"),
         ("v.parquet", ["-c", "v", "--id", "name"], "v"),
@@ -535,9 +535,11 @@ _FILES = ("csv", "tsv", "jsonl", "parquet", "npy", "nearkin")
 
 def _check_use(path: Path, uses: list[list[str]], case: Case) -> str:
     use = uses[case["use"] % len(uses)]
-    _good_files()
+    good_files()
     with little_memory(path.stat().st_size):
         status, said = _ran([path.name if word == "{}" else word for word in use])
+    if "took longer than" in said:
+        raise TimeoutError(said[-300:])
     assert "Traceback" not in said, f"no traceback: {said}"
     assert status in (0, 2), f"status 0 or 2: {status}, {said[-500:]}"
     if status == 2:

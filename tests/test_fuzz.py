@@ -18,3 +18,13 @@ def test_files_of_every_kind_are_read_or_refused():
     assert kinds == {"model", "index", "csv", "tsv", "jsonl", "parquet", "npy", "pairs", "journal"}
     assert sum(n for outcome, n in outcomes.items() if "refused" in outcome) > 40
     assert sum(n for outcome, n in outcomes.items() if "read" in outcome) > 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and signals")
+def test_whatever_a_line_says_the_program_ends_well():
+    from benchmarks import fuzz_command_line
+    from benchmarks.campaign import short
+
+    outcomes = short(fuzz_command_line.CAMPAIGN, 40, seed=5)
+    assert outcomes["here: done"] > 3
+    assert outcomes["here: refused"] > 15

@@ -90,8 +90,10 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         again = threading.Timer(_SECONDS, os.kill, [os.getpid(), number])
         again.daemon = True
         again.start()
+        waiting.append(again)
 
     known = sys.unraisablehook
+    waiting: list[threading.Timer] = []
     try:
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = said_again
@@ -101,6 +103,8 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         at_once = _end_at_once if is_all else signal.default_int_handler
         signal.signal(signal.SIGINT, at_once)
         sys.unraisablehook = known
+        for again in waiting:
+            again.cancel()
 
 
 def _end_at_once(number: int, frame: Any) -> None:
