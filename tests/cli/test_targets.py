@@ -146,3 +146,13 @@ def test_a_failure_that_an_interruption_led_to_is_an_interruption():
         "    except KeyboardInterrupt: return 2"
     )
     assert process_of(lines) == (130, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless device")
+def test_endless_devices_are_not_read(run, files, model, monkeypatch):
+    err = run("transform", "model.nearkin", "/dev/zero", status=2).err
+    assert "/dev/zero is a device, not rows" in err
+    with open("/dev/zero") as zeros:
+        monkeypatch.setattr(sys, "stdin", zeros)
+        assert "standard input is a device" in run("transform", "model.nearkin", "-", status=2).err
+    assert "is empty" in run("transform", "model.nearkin", "/dev/null", status=2).err
