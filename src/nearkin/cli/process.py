@@ -44,12 +44,12 @@ def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
             status = INTERRUPTED
         forget_if_broken(sys.stdout)
         forget_if_broken(sys.stderr)
-    if not came or status == DONE:
-        return status
-    # CPython keeps in mind that code in a text was interrupted, as libraries make it, and would end
-    # by the signal itself; the next code in a text is all that makes it forget.
-    exec("")
-    return INTERRUPTED  # whatever was said of an import, say, that was interrupted
+    if came:
+        # CPython keeps in mind that code in a text was interrupted, as libraries make it, and would
+        # end by the signal itself; the next code in a text is all that makes it forget.
+        exec("")
+    # An interrupted import may be reported as one that failed.
+    return INTERRUPTED if came and status != DONE else status
 
 
 def forget_if_broken(stream: Any) -> None:
