@@ -102,9 +102,8 @@ class Command(TyperCommand):
         }
         outputs = {name: path for name, path in named.items() if name in _WRITTEN}
         inputs = {name: path for name, path in named.items() if name not in _WRITTEN}
-        if ctx.params.get("ask"):  # answers are added to what is there
-            inputs.pop("--pairs", None)
-        refuse_same_files(outputs, inputs)
+        if not ctx.params.get("ask"):  # answers are added to what is there
+            refuse_same_files(outputs, inputs)
         return super().invoke(ctx)
 
 
