@@ -409,7 +409,8 @@ def _ended(words: list[str], how: dict[str, Any], given: bytes, here: Path, fold
             process.kill()
     said = (folder / "err").read_text(errors="replace")
     _check_words(status, said, words)
-    ends = {"SIGINT": 130, "SIGTERM": -signal.SIGTERM, "SIGHUP": -signal.SIGHUP}
+    status = status if status >= 0 else 128 - status  # as a shell counts
+    ends = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
     allowed = {0, 2, *({141} if not how["read"] else ()), ends.get(how["signal"] or "", 0)}
     assert status in allowed, f"a foreseen status: {status}, not of {allowed}, {said[-500:]}"
     return {0: "done", 2: "refused", 141: "nobody read"}.get(status, f"ended by {how['signal']}")
