@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -112,10 +113,7 @@ def _is_arrow(source: Any) -> bool:
 def npy_rows(path: StrPath) -> RowStream:
     """Rows of an array in a file, whatever its name ends in."""
     name = os.fspath(path)
-    try:
-        X = np.lib.format.open_memmap(name, mode="r")
-    except ValueError as error:
-        raise ValueError(f"{name} cannot be read as an array of numbers: {error}") from error
+    X = mapped_array(path, name)
     found = _stamp(name)
 
     def refuse_changed() -> None:
@@ -124,6 +122,14 @@ def npy_rows(path: StrPath) -> RowStream:
             raise ValueError(f"{name} has changed since it was opened: open it again.")
 
     return _array_rows(X, name, refuse_changed)
+
+
+def mapped_array(path: StrPath, name: str) -> NDArray[Any]:
+    """An array in a file, of which nothing is read yet; its name is for errors."""
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, SyntaxError, TokenError, TypeError, OverflowError) as error:
+        raise ValueError(f"{name} cannot be read as an array of numbers: {error}") from error
 
 
 def _stamp(name: str) -> tuple[int, int, int]:

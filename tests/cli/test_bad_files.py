@@ -289,3 +289,24 @@ def test_infinite_numbers_as_labels_are_classes_as_in_text(run, files):
     (files / "plain.csv").write_text("a,b,kind\n0,0,1.0\n1,1,1.0\n5,0,inf\n6,2,inf\n")
     for name in ("rows.parquet", "plain.csv"):
         run("fit", name, "-l", "kind", "--learner", "rca", "-o", "m.nearkin", "--force")
+
+
+@pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "1e400"])
+def test_json_numbers_beyond_all_floats_are_infinite(run, files, model, value):
+    (files / "far.jsonl").write_text(f'{{"a": 1.5, "b": 1}}\n{{"a": {value}, "b": 2}}\n')
+    run("transform", "model.nearkin", "far.jsonl", status=2)
+    (files / "far.jsonl").write_text(f'{{"v": [1, {value}]}}\n')
+    run("cluster", "none", "far.jsonl", "-c", "v", "--clusters", 1, status=2)
+
+
+def test_what_only_begins_as_gzip(run, files, model):
+    (files / "rows.csv.gz").write_bytes(b"\x1f\x8b\x08\x00" + b"a,b\n1,2\n" * 9)
+    assert "cannot be unpacked" in run("transform", "model.nearkin", "rows.csv.gz", status=2).err
+
+
+def test_headers_of_arrays_that_are_no_python(run, files, model):
+    np.save("rows.npy", np.eye(2))
+    whole = (files / "rows.npy").read_bytes()
+    (files / "rows.npy").write_bytes(whole[:10] + bytes(40) + whole[50:])
+    err = run("transform", "model.nearkin", "rows.npy", status=2).err
+    assert "rows.npy cannot be read as an array of numbers" in err

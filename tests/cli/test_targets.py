@@ -4,12 +4,15 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
 from nearkin.cli import main
 
+RAISE = "signal.raise_signal(signal.SIGINT)"
 FIT = ("fit", "rows.csv", "-c", "a,b", "-p", "numbered.csv", "--learner", "rca", "--force")
 
 
@@ -103,8 +106,10 @@ def process_of(lines, **streams):
         "sys.exit(ended_well(run, is_all=True))"
     )
     known = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, check=False, **(known | streams))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "ended.py").write_text(code)
+        command = [sys.executable, "-W", "error", "-m", "ended"]
+        done = subprocess.run(command, cwd=folder, check=False, **(known | streams))
     return done.returncode, done.stderr
 
 
@@ -146,3 +151,17 @@ def test_a_failure_that_an_interruption_led_to_is_an_interruption():
         "    except KeyboardInterrupt: return 2"
     )
     assert process_of(lines) == (130, b"")
+    assert process_of(lines.replace(RAISE, f"exec({RAISE!r})")) == (
+        130,
+        b"",
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless device")
+def test_endless_devices_are_not_read(run, files, model, monkeypatch):
+    err = run("transform", "model.nearkin", "/dev/zero", status=2).err
+    assert "/dev/zero is a device, not rows" in err
+    with open("/dev/zero") as zeros:
+        monkeypatch.setattr(sys, "stdin", zeros)
+        assert "standard input is a device" in run("transform", "model.nearkin", "-", status=2).err
+    assert "is empty" in run("transform", "model.nearkin", "/dev/null", status=2).err

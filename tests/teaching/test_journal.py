@@ -4,6 +4,7 @@ import random
 import signal
 import subprocess
 import sys
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -371,3 +372,41 @@ def test_kill_9_loses_nothing_that_was_acknowledged(path):
 def run(code: str, path: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-c", code, str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header.pop("about"),
+        lambda header: header.update(about=[]),
+        lambda header: header.update(about={"features": 3}, fingerprint="other"),
+    ],
+)
+def test_forged_headers_are_refused(path, change):
+    Journal(path, "data").close()
+    (header, *_), _, _ = read_lines(path.read_bytes(), path)
+    change(header)
+    path.write_bytes(line_of(header, 0)[0])
+    with pytest.raises(JournalError):
+        Journal(path, "data")
+
+
+@pytest.mark.parametrize("entry", [3, None, [], "undo"])
+def test_forged_entries_are_refused(path, entry):
+    Journal(path, "data").close()
+    content = path.read_bytes()
+    forged = content + line_of({"entry": entry}, read_lines(content, path)[2])[0]
+    path.write_bytes(forged)
+    with pytest.raises(JournalError, match=r"line 3 of .* has an entry that no journal"):
+        Journal(path, "data")
+    assert path.read_bytes() == forged
+
+
+def test_entries_nested_very_deeply_are_damage(path):
+    Journal(path, "data").close()
+    before = read_lines(path.read_bytes(), path)[2]
+    text = b"[" * 100_000
+    with open(path, "ab") as file:
+        file.write(b'{"check":"%08x","entry":%s}\n' % (zlib.crc32(text, before), text))
+    with pytest.raises(JournalError, match=r"line 3 of .* is damaged"):
+        Journal(path, "data")

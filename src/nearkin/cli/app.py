@@ -6,6 +6,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,8 @@ class Command(TyperCommand):
         }
         outputs = {name: path for name, path in named.items() if name in _WRITTEN}
         inputs = {name: path for name, path in named.items() if name not in _WRITTEN}
-        if ctx.params.get("ask"):  # answers are added to what is there
-            inputs.pop("--pairs", None)
-        refuse_same_files(outputs, inputs)
+        if not ctx.params.get("ask"):  # answers are added to what is there
+            refuse_same_files(outputs, inputs)
         return super().invoke(ctx)
 
 
@@ -154,6 +154,12 @@ def _program(
     del version, quiet, debug
 
 
+@cache
+def _commands() -> Any:
+    """All commands; to read their signatures takes longer than many a command."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; gives the status that the process is to end with."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -162,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hush(MANNER.quiet)
     given = [word for word in given if word not in ("--debug", "--quiet")] or ["--help"]
     try:
-        status = app(args=given, prog_name="nearkin", standalone_mode=False)
+        status = _commands()(args=given, prog_name="nearkin", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.Abort:

@@ -9,11 +9,12 @@ import stat
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import say
@@ -145,7 +146,7 @@ def content_of(path: Path) -> str:
     try:
         with _unzipped(path) if _is_zipped(path) else open(path, "rb") as file:
             head = file.read(_BYTES_LOOKED_AT)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be unpacked: {error}") from error
     for beginning, content in _BEGINNINGS.items():
         if head.startswith(beginning):
@@ -256,17 +257,30 @@ class _Streams:
             if name == "standard input":
                 if sys.stdin is None:
                     raise UserError("standard input is closed: name a file instead of -.")
+                _refuse_endless(sys.stdin, name)
                 if sys.stdin.isatty():
                     say("reading from the terminal; Ctrl-D ends")
                 shutil.copyfileobj(sys.stdin.buffer, copy, 2**20)
             else:
                 with open(path, "rb") as source:
+                    _refuse_endless(source, name)
                     shutil.copyfileobj(source, copy, 2**20)
 
     def close(self) -> None:
         self._kept.clear()
         self._folder = None
         self._stack.close()
+
+
+def _refuse_endless(source: IO[Any], name: str) -> None:
+    """Raise if this is a device such as /dev/zero, whose copy would fill the disk."""
+    try:
+        status = os.fstat(source.fileno())
+    except OSError:  # a stand-in
+        return
+    is_device = stat.S_ISCHR(status.st_mode) and not source.isatty()
+    if is_device and not os.path.samestat(status, os.stat(os.devnull)):
+        raise UserError(f"{name} is a device, not rows: name a file or a pipe.")
 
 
 _streams = _Streams()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -81,11 +82,20 @@ class JsonLinesFile:
                 form = self._forms[name]
                 values = [cells.get(name) for cells in some]
                 if form == "float":
-                    values = [None if v is None else float(v) for v in values]
+                    values = [_number(v) for v in values]
+                elif form == "vector":
+                    values = [None if v is None else [_number(n) for n in v] for v in values]
                 elif form not in types:
                     values = [None if v is None else json.dumps(v) for v in values]
                 columns[name] = pa.array(values, types.get(form, pa.string()))
             yield pa.record_batch(columns)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except OverflowError:  # as floats of the same size are read
+        return math.inf if value > 0 else -math.inf
 
 
 _KINDS = {"integer": "number", "truth": "boolean", "float": "number"}

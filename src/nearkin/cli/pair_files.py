@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,23 @@ if TYPE_CHECKING:
     from nearkin.cli.tables import Table
 
 _FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
+# Rows that are made objects of at a time.
+_SOME_ROWS = 2**13
+
+
+class _Places:
+    """Where in a file pairs are, in words when they are asked for: there may be millions."""
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+        self._numbers = array("q")
+
+    def added(self, number: int) -> str:
+        self._numbers.append(number)
+        return self[-1]
+
+    def __getitem__(self, pair: int) -> str:
+        return f"{self._word} {self._numbers[pair]}"
 
 
 @dataclass(frozen=True)
@@ -114,17 +133,19 @@ def read_pairs(
     """
     given = found_input(path, role, forms=_FORMS)
     file = given.name
-    wheres: list[str] = []
+    wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
+    known: dict[str, str] = {}  # of many pairs, the same few names
     left: list[str] = []
     right: list[str] = []
     same: list[bool | None] = []
     weight: list[float] = []
-    for where, cells in _records(given, needs_answers, delimiter):
-        wheres.append(where)
+    for number, cells in _records(given, needs_answers, delimiter):
+        where = wheres.added(number)
         for name, into in (("left", left), ("right", right)):
             if cells.get(name) in (None, ""):
                 raise UserError(f"{where}, column {name!r} of {file} is empty.")
-            into.append(_plain(cells[name]))
+            plain = _plain(cells[name])
+            into.append(known.setdefault(plain, plain))
         said = plain_answer(cells.get("same"))
         if said not in ANSWERS:
             raise UserError(
@@ -170,8 +191,8 @@ def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
 
 def _records(
     given: Input, needs_answers: bool, delimiter: str | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Where each pair is, and its cells."""
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The line or row of each pair, and its cells."""
     if given.form in ("csv", "tsv"):
         with given.open() as opened:  # the data may be separated by another sign
             fits = delimiter is not None and delimiter.encode() in opened.readline()
@@ -184,18 +205,18 @@ def _records(
                     f"{len(file.columns)}."
                 )
             if row >= 0:
-                yield f"line {line}", dict(zip(file.columns, cells, strict=True))
+                yield line, dict(zip(file.columns, cells, strict=True))
         return
     if given.form == "jsonl":
         for line, found in json_lines(given):
             _check_columns(found, needs_answers, f"line {line} of {given.name}")
-            yield f"line {line}", found
+            yield line, found
         return
     table = _arrow_table(given)
     _check_columns(table.column_names, needs_answers, given.name)
     wanted = [c for c in ("left", "right", "same", "weight") if c in table.column_names]
-    for row, cells in enumerate(table.select(wanted).to_pylist()):
-        yield f"row {row}", cells
+    batches = table.select(wanted).to_batches(max_chunksize=_SOME_ROWS)
+    yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches))
 
 
 def _arrow_table(given: Input) -> Any:
@@ -238,7 +259,7 @@ def _weight(cell: Any, where: str, file: str) -> float:
 
 
 def _numbers(
-    left: list[str], right: list[str], n_rows: int, file: str, rows_of: str, wheres: list[str]
+    left: list[str], right: list[str], n_rows: int, file: str, rows_of: str, wheres: _Places
 ) -> NDArray[np.int64]:
     ends = np.empty((len(left), 2), dtype=np.int64)
     for j, (name, cells) in enumerate((("left", left), ("right", right))):

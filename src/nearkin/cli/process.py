@@ -44,6 +44,10 @@ def ended_well(run: Callable[[], int], *, is_all: bool) -> int:
             status = INTERRUPTED
         forget_if_broken(sys.stdout)
         forget_if_broken(sys.stderr)
+    if came:
+        # CPython keeps in mind that code in a text was interrupted, as libraries make it, and would
+        # end by the signal itself; the next code in a text is all that makes it forget.
+        exec("")
     # An interrupted import may be reported as one that failed.
     return INTERRUPTED if came and status != DONE else status
 
@@ -90,8 +94,10 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         again = threading.Timer(_SECONDS, os.kill, [os.getpid(), number])
         again.daemon = True
         again.start()
+        waiting.append(again)
 
     known = sys.unraisablehook
+    waiting: list[threading.Timer] = []
     try:
         signal.signal(signal.SIGINT, interrupt)
         sys.unraisablehook = said_again
@@ -101,6 +107,8 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         at_once = _end_at_once if is_all else signal.default_int_handler
         signal.signal(signal.SIGINT, at_once)
         sys.unraisablehook = known
+        for again in waiting:
+            again.cancel()
 
 
 def _end_at_once(number: int, frame: Any) -> None:

@@ -16,6 +16,7 @@ from nearkin.cli.delimited import DelimitedFile
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.inputs import Input, form_of_name, found_input, is_stream
 from nearkin.cli.json_lines import JsonLinesFile
+from nearkin.row_sources import mapped_array
 
 # Rows of a batch; vectors are wide.
 _ROWS, _ROWS_OF_VECTORS = 2**16, 2**12
@@ -130,8 +131,8 @@ def _feather(given: Input) -> Source:
 
 def _npy(given: Input) -> Source:
     try:
-        X = np.lib.format.open_memmap(given.path, mode="r")
-    except (ValueError, OSError) as error:
+        X = mapped_array(given.path, given.name)
+    except OSError as error:
         raise UserError(f"{given.name} cannot be read as an array of numbers: {error}") from error
     return Source(given.name, {}, _no_columns, matrix=X, direct=given)
 

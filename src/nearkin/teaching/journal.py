@@ -171,6 +171,7 @@ class Journal:
         self._file.cut(length)
         if lines:
             header = _checked_header(lines[0], fingerprint, path)
+            _refuse_other_entries(lines, path)
         else:
             header = {
                 "format": FORMAT,
@@ -273,13 +274,23 @@ def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[
         raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
     if said.get("fingerprint") != fingerprint:
         other = f" ({about['source']})" if about.get("source") else ""
-        columns = ", ".join(about.get("features", ())[:20])
+        features = about.get("features")
+        columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
         raise JournalError(
             f"{path} has answers about other data{other}: rows, columns or ids differ. Give the "
             f"data it was made with{f', learned from {columns}' * bool(columns)}, or another name "
             "for a new journal."
         )
     return said
+
+
+def _refuse_other_entries(lines: list[dict[str, Any]], path: Path) -> None:
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line.get("entry", {}), dict):
+            raise JournalError(
+                f"line {number} of {path} has an entry that no journal of nearkin has; the file is "
+                "left as it is. Restore it from a copy."
+            )
 
 
 def _why_not_kept(error: OSError, path: Path) -> str:
