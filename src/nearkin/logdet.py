@@ -62,6 +62,9 @@ Floats = NDArray[np.floating]
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
 _ROUNDED, _COINCIDE = 1e-13, 1e-6
+# Distances beyond this many times what cannot-links are to be leave the range of numbers when
+# they are brought there.
+_BEYOND = 1e60
 # Eigenvalues of a prior up to this share of the largest are zero.
 _NULL = 1e-14
 # Rounding of the objective, for each row and column and each pair.
@@ -213,7 +216,13 @@ def project(
     differ = np.abs(Z).max(axis=1) > _ROUNDED * size
     # In units of `lower` and with the identity as prior the numbers below are near one.
     Z = Z @ root / np.sqrt(lower)
-    apart = differ & (np.einsum("kr,kr->k", Z, Z) > _COINCIDE**2)
+    squared = np.einsum("kr,kr->k", Z, Z)
+    if squared.max(initial=0.0) > _BEYOND**2:
+        raise ValueError(
+            f"linked rows are up to {np.sqrt(squared.max()):.3g} times as far apart as bounds are "
+            f"wide: give bounds, which are distances of X, that are nearer to its own."
+        )
+    apart = differ & (squared > _COINCIDE**2)
     Z = Z[apart]
     basis = _span(Z, F[np.union1d(left[apart], right[apart])] @ root)
     if basis is not None:
