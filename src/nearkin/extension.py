@@ -402,7 +402,9 @@ def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Float
     Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
     """
     if metric == "cosine":
-        X = normalize(X).round(12)
+        X = normalize(X)
+        entries: Any = X.data if sp.issparse(X) else X
+        np.round(entries, 12, out=entries)
     number = _numbers_of_equal(X)
     if number.max() + 1 == len(Z):
         return Z

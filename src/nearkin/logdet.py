@@ -56,6 +56,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from nearkin.compiled import REORDER, compiled
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -177,6 +178,8 @@ def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
     return np.where(sign * (squared - targets) > 0, squared, targets)
 
 
+# Sweeps take most of the time; a second thread for products in between would wait more than work.
+@one_blas_thread()
 def project(
     F: Floats, pairs: BoundedPairs, B0: Floats, *, max_sweeps: int = 1000, tol: float = 1e-6
 ) -> LogDetResult:
