@@ -401,11 +401,16 @@ def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Float
 
     Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
     """
+    rows: Any = X
+    if sp.issparse(X):
+        rows = cast(Any, sp.csr_array)(X, copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
     if metric == "cosine":
-        X = normalize(X)
-        entries: Any = X.data if sp.issparse(X) else X
+        rows = normalize(rows)
+        entries = rows.data if sp.issparse(X) else rows
         np.round(entries, 12, out=entries)
-    number = _numbers_of_equal(X)
+    number = _numbers_of_equal(rows)
     if number.max() + 1 == len(Z):
         return Z
     sums = np.zeros((number.max() + 1, Z.shape[1]))
@@ -413,14 +418,11 @@ def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Float
     return np.asarray((sums / np.bincount(number)[:, None])[number])
 
 
-def _numbers_of_equal(X: Rows) -> NDArray[np.integer]:
-    """A number for each row, the same for equal rows, from 0."""
+def _numbers_of_equal(X: Any) -> NDArray[np.integer]:
+    """A number for each row, the same for equal rows, from 0; sparse ones in canonical form."""
     if not sp.issparse(X):
         # NumPy 2.0 gives a column.
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
-    X = cast(Any, sp.csr_array)(X, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
     seen: dict[tuple[bytes, bytes], int] = {}
     entries = [slice(*ends) for ends in pairwise(X.indptr)]
     keys = [(X.indices[some].tobytes(), X.data[some].tobytes()) for some in entries]

@@ -171,7 +171,9 @@ class Problem:
 
     def first_weights(self) -> Floats:
         """Inverse variances, the best weights for a single cluster; fixed ones for all others."""
-        return 1 / self.variance if self.learn_metric else np.asarray(1 / self._scale**2)
+        if self.learn_metric:
+            return 1 / self.variance
+        return np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
 
     def violated(self, labels: Ints) -> NDArray[np.bool_]:
         """Which links the labels break, must-links first."""
