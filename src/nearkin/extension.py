@@ -423,9 +423,10 @@ def _numbers_of_equal(X: Any) -> NDArray[np.integer]:
     if not sp.issparse(X):
         # NumPy 2.0 gives a column.
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    rows: Any = X
     seen: dict[tuple[bytes, bytes], int] = {}
-    entries = [slice(*ends) for ends in pairwise(X.indptr)]
-    keys = [(X.indices[some].tobytes(), X.data[some].tobytes()) for some in entries]
+    entries = [slice(*ends) for ends in pairwise(rows.indptr)]
+    keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
     return np.array([seen.setdefault(key, len(seen)) for key in keys])
 
 
