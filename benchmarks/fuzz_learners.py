@@ -551,7 +551,7 @@ FUNCTION_CHECKS: dict[str, Callable[..., str]] = {
 }
 
 
-CAMPAIGN = Campaign("fuzz_learners", "fits", draw, check, seconds=20.0)
+CAMPAIGN = Campaign("fuzz_learners", "fits", draw, check, seconds=60.0)
 
 if __name__ == "__main__":
     main(CAMPAIGN)
