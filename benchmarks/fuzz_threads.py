@@ -16,7 +16,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numba
 import numpy as np
@@ -45,6 +45,28 @@ def fitted(name: str, seed: int) -> Any:
     return learner.fit(as_seen_by(learner, X), y if seed % 2 else None, pairs=pairs)
 
 
+def many(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((400, 3)).astype(np.float32)
+
+
+def index_of(seed: int, search: str) -> nk.NeighborIndex:
+    X = many(seed)
+    metric = nk.Euclidean(random_state=0).fit(X, np.arange(len(X)) % 2)
+    return nk.NeighborIndex(metric, search=search, random_state=0).add(X)
+
+
+class Shared(NamedTuple):
+    """What all threads use, made but not asked yet."""
+
+    metric: Any
+    index: nk.NeighborIndex
+    cells: nk.NeighborIndex
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        return cls(fitted(name, 0), index_of(0, "exact"), index_of(0, "approximate"))
+
+
 def seen(metric: Any, seed: int, fitted_to: int) -> np.ndarray:
     """Rows as a metric takes them."""
     return as_seen_by(metric, rows(seed)[0], rows(fitted_to)[0])
@@ -53,48 +75,48 @@ def seen(metric: Any, seed: int, fitted_to: int) -> np.ndarray:
 # --- tasks: what a thread does, by the name of a learner and a seed ------------------------------
 
 
-def fit(name: str, seed: int, shared: Any) -> list[Any]:
+def fit(name: str, seed: int, shared: Shared) -> list[Any]:
     metric = fitted(name, seed)
     return [metric.transform(seen(metric, seed, seed)), metric.threshold_]
 
 
-def transform(name: str, seed: int, shared: Any) -> list[Any]:
-    X = seen(shared, seed, 0)
-    return [
-        shared.transform(X),
-        shared.distance(X[:5], X[5:9]),
-        shared.pair_distance(X[:5], X[5:10]),
-    ]
+def transform(name: str, seed: int, shared: Shared) -> list[Any]:
+    metric = shared.metric
+    X = seen(metric, seed, 0)
+    beside = metric.pair_distance(X[:5], X[5:10])
+    return [metric.transform(X), metric.distance(X[:5], X[5:9]), beside]
 
 
-def search(name: str, seed: int, shared: Any) -> list[Any]:
+def ask(name: str, seed: int, shared: Shared) -> list[Any]:
+    X = many(seed)[:20]
+    return [*shared.index.query(X, 3), *shared.cells.query(X, 3)]
+
+
+def search(name: str, seed: int, shared: Shared) -> list[Any]:
     X = rows(seed)[0]
     metric = nk.ITML(random_state=0).fit(X, rows(seed)[1])
     index = nk.NeighborIndex(metric, random_state=0).add(X)
     return [*index.query(X[:6], 4), *index.duplicates(0.5)[:1]]
 
 
-def cells(name: str, seed: int, shared: Any) -> list[Any]:
-    X = np.random.default_rng(seed).standard_normal((400, 3)).astype(np.float32)
-    metric = nk.Euclidean(random_state=0).fit(X, np.arange(400) % 2)
-    index = nk.NeighborIndex(metric, search="approximate", random_state=0).add(X)
-    return list(index.query(X[:20], 3))
+def cells(name: str, seed: int, shared: Shared) -> list[Any]:
+    return list(index_of(seed, "approximate").query(many(seed)[:20], 3))
 
 
-def clusters(name: str, seed: int, shared: Any) -> list[Any]:
+def clusters(name: str, seed: int, shared: Shared) -> list[Any]:
     X, y = rows(seed)
     links = nk.Pairs.from_labels(y, 6, random_state=0)
     means = nk.MetricKMeans(2, n_init=2, random_state=0).fit(X)
     return [means.labels_, nk.MPCKMeans(2, n_init=2, random_state=0).fit(X, pairs=links).labels_]
 
 
-def spread(name: str, seed: int, shared: Any) -> list[Any]:
+def spread(name: str, seed: int, shared: Shared) -> list[Any]:
     X, y = rows(seed)
     many = nk.spread_pairs(X, nk.Pairs.from_labels(y, 6, random_state=0))
     return [many.must_link, many.must_weight, many.cannot_link, many.cannot_weight]
 
 
-def keep(name: str, seed: int, shared: Any) -> list[Any]:
+def keep(name: str, seed: int, shared: Shared) -> list[Any]:
     metric = fitted("ITML", seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "metric.nearkin"
@@ -102,7 +124,7 @@ def keep(name: str, seed: int, shared: Any) -> list[Any]:
         return [nk.load(path).transform(rows(seed)[0])]
 
 
-def fail(name: str, seed: int, shared: Any) -> list[Any]:
+def fail(name: str, seed: int, shared: Shared) -> list[Any]:
     X, _ = rows(seed)
     for bad in (np.full(len(X), -1), np.zeros(len(X))):
         try:
@@ -113,9 +135,10 @@ def fail(name: str, seed: int, shared: Any) -> list[Any]:
     return []
 
 
-TASKS: dict[str, Callable[[str, int, Any], list[Any]]] = {
+TASKS: dict[str, Callable[[str, int, Shared], list[Any]]] = {
     "fit": fit,
     "transform": transform,
+    "ask": ask,
     "search": search,
     "cells": cells,
     "clusters": clusters,
@@ -157,16 +180,17 @@ def limits() -> dict[str, Any]:
 def check(case: Case) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        shared = fitted(case["shared"], 0)
         plan = [
             [(TASKS[task], name, case["seed"] + 10 * i + j) for j, (task, name) in enumerate(tasks)]
             for i, tasks in enumerate(case["threads"])
         ]
 
-        def done(number: int) -> list[Any]:
+        def done(number: int, shared: Shared) -> list[Any]:
             return [task(name, seed, shared) for task, name, seed in plan[number]]
 
-        alone = [done(number) for number in range(len(plan))]
+        shared = Shared.of(case["shared"])
+        alone = [done(number, shared) for number in range(len(plan))]
+        shared = Shared.of(case["shared"])
         before = limits()
         together: list[Any] = [None] * len(plan)
         begin = threading.Barrier(len(plan))
@@ -174,7 +198,7 @@ def check(case: Case) -> str:
         def work(number: int) -> None:
             begin.wait()
             try:
-                together[number] = done(number)
+                together[number] = done(number, shared)
             except Exception as error:
                 together[number] = error
 
