@@ -270,3 +270,14 @@ def test_hidden_cells_are_not_taken_for_numbers():
         Euclidean().fit(filled, y)
     assert Euclidean().fit(X.filled(0), y).learned_from_["labels"] == 5
     assert Euclidean().fit(np.ma.array(X.data), y).learned_from_["labels"] == 5
+
+
+@pytest.mark.parametrize("rows_of", [np.array, sp.csr_array, lambda X: pd.DataFrame(X)])
+def test_numbers_whose_squares_overflow(rows_of):
+    X = np.ones((4, 3))
+    X[2, 1] = -1e200
+    with pytest.raises(ValueError, match=r"column 1 of X reaches 1e\+200, whose square overflows"):
+        Euclidean().fit(rows_of(X), [0, 0, 1, 1])
+    Euclidean().fit(rows_of(X.clip(-1e150)), [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="no value is beyond 1e\\+18"):
+        Euclidean().fit(np.eye(4, dtype=np.float32) * 1e30, [0, 0, 1, 1])

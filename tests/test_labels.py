@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from nearkin.labels import class_numbers
+from nearkin.labels import class_numbers, refuse_unknown
 
 NAN = float("nan")
 
@@ -77,3 +77,23 @@ def test_continuous_labels_are_refused_by_position(y, culprit):
 def test_a_column_of_labels_is_refused():
     with pytest.raises(ValueError, match=r"got shape \(2, 1\)"):
         class_numbers(np.array([[0], [1]]))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", None, "b"],
+        np.array(["a", NAN, "b"], dtype=object),
+        pd.Series([True, None, False], dtype="boolean"),
+        np.array([1, "NaT", 2], dtype="datetime64[D]"),
+        np.ma.array([1, 2, 3], mask=[0, 1, 0]),
+    ],
+)
+def test_classifiers_say_which_label_is_missing(y):
+    with pytest.raises(ValueError, match=r"y\[1\] is .* without a label, 1 of 3\."):
+        refuse_unknown(y)
+
+
+@pytest.mark.parametrize("y", [[-1, 1], ["a", "b"], np.array([[1], [2]]), [True, False], []])
+def test_what_is_a_class_to_classifiers(y):
+    refuse_unknown(y)

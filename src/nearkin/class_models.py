@@ -416,4 +416,11 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
     """Inverse of a covariance, exactly symmetric, and the log of its determinant."""
     factor = np.linalg.cholesky(matrix)
     root = solve_triangular(factor, np.eye(len(matrix)), lower=True, check_finite=False)
-    return root.T @ root, 2 * float(np.log(factor.diagonal()).sum())
+    with np.errstate(over="ignore"):
+        precision = root.T @ root
+    if not np.isfinite(precision).all():
+        raise ValueError(
+            f"a class has a variance of {np.diag(matrix).min():.3g} in some column, whose inverse "
+            "overflows: multiply X by a large number, or raise regularization."
+        )
+    return precision, 2 * float(np.log(factor.diagonal()).sum())

@@ -29,6 +29,7 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
 from nearkin.logdet import BoundedPairs, LogDetResult, divergence, project
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
@@ -309,6 +310,7 @@ class Alternated(Generic[SomeFamily]):
     converged: bool
 
 
+@one_blas_thread()
 def alternate(
     family: SomeFamily,
     pairs: BoundedPairs,
@@ -350,6 +352,7 @@ def alternate(
     return Alternated(family, solution, np.array(history), converged)
 
 
+@one_blas_thread()
 def learn_width(squared: Floats, gamma: float, pairs: BoundedPairs) -> Alternated[RbfFamily]:
     """The rbf kernel that comes nearest to what pairs ask for.
 

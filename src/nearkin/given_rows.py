@@ -15,8 +15,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.sparse_rows import is_sparse
+from nearkin.sparse_rows import dense, is_sparse
 
+# Squares of larger numbers, and sums of these, may leave the range of their type.
+_LARGEST = {"float64": 1e150, "float32": 1e18}
 # Columns are named up to so many in a sentence; code names them all.
 _MOST_NAMED = 5
 # Types of columns that have categories or texts.
@@ -97,6 +99,8 @@ def refuse_gaps(
 ) -> None:
     """Say where numbers are missing or infinite, how many there are, and what to do about them.
 
+    Numbers whose squares would be infinite are refused, too.
+
     Parameters
     ----------
     X : array or sparse matrix of numbers
@@ -110,11 +114,15 @@ def refuse_gaps(
         Whether it was fitted already.
     """
     values: Any = X.data if is_sparse(X) else X
+    if values.dtype.kind != "f":
+        return
+    flat = values.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
-        if values.dtype.kind != "f" or np.isfinite(np.sum(values)):
+        if np.isfinite(np.vdot(flat, flat)):
             return
     bad = ~np.isfinite(values)
     if not bad.any():
+        _refuse_overflow(X, given, name)
         return
     cells = _cells(X, bad)
     nan = bool(np.isnan(values[bad]).any())
@@ -141,6 +149,17 @@ def refuse_gaps(
         f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
         f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}"
     )
+
+
+def _refuse_overflow(X: Any, given: Any, name: str) -> None:
+    low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(axis=0), X.max(axis=0)))
+    largest = np.maximum(-low, high)
+    column, limit = int(largest.argmax()), _LARGEST.get(X.dtype.name, np.inf)
+    if largest[column] > limit:
+        raise ValueError(
+            f"column {_names(given, X.shape[1])[column]} of {name} reaches {largest[column]:.3g}, "
+            f"whose square overflows: divide it, so that no value is beyond {limit:g}."
+        )
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:

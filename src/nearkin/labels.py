@@ -60,6 +60,29 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     return classes
 
 
+def refuse_unknown(y: Any) -> None:
+    """Raise if a label is missing, for those who need one of every row.
+
+    Negative numbers are classes to them.
+    """
+    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    if labels.ndim != 1:
+        return
+    missing = np.ma.getmaskarray(y).copy() if np.ma.isMA(y) else np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind == "O":
+        known = [_is_known(x) or (isinstance(x, Real) and x < 0) for x in labels]
+        missing |= ~np.array(known, dtype=bool)
+    elif labels.dtype.kind in "mM":
+        missing |= np.isnat(labels)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(
+            f"y[{row}] is {'hidden' if np.ma.isMA(y) else labels[row]}, but a classifier learns "
+            "from rows whose classes are known: leave out those without a label, "
+            f"{int(missing.sum())} of {len(labels)}."
+        )
+
+
 def _is_known(label: Any) -> bool:
     if label is None or (isinstance(label, Real) and label < 0):
         return False

@@ -56,12 +56,16 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from nearkin.compiled import REORDER, compiled
+from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
 _ROUNDED, _COINCIDE = 1e-13, 1e-6
+# Distances beyond this many times what cannot-links are to be leave the range of numbers when
+# they are brought there.
+_BEYOND = 1e60
 # Eigenvalues of a prior up to this share of the largest are zero.
 _NULL = 1e-14
 # Rounding of the objective, for each row and column and each pair.
@@ -174,6 +178,8 @@ def best_slacks(B: Floats, Z: Floats, sign: Floats, targets: Floats) -> Floats:
     return np.where(sign * (squared - targets) > 0, squared, targets)
 
 
+# Sweeps take most of the time; a second thread for products in between would wait more than work.
+@one_blas_thread()
 def project(
     F: Floats, pairs: BoundedPairs, B0: Floats, *, max_sweeps: int = 1000, tol: float = 1e-6
 ) -> LogDetResult:
@@ -213,7 +219,13 @@ def project(
     differ = np.abs(Z).max(axis=1) > _ROUNDED * size
     # In units of `lower` and with the identity as prior the numbers below are near one.
     Z = Z @ root / np.sqrt(lower)
-    apart = differ & (np.einsum("kr,kr->k", Z, Z) > _COINCIDE**2)
+    squared = np.einsum("kr,kr->k", Z, Z)
+    if squared.max(initial=0.0) > _BEYOND**2:
+        raise ValueError(
+            f"linked rows are up to {np.sqrt(squared.max()):.3g} times as far apart as bounds are "
+            f"wide: give bounds, which are distances of X, that are nearer to its own."
+        )
+    apart = differ & (squared > _COINCIDE**2)
     Z = Z[apart]
     basis = _span(Z, F[np.union1d(left[apart], right[apart])] @ root)
     if basis is not None:

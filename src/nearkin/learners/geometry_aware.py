@@ -357,7 +357,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     ) -> tuple[Extension, Floats]:
         """Spectral family: coordinates of new rows by way of the nearest training rows."""
         eigenvalues, V = self._smooth_functions(X, rng)
-        V = equal_where_rows_are(X, V)
+        V = equal_where_rows_are(X, V, self.metric)
         unknown = np.full(len(V), -1)
         weights = diffusion(eigenvalues, V, unknown, time=self.diffusion)
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT))

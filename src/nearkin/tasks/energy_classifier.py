@@ -34,6 +34,7 @@ from nearkin import backend, sparse_rows
 from nearkin.blocks import for_each_block
 from nearkin.centring import centred, middle
 from nearkin.compiled import compiled
+from nearkin.labels import refuse_unknown
 from nearkin.large_margin import nearest_alike
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.scaled_rows import warn_of_units
@@ -597,6 +598,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         if backend.library(y) is not None:
             backend.refuse_stranded(y, "y")
             y = backend.to_numpy(y)
+        refuse_unknown(y)
         if backend.is_foreign(X) or self._sees_any_rows:
             X = self._seen(X, reset=True)
             check_consistent_length(X, y)

@@ -223,7 +223,7 @@ class ManifoldAlignment(BaseEstimator):
         starts = np.cumsum([rows.shape[0] for rows in checked])[:-1]
         V = np.concatenate(
             [
-                equal_where_rows_are(rows, part)
+                equal_where_rows_are(rows, part, self.metric)
                 for rows, part in zip(checked, np.split(V, starts), strict=True)
             ]
         )

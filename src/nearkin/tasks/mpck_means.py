@@ -54,8 +54,8 @@ Ints = NDArray[np.integer]
 LEAST_SPREAD = 1e-3
 # Passes over the linked rows in one assignment; nearly always a few are enough.
 _MOST_PASSES = 50
-# Squares of wider columns, and inverses of smaller variances, leave the range of float64.
-_WIDEST, _LEAST_VARIANCE = 1e150, 1e-280
+# Inverses of smaller variances leave the range of float64.
+_LEAST_VARIANCE = 1e-280
 _BLOCK = 65536
 
 
@@ -147,12 +147,6 @@ class Problem:
         self._scale = np.ones(X.shape[1]) if scale is None else scale
         low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(0), X.max(0)))
         largest = np.maximum(np.abs(low), np.abs(high))
-        if (largest > _WIDEST).any():
-            column = int(largest.argmax())
-            raise ValueError(
-                f"column {column} of X reaches {largest[column]:.3g}, whose square overflows: "
-                f"divide it, so that no value is beyond {_WIDEST:g}."
-            )
         if origin is not None:
             largest += np.abs(origin)
         self.squared_range = (high - low) ** 2
@@ -177,7 +171,9 @@ class Problem:
 
     def first_weights(self) -> Floats:
         """Inverse variances, the best weights for a single cluster; fixed ones for all others."""
-        return 1 / self.variance if self.learn_metric else np.asarray(1 / self._scale**2)
+        if self.learn_metric:
+            return 1 / self.variance
+        return np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
 
     def violated(self, labels: Ints) -> NDArray[np.bool_]:
         """Which links the labels break, must-links first."""

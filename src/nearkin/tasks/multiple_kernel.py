@@ -24,6 +24,7 @@ from nearkin import backend
 from nearkin.centring import centred, middle, squared_distances
 from nearkin.class_models import fit_class_models
 from nearkin.kernel_weights import combine_kernels, weighted_sum
+from nearkin.labels import refuse_unknown
 from nearkin.local_metrics import mean_local_metric
 from nearkin.thread_limits import one_blas_thread
 
@@ -223,6 +224,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        refuse_unknown(y)
         X, y = backend.validated(self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         names, classes = np.unique(y, return_inverse=True)
