@@ -27,7 +27,9 @@ def from_rows(X, landmarks, n_neighbors, saturating=False):
     shape = (len(X), n_neighbors)
     neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
     ranking = squared(X, landmarks).astype(X.dtype)
-    weights_from_rows(X, landmarks, ranking, saturating, neighbors, weights)
+    slack = 4 * np.finfo(X.dtype).eps * ranking.max(axis=1).astype(np.float64)
+    rows = X.astype(np.float64), landmarks.astype(np.float64)
+    weights_from_rows(*rows, ranking, np.zeros(len(X)), slack, saturating, neighbors, weights)
     return dense(neighbors, weights, len(landmarks))
 
 

@@ -145,10 +145,14 @@ class KernelLandmarks:
 
 
 class _EuclideanLandmarks(NamedTuple):
-    """Landmarks under a Euclidean kernel: as prepared rows, and as the factor that ranks them."""
+    """Landmarks under a Euclidean kernel, in float64.
+
+    As prepared rows, as the factor that ranks them, and the largest squared length of any.
+    """
 
     points: Floats
     ranking: Floats
+    reach: float
 
 
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
@@ -238,11 +242,16 @@ class LocalExtension:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
         if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
-            prepared, euclidean = self._prepare(X), self._euclidean
+            precise, euclidean = self._prepare(X.astype(np.float64, copy=False)), self._euclidean
+            prepared = precise.astype(X.dtype, copy=False)
+            lengths = row_norms(precise[:, :-1], squared=True)
+            rounding = 4 * (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
             weights_from_rows(
-                prepared,
+                precise,
                 euclidean.points,
-                prepared @ euclidean.ranking,
+                prepared @ (euclidean.ranking if precise is prepared else self._coarse_ranking),
+                lengths,
+                rounding * (lengths + euclidean.reach),
                 self.landmarks.kernel.name == "rbf",
                 neighbors,
                 weights,
@@ -267,7 +276,7 @@ class LocalExtension:
             return prepared
         center, scale = self._center_and_scale
         with np.errstate(over="ignore"):
-            rows[:] = centred(X, center)
+            np.subtract(X, center, out=rows, casting="same_kind")
             rows *= X.dtype.type(scale)
         # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
         np.clip(rows, -FAR, FAR, out=rows)
@@ -292,11 +301,15 @@ class LocalExtension:
 
     @cached_property
     def _euclidean(self) -> _EuclideanLandmarks:
-        points = self._prepare(dense_rows(self.landmarks.rows))
+        points = self._prepare(dense_rows(self.landmarks.rows).astype(np.float64))
         # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
         ranking = -2 * points.T
-        ranking[-1] = row_norms(points[:, :-1], squared=True)
-        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking))
+        lengths = ranking[-1] = row_norms(points[:, :-1], squared=True)
+        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking), float(lengths.max()))
+
+    @cached_property
+    def _coarse_ranking(self) -> Floats:
+        return self._euclidean.ranking.astype(np.float32)
 
     @cached_property
     def _among(self) -> Floats:
