@@ -260,7 +260,9 @@ def weights_from_distances(
     gram, factor = np.empty((k, k)), np.empty((k, k))
     for i in range(to_landmarks.shape[0]):
         _find_smallest(to_landmarks[i], neighbors[i], smallest, minima)
-        unit = 1.0 if smallest[k - 1] < _LARGE else smallest[k - 1]  # lest it overflows
+        unit = smallest[k - 1]
+        if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
+            unit = 1.0
         for j in range(m):
             value = to_landmarks[i, j]
             keys[j] = value / unit if value > zero[i] else 0.0
