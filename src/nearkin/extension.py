@@ -24,8 +24,9 @@ from nearkin.kernels import (
     center_new,
     check_kernel_matrix,
     distances_from_kernel,
-    half_squared_distances,
+    saturated,
     unit_rows,
+    unsaturated_distances,
 )
 from nearkin.linalg import leading_eigenpairs
 from nearkin.local_weights import (
@@ -115,14 +116,17 @@ class KernelLandmarks:
             return self.kernel(self._around_middle(X), self._around_middle(self._precise_rows))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """Half squared feature-space distances between rows and landmarks, and their rounding."""
+        """What the distances of rows to landmarks in feature space grow with, and the rounding.
+
+        See :func:`nearkin.kernels.unsaturated_distances`.
+        """
         if backend.is_foreign(X):
             X = backend.wide(X)
-            return half_squared_distances(self.kernel, X, backend.moved(self.rows, X))
+            return unsaturated_distances(self.kernel, X, backend.moved(self.rows, X))
         if self.columns is None:
             with _silent():
                 X = X.astype(np.float64, copy=False)
-                return half_squared_distances(self.kernel, X, self._precise_rows)
+                return unsaturated_distances(self.kernel, X, self._precise_rows)
         K = self.kernel_to(X)
         return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
 
@@ -213,6 +217,7 @@ class LocalExtension:
                 _refuse_overflow(found, "row", rows.start)
                 e, neighbors = backend.smallest(found, k)
                 e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
+                e = saturated(e) if self.landmarks.kernel.saturates else e
                 flat = neighbors.T[:, None, :] * len(self.landmarks) + neighbors.T[None, :, :]
                 gram = backend.gathered(xp.reshape(among, (-1,)), flat)
             weights = xp.astype(foreign_weights(e, gram), X.dtype)
@@ -260,7 +265,14 @@ class LocalExtension:
             distances, rounding = self.landmarks.distances_to(X)
             _refuse_overflow(distances, "row", start)
             distances = np.ascontiguousarray(distances)
-            weights_from_distances(distances, rounding, self._among, neighbors, weights)
+            weights_from_distances(
+                distances,
+                rounding,
+                self._among,
+                self.landmarks.kernel.saturates,
+                neighbors,
+                weights,
+            )
         return neighbors, weights
 
     def _prepare(self, X: Floats) -> Floats:

@@ -238,16 +238,24 @@ def weights_from_rows(
 
 @compiled()
 def weights_from_distances(
-    to_landmarks: Any, zero: Any, among_landmarks: Any, neighbors: Any, weights: Any
+    to_landmarks: Any,
+    zero: Any,
+    among_landmarks: Any,
+    saturating: bool,
+    neighbors: Any,
+    weights: Any,
 ) -> None:
     """Neighbours and weights under any kernel, from half squared feature-space distances.
 
     Parameters
     ----------
     to_landmarks : ndarray of shape (n, m)
+        Half squared feature distances, or x of ``1 − exp(−x)`` if these are saturating.
     zero : ndarray of shape (n,)
         Per row, the size below which a distance is rounding.
     among_landmarks : ndarray of shape (m, m)
+        Half squared feature distances.
+    saturating : bool
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
     """
@@ -270,6 +278,8 @@ def weights_from_distances(
         for a in range(k):
             value = to_landmarks[i, neighbors[i, a]]
             e[a] = value if value > zero[i] else 0.0
+            if saturating:
+                e[a] = -np.expm1(-e[a])
             for b in range(a):
                 gram[a, b] = among_landmarks[neighbors[i, a], neighbors[i, b]]
         _solve(e, gram, factor, ratio, w)

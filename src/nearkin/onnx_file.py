@@ -355,9 +355,9 @@ def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tenso
     """The same for kernels that Euclidean distances do not determine."""
     kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
     if kernel.name == "laplacian":
-        found = (kernel.gamma * _city_block_distances(X, rows)).one_minus_exp()
+        found = kernel.gamma * _city_block_distances(X, rows)
         _, neighbors = found.coarse().smallest(extension.n_neighbors)
-        e = found.picked(neighbors)
+        e = found.picked(neighbors).one_minus_exp()
     else:  # poly
         own = (kernel.gamma * (X * X).sum(1) + float(kernel.coef0)) ** float(kernel.degree)
         others = kernel.diagonal(rows)
