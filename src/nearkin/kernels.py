@@ -113,6 +113,8 @@ class Kernel:
             return squared_norms
         if self.name == "poly":
             return np.asarray((self.gamma * squared_norms + self.coef0) ** self.degree)
+        if isinstance(self.function, Kernel):
+            return self.function.diagonal(A)
         return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
 
 
