@@ -592,6 +592,8 @@ def draw(rng: np.random.Generator) -> Case:
 
 
 def check(case: Case) -> str:
+    if case["subject"] not in PROMISED[case["relation"]]:
+        return "not promised"
     data = data_of(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -76,6 +76,8 @@ class Kernel:
     @property
     def saturates(self) -> bool:
         """Whether half squared feature-space distances are ``1 − exp(−x)``, never more than 1."""
+        if isinstance(self.function, Kernel):
+            return self.function.saturates
         return self.name in ("rbf", "laplacian")
 
     def __call__(self, A: Rows, B: Rows) -> Floats:
@@ -137,6 +139,8 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
     For rbf and laplacian kernels the exponents x of ``1 − exp(−x)``, which tell near from far where
     all distances are 1 up to rounding; for all others the half squared distances themselves.
     """
+    if isinstance(kernel.function, Kernel):
+        kernel = kernel.function
     if backend.is_foreign(A):
         return _foreign_unsaturated_distances(kernel, A, B)
     if kernel.name == "laplacian":
