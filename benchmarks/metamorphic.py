@@ -38,7 +38,7 @@ from tests.common.learners import LEARNERS
 Array = NDArray[Any]
 Case = campaign.Case
 
-DIGITS = 2.0**10  # of which numbers are multiples
+DIGITS = 2.0**16  # numbers are whole multiples of one over this, as float32 holds them too
 LEAST = 1e-6  # what is less than this is nothing beside rows
 
 
@@ -100,8 +100,8 @@ def gaps(rng: np.random.Generator, y: Array, d: int) -> Array:
 
 
 ROWS = {one.__name__: one for one in (blobs, outliers, grid, line, gaps)}
-# A machine that ends within one hundredth of its best is no more exact than that.
-LOOSE = {"MultipleKernelClassifier": 0.02}
+# Who ends when little more is gained is no more exact than that.
+LOOSE = {"MultipleKernelClassifier": 0.02, "LMNN": 0.01}
 # Without ties, which rounding may decide either way.
 SMOOTH = ("blobs", "outliers", "gaps")
 
