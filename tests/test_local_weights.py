@@ -27,7 +27,9 @@ def from_rows(X, landmarks, n_neighbors, saturating=False):
     shape = (len(X), n_neighbors)
     neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
     ranking = squared(X, landmarks).astype(X.dtype)
-    weights_from_rows(X, landmarks, ranking, saturating, neighbors, weights)
+    slack = 4 * np.finfo(X.dtype).eps * ranking.max(axis=1).astype(np.float64)
+    rows = X.astype(np.float64), landmarks.astype(np.float64)
+    weights_from_rows(*rows, ranking, np.zeros(len(X)), slack, saturating, neighbors, weights)
     return dense(neighbors, weights, len(landmarks))
 
 
@@ -39,7 +41,9 @@ def from_distances(X, landmarks, n_neighbors, saturating=False):
         return -np.expm1(-squared(A, B)) if saturating else squared(A, B) / 2
 
     zero = np.zeros(len(X))
-    weights_from_distances(half(X, landmarks), zero, half(landmarks, landmarks), neighbors, weights)
+    to_landmarks = squared(X, landmarks) / (1 if saturating else 2)
+    among = half(landmarks, landmarks)
+    weights_from_distances(to_landmarks, zero, among, saturating, neighbors, weights)
     return dense(neighbors, weights, len(landmarks))
 
 
@@ -174,7 +178,7 @@ def test_a_point_among_its_neighbours_is_reproduced(cloud):
 def test_distances_below_the_stated_rounding_are_zero():
     distances = np.array([[1e-10, 0.5, 0.7]])
     neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
-    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(3), neighbors, weights)
+    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(3), False, neighbors, weights)
     assert neighbors.tolist() == [[0, 1]]
     assert weights.tolist() == [[1.0, 0.0]]
 
@@ -229,7 +233,7 @@ def test_angles_that_only_rounding_makes_are_those_of_a_line():
     def both(between):
         e, among = np.array([1.0, 2.0]), np.array([[0.0, between], [between, 0.0]])
         neighbors, weights = np.empty((1, 2), dtype=np.int32), np.empty((1, 2))
-        weights_from_distances(e[None], np.zeros(1), among, neighbors, weights)
+        weights_from_distances(e[None], np.zeros(1), among, False, neighbors, weights)
         on_device = foreign_weights(e[:, None], among[:, :, None])[:, 0]
         assert_allclose(on_device, weights[0], rtol=1e-12)
         return weights[0]

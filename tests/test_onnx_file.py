@@ -28,6 +28,7 @@ from nearkin import (
     Blend,
     Chain,
     Euclidean,
+    KernelA,
     KernelBeta,
     MetricLearner,
     NeighborIndex,
@@ -94,6 +95,16 @@ def test_every_learner(learner, data, run, tmp_path):
     assert_same_image(run(metric, far), metric, far)
     assert run(metric, X_new[:0]).shape == (0, metric.n_components_)
     onnx.checker.check_model(onnx.load(tmp_path / "metric.onnx"), full_check=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
+def test_rows_equally_far_from_many_landmarks(kernel, dtype, run):
+    along = np.float32([0.1, 0.7, 0.3]).astype(np.float64)
+    X, X_new = np.arange(60.0)[:, None] * along, np.arange(0, 40, 0.5)[:, None] * along
+    X, X_new = (rows.astype(np.float32).astype(dtype) for rows in (X, X_new))
+    metric = KernelA(kernel=kernel, random_state=0).fit(X, np.arange(60) % 2)
+    assert_same_image(run(metric, X_new), metric, X_new)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -43,6 +43,8 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
         move it, as they would move a mean.
     """
     n, d = X.shape
+    if n == 0:
+        return np.zeros(d)
     if backend.is_foreign(X):
         return backend.to_numpy(backend.middle(X)).astype(np.float64)
     rows = backend.evenly_spaced(n, backend.MIDDLE_ROWS)

@@ -220,7 +220,8 @@ def _in_folds(
     places = _places(X, classes, rng.standard_normal(X.shape[1]))
     order = known[np.lexsort((*(place[known] for place in places), classes[known]))]
     turn = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
-    drawn = order[np.lexsort((rng.random_sample(len(order)), turn // n_folds, classes[order]))]
+    draws = rng.random_sample(len(order))[turn]  # the same for all classes, whose order is chance
+    drawn = order[np.lexsort((draws, turn // n_folds, classes[order]))]
     fold = np.full(len(classes), -1)
     fold[drawn] = classes[drawn] * n_folds + turn % n_folds
     return fold

@@ -26,8 +26,9 @@ from nearkin.kernels import (
     center_new,
     check_kernel_matrix,
     distances_from_kernel,
-    half_squared_distances,
+    saturated,
     unit_rows,
+    unsaturated_distances,
 )
 from nearkin.linalg import leading_eigenpairs
 from nearkin.local_weights import (
@@ -117,14 +118,17 @@ class KernelLandmarks:
             return self.kernel(self._around_middle(X), self._around_middle(self._precise_rows))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """Half squared feature-space distances between rows and landmarks, and their rounding."""
+        """What the distances of rows to landmarks in feature space grow with, and the rounding.
+
+        See :func:`nearkin.kernels.unsaturated_distances`.
+        """
         if backend.is_foreign(X):
             X = backend.wide(X)
-            return half_squared_distances(self.kernel, X, backend.moved(self.rows, X))
+            return unsaturated_distances(self.kernel, X, backend.moved(self.rows, X))
         if self.columns is None:
             with _silent():
                 X = X.astype(np.float64, copy=False)
-                return half_squared_distances(self.kernel, X, self._precise_rows)
+                return unsaturated_distances(self.kernel, X, self._precise_rows)
         K = self.kernel_to(X)
         return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
 
@@ -147,10 +151,14 @@ class KernelLandmarks:
 
 
 class _EuclideanLandmarks(NamedTuple):
-    """Landmarks under a Euclidean kernel: as prepared rows, and as the factor that ranks them."""
+    """Landmarks under a Euclidean kernel, in float64.
+
+    As prepared rows, as the factor that ranks them, and the largest squared length of any.
+    """
 
     points: Floats
     ranking: Floats
+    reach: float
 
 
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
@@ -202,15 +210,21 @@ class LocalExtension:
         for rows in backend.blocks(X, bytes_per_row):
             if self.landmarks.kernel.is_euclidean:
                 prepared = self._prepare_foreign(X[rows])
-                _, neighbors = backend.smallest(backend.product_plus(prepared, ranking, lengths), k)
+                ranked = backend.product_plus(prepared, ranking, lengths)
+                if item == 8:  # in single precision rounding decides among equals in any case
+                    own = xp.sum(prepared * prepared, axis=1)[:, None]
+                    ranked = _with_ties_by_position(xp, backend.clipped(ranked + own, 0.0))
+                _, neighbors = backend.smallest(ranked, k)
                 away = backend.gathered(points, neighbors) - prepared[:, None, :]
                 inner = backend.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
                 e, gram = _feature_distances(xp, inner, saturating)
             else:
                 found, rounding = self.landmarks.distances_to(X[rows])
                 _refuse_overflow(found, "row", rows.start)
-                e, neighbors = backend.smallest(found, k)
+                _, neighbors = backend.smallest(_with_ties_by_position(xp, found), k)
+                e = xp.take_along_axis(found, neighbors, axis=1)
                 e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
+                e = saturated(e) if self.landmarks.kernel.saturates else e
                 flat = neighbors.T[:, None, :] * len(self.landmarks) + neighbors.T[None, :, :]
                 gram = backend.gathered(xp.reshape(among, (-1,)), flat)
             weights = xp.astype(foreign_weights(e, gram), X.dtype)
@@ -240,11 +254,16 @@ class LocalExtension:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
         if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
-            prepared, euclidean = self._prepare(X), self._euclidean
+            precise, euclidean = self._prepare(X.astype(np.float64, copy=False)), self._euclidean
+            prepared = precise.astype(X.dtype, copy=False)
+            lengths = row_norms(precise[:, :-1], squared=True)
+            rounding = 4 * (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
             weights_from_rows(
-                prepared,
+                precise,
                 euclidean.points,
-                prepared @ euclidean.ranking,
+                prepared @ (euclidean.ranking if precise is prepared else self._coarse_ranking),
+                lengths,
+                rounding * (lengths + euclidean.reach),
                 self.landmarks.kernel.name == "rbf",
                 neighbors,
                 weights,
@@ -253,7 +272,14 @@ class LocalExtension:
             distances, rounding = self.landmarks.distances_to(X)
             _refuse_overflow(distances, "row", start)
             distances = np.ascontiguousarray(distances)
-            weights_from_distances(distances, rounding, self._among, neighbors, weights)
+            weights_from_distances(
+                distances,
+                rounding,
+                self._among,
+                self.landmarks.kernel.saturates,
+                neighbors,
+                weights,
+            )
         return neighbors, weights
 
     def _prepare(self, X: Floats) -> Floats:
@@ -269,7 +295,7 @@ class LocalExtension:
             return prepared
         center, scale = self._center_and_scale
         with np.errstate(over="ignore"):
-            rows[:] = centred(X, center)
+            np.subtract(X, center, out=rows, casting="same_kind")
             rows *= X.dtype.type(scale)
         # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
         np.clip(rows, -FAR, FAR, out=rows)
@@ -294,11 +320,15 @@ class LocalExtension:
 
     @cached_property
     def _euclidean(self) -> _EuclideanLandmarks:
-        points = self._prepare(dense_rows(self.landmarks.rows))
+        points = self._prepare(dense_rows(self.landmarks.rows).astype(np.float64))
         # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
         ranking = -2 * points.T
-        ranking[-1] = row_norms(points[:, :-1], squared=True)
-        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking))
+        lengths = ranking[-1] = row_norms(points[:, :-1], squared=True)
+        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking), float(lengths.max()))
+
+    @cached_property
+    def _coarse_ranking(self) -> Floats:
+        return self._euclidean.ranking.astype(np.float32)
 
     @cached_property
     def _among(self) -> Floats:
@@ -381,6 +411,17 @@ def _expanded_foreign(
         _refuse_overflow(found, "row", rows.start)
         out[rows] = found
     return out
+
+
+def _with_ties_by_position(xp: Any, distances: Any) -> Any:
+    """Distances (n, m) in the order that compiled loops see them in.
+
+    What is equal in single precision is equal; of these, the first comes first.
+    """
+    m = distances.shape[1]
+    coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
+    later = backend.moved(np.arange(m) * (2.0**-26 / m), distances)
+    return coarse * (1.0 + later)
 
 
 def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:

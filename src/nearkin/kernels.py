@@ -73,6 +73,13 @@ class Kernel:
         """Whether feature-space neighbours are Euclidean ones (for cosine, of unit rows)."""
         return self.name in ("rbf", "cosine", "linear")
 
+    @property
+    def saturates(self) -> bool:
+        """Whether half squared feature-space distances are ``1 − exp(−x)``, never more than 1."""
+        if isinstance(self.function, Kernel):
+            return self.function.saturates
+        return self.name in ("rbf", "laplacian")
+
     def __call__(self, A: Rows, B: Rows) -> Floats:
         """Kernel matrix between the rows of A and of B."""
         if backend.is_foreign(A):
@@ -108,6 +115,8 @@ class Kernel:
             return squared_norms
         if self.name == "poly":
             return np.asarray((self.gamma * squared_norms + self.coef0) ** self.degree)
+        if isinstance(self.function, Kernel):
+            return self.function.diagonal(A)
         return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
 
 
@@ -120,16 +129,34 @@ def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Fl
     rounding : ndarray of shape (n_A,)
         The size below which an entry of that row cannot be told from zero.
     """
+    found, rounding = unsaturated_distances(kernel, A, B)
+    return saturated(found) if kernel.saturates else found, rounding
+
+
+def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
+    """What half squared feature-space distances grow with, and the rounding of these.
+
+    For rbf and laplacian kernels the exponents x of ``1 − exp(−x)``, which tell near from far where
+    all distances are 1 up to rounding; for all others the half squared distances themselves.
+    """
+    if isinstance(kernel.function, Kernel):
+        kernel = kernel.function
     if backend.is_foreign(A):
-        return _foreign_half_squared_distances(kernel, A, B)
+        return _foreign_unsaturated_distances(kernel, A, B)
     if kernel.name == "laplacian":
-        return -np.expm1(-kernel.gamma * manhattan_distances(A, B)), np.zeros(A.shape[0])
+        return kernel.gamma * manhattan_distances(A, B), np.zeros(A.shape[0])
     if kernel.name in ("rbf", "linear"):
         squared, rounding = squared_distances_and_rounding(A, B)
-        if kernel.name == "linear":
-            return squared / 2, rounding / 2
-        return -np.expm1(-kernel.gamma * squared), kernel.gamma * rounding
+        factor = 0.5 if kernel.name == "linear" else kernel.gamma
+        return factor * squared, factor * rounding
     return distances_from_kernel(kernel(A, B), kernel.diagonal(A), kernel.diagonal(B))
+
+
+def saturated(exponents: Any) -> Any:
+    """``1 − exp(−x)``, without cancellation."""
+    if backend.is_foreign(exponents):
+        return -backend.namespace(exponents).expm1(-exponents)
+    return -np.expm1(-exponents)
 
 
 def unit_rows(X: Rows) -> Rows:
@@ -293,17 +320,16 @@ def _foreign_diagonal(kernel: Kernel, A: Any) -> Any:
     return (kernel.gamma * squared_norms + kernel.coef0) ** kernel.degree
 
 
-def _foreign_half_squared_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any, Any]:
+def _foreign_unsaturated_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any, Any]:
     xp = backend.namespace(A)
     eps = float(xp.finfo(A.dtype).eps)
     if kernel.name == "laplacian":
         distances = backend.distances(A, B, city_block=True)
-        return -xp.expm1(-kernel.gamma * distances), xp.zeros_like(A[:, 0])
+        return kernel.gamma * distances, xp.zeros_like(A[:, 0])
     if kernel.name in ("rbf", "linear"):
         squared, rounding = squared_distances_and_rounding(A, B)
-        if kernel.name == "linear":
-            return squared / 2, rounding / 2
-        return -xp.expm1(-kernel.gamma * squared), kernel.gamma * rounding
+        factor = 0.5 if kernel.name == "linear" else kernel.gamma
+        return factor * squared, factor * rounding
     own, other = _foreign_diagonal(kernel, A), _foreign_diagonal(kernel, B)
     distances = 0.5 * (own[:, None] + other) - _foreign_kernel(kernel, A, B)
     return backend.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))

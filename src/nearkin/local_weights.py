@@ -31,6 +31,9 @@ from nearkin.compiled import REORDER, compiled
 EPSILON = 1e-3
 
 _CHUNK = 8
+# Numbers that are equal in single precision differ by no more than this share, twice over.
+_COARSE = 2.0**-22
+_LARGE = 1e30
 
 
 @compiled(fastmath=REORDER)
@@ -52,19 +55,24 @@ def _chunk_minima(values: Any, minima: Any) -> None:
 
 
 @compiled()
+def _insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
+    """Merge a value below the last into the sorted list of the K smallest, behind equal ones."""
+    place = smallest.shape[0] - 1
+    while place > 0 and smallest[place - 1] > value:
+        smallest[place] = smallest[place - 1]
+        positions[place] = positions[place - 1]
+        place -= 1
+    smallest[place] = value
+    positions[place] = position
+
+
+@compiled()
 def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
     """Merge ``values[start:stop]`` into the sorted list of the K smallest seen so far."""
     last = smallest.shape[0] - 1
     for j in range(start, stop):
-        value = values[j]
-        if value < smallest[last]:
-            place = last
-            while place > 0 and smallest[place - 1] > value:
-                smallest[place] = smallest[place - 1]
-                positions[place] = positions[place - 1]
-                place -= 1
-            smallest[place] = value
-            positions[place] = j
+        if values[j] < smallest[last]:
+            _insert(values[j], j, positions, smallest)
 
 
 @compiled()
@@ -85,6 +93,48 @@ def _find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> N
         if minima[c] <= bound:
             _insert_smaller(values, c * _CHUNK, (c + 1) * _CHUNK, positions, smallest)
     _insert_smaller(values, chunks * _CHUNK, values.shape[0], positions, smallest)
+
+
+@compiled()
+def _find_nearest(
+    row: Any,
+    landmarks: Any,
+    ranking: Any,
+    length: Any,
+    slack: Any,
+    places: Any,
+    keys: Any,
+    smallest: Any,
+    minima: Any,
+) -> None:
+    """Positions of the K nearest landmarks, in increasing order, ties by position.
+
+    ``ranking`` only says which distances are worth taking from differences. These are compared in
+    single precision, so that landmarks that are equally far up to rounding are equally far.
+    """
+    _find_smallest(ranking, places, smallest, minima)
+    bound = smallest[smallest.shape[0] - 1]
+    bound += slack + _COARSE * max(bound + length, 0.0)
+    chunks = minima.shape[0]
+    near = 0
+    for c in range(chunks):
+        if minima[c] <= bound:
+            for j in range(c * _CHUNK, (c + 1) * _CHUNK):
+                near += ranking[j] <= bound
+    for j in range(chunks * _CHUNK, ranking.shape[0]):
+        near += ranking[j] <= bound
+    if near == places.shape[0]:  # no other comes near the last
+        return
+    keys[:] = np.inf
+    places[:] = 0
+    for c in range(chunks + 1):
+        if c == chunks or minima[c] <= bound:
+            stop = ranking.shape[0] if c == chunks else (c + 1) * _CHUNK
+            for j in range(c * _CHUNK, stop):
+                if ranking[j] <= bound:
+                    key = np.float32(_squared_distance(row, landmarks[j]))
+                    if key < keys[keys.shape[0] - 1]:
+                        _insert(key, j, places, keys)
 
 
 @compiled()
@@ -130,29 +180,50 @@ def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
 
 @compiled()
 def weights_from_rows(
-    rows: Any, landmarks: Any, ranking: Any, saturating: bool, neighbors: Any, weights: Any
+    rows: Any,
+    landmarks: Any,
+    ranking: Any,
+    lengths: Any,
+    slack: Any,
+    saturating: bool,
+    neighbors: Any,
+    weights: Any,
 ) -> None:
     """Neighbours and weights under a Euclidean kernel.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d)
-    landmarks : ndarray of shape (m, d)
-        Both as :meth:`nearkin.kernels.Kernel.prepare` gives them.
+    rows : float64 ndarray of shape (n, d)
+    landmarks : float64 ndarray of shape (m, d)
+        Whose Euclidean distances determine the kernel.
     ranking : ndarray of shape (n, m)
-        Any numbers that increase with the distance, up to rounding.
+        Squared distances but for a summand of each row, and for rounding.
+    lengths : float64 ndarray of shape (n,)
+        Those summands.
+    slack : float64 ndarray of shape (n,)
+        How far two entries of a row may be in the wrong order.
     saturating : bool
         Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
     """
     k = neighbors.shape[1]
-    smallest = np.empty(k, ranking.dtype)
+    smallest, keys = np.empty(k, ranking.dtype), np.empty(k, np.float32)
     minima = np.empty(ranking.shape[1] // _CHUNK, ranking.dtype)
     e, w, ratio = np.empty(k), np.empty(k), np.empty(k)
     gram, factor = np.empty((k, k)), np.empty((k, k))
     for i in range(rows.shape[0]):
-        _find_smallest(ranking[i], neighbors[i], smallest, minima)
+        _find_nearest(
+            rows[i],
+            landmarks,
+            ranking[i],
+            lengths[i],
+            slack[i],
+            neighbors[i],
+            keys,
+            smallest,
+            minima,
+        )
         for a in range(k):
             # Recomputed from differences: exactly zero where a row is a landmark.
             d2 = _squared_distance(rows[i], landmarks[neighbors[i, a]])
@@ -167,28 +238,48 @@ def weights_from_rows(
 
 @compiled()
 def weights_from_distances(
-    to_landmarks: Any, zero: Any, among_landmarks: Any, neighbors: Any, weights: Any
+    to_landmarks: Any,
+    zero: Any,
+    among_landmarks: Any,
+    saturating: bool,
+    neighbors: Any,
+    weights: Any,
 ) -> None:
     """Neighbours and weights under any kernel, from half squared feature-space distances.
 
     Parameters
     ----------
     to_landmarks : ndarray of shape (n, m)
+        Half squared feature distances, or x of ``1 − exp(−x)`` if these are saturating.
     zero : ndarray of shape (n,)
         Per row, the size below which a distance is rounding.
     among_landmarks : ndarray of shape (m, m)
+        Half squared feature distances.
+    saturating : bool
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
     """
-    k = neighbors.shape[1]
-    smallest = np.empty(k, to_landmarks.dtype)
-    minima = np.empty(to_landmarks.shape[1] // _CHUNK, to_landmarks.dtype)
+    k, m = neighbors.shape[1], to_landmarks.shape[1]
+    smallest, minima = np.empty(k), np.empty(m // _CHUNK)
+    # In single precision: what is equally far up to rounding is equally far then.
+    keys, nearest = np.empty(m, np.float32), np.empty(k, np.float32)
+    least = np.empty(m // _CHUNK, np.float32)
     e, w, ratio = np.empty(k), np.empty(k), np.empty(k)
     gram, factor = np.empty((k, k)), np.empty((k, k))
     for i in range(to_landmarks.shape[0]):
         _find_smallest(to_landmarks[i], neighbors[i], smallest, minima)
+        unit = smallest[k - 1]
+        if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
+            unit = 1.0
+        for j in range(m):
+            value = to_landmarks[i, j]
+            keys[j] = value / unit if value > zero[i] else 0.0
+        _find_smallest(keys, neighbors[i], nearest, least)
         for a in range(k):
-            e[a] = smallest[a] if smallest[a] > zero[i] else 0.0
+            value = to_landmarks[i, neighbors[i, a]]
+            e[a] = value if value > zero[i] else 0.0
+            if saturating:
+                e[a] = -np.expm1(-e[a])
             for b in range(a):
                 gram[a, b] = among_landmarks[neighbors[i, a], neighbors[i, b]]
         _solve(e, gram, factor, ratio, w)

@@ -325,8 +325,8 @@ def _near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor,
     dtype = X.graph.dtype
     points = extension._prepare(extension.landmarks.rows.astype(dtype))[:, :-1]
     prepared = _prepared(extension, X)
-    ranking = prepared @ (-2 * points.T) + (points**2).sum(axis=1)
-    _, neighbors = ranking.smallest(extension.n_neighbors)
+    ranking = _squared_distances(prepared, points)
+    _, neighbors = ranking.coarse().smallest(extension.n_neighbors)
     near = neighbors.taken_from(points)
     squared = _squares(near - prepared.expanded(1)).squeezed(2)
     # One column at a time: products with a transpose are fused by some versions of onnxruntime into
@@ -355,13 +355,15 @@ def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tenso
     """The same for kernels that Euclidean distances do not determine."""
     kernel, rows = extension.landmarks.kernel, extension.landmarks.rows
     if kernel.name == "laplacian":
-        found = (kernel.gamma * _city_block_distances(X, rows)).one_minus_exp()
-        e, neighbors = found.smallest(extension.n_neighbors)
+        found = kernel.gamma * _city_block_distances(X, rows)
+        _, neighbors = found.coarse().smallest(extension.n_neighbors)
+        e = found.picked(neighbors).one_minus_exp()
     else:  # poly
         own = (kernel.gamma * (X * X).sum(1) + float(kernel.coef0)) ** float(kernel.degree)
         others = kernel.diagonal(rows)
         found = 0.5 * (own + others) - _kernel_values(extension.landmarks, X)
-        e, neighbors = found.clip(0.0).smallest(extension.n_neighbors)
+        _, neighbors = found.clip(0.0).coarse().smallest(extension.n_neighbors)
+        e = found.clip(0.0).picked(neighbors)
         rounding = 8 * np.finfo(X.graph.dtype).eps * (own + others.max())
         e = (e > rounding).where(e, 0.0)
     places = neighbors.expanded(2) * np.int64(len(rows)) + neighbors.expanded(1)

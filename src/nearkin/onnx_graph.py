@@ -225,6 +225,14 @@ class Tensor:
         )
         return values, positions
 
+    def coarse(self) -> Tensor:
+        """The same in single precision, in which what differs by rounding is equal."""
+        return self.graph.apply("Cast", self, to=_number_of(np.float32))
+
+    def picked(self, positions: Tensor) -> Tensor:
+        """The entries of each row at given positions."""
+        return self.graph.apply("GatherElements", self, positions, axis=1)
+
     def taken_from(self, array: NDArray[Any]) -> Tensor:
         """``array[positions]`` for the positions here."""
         return self.graph.apply("Gather", array, self, axis=0)

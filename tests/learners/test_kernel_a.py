@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
@@ -158,3 +159,14 @@ def test_ten_pairs_help_on_two_moons():
         Z = KernelA(random_state=0).fit(X, pairs=pairs).transform(X)
         rand.append(balanced_rand(y, KMeans(2, n_init=5, random_state=0).fit_predict(Z)))
     assert np.mean(rand) > euclidean + 0.05
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "poly"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_images_of_collinear_rows_do_not_depend_on_the_others_of_a_call(kernel, kind):
+    along = np.array([0.1, 0.7, 0.3])
+    X, X_new = np.arange(60.0)[:, None] * along, np.arange(0, 40, 0.5)[:, None] * along
+    metric = KernelA(kernel=kernel, random_state=0).fit(kind(X), np.arange(60) % 2)
+    together = metric.transform(kind(X_new))  # many of them between two landmarks, equally far
+    alone = np.vstack([metric.transform(kind(row[None])) for row in X_new])
+    assert_allclose(alone, together, atol=1e-12 * np.abs(together).max())
