@@ -295,6 +295,10 @@ def test_infinite_numbers_as_labels_are_classes_as_in_text(run, files):
 def test_json_numbers_beyond_all_floats_are_infinite(run, files, model, value):
     (files / "far.jsonl").write_text(f'{{"a": 1.5, "b": 1}}\n{{"a": {value}, "b": 2}}\n')
     run("transform", "model.nearkin", "far.jsonl", status=2)
+    pair = f'{{"left": 0, "right": 1, "same": 1, "weight": {value}}}\n'
+    (files / "pairs.jsonl").write_text(pair)
+    err = run("same", "model.nearkin", "rows.csv", "-p", "pairs.jsonl", status=2).err
+    assert "column 'weight' of pairs.jsonl" in err
     (files / "far.jsonl").write_text(f'{{"v": [1, {value}]}}\n')
     run("cluster", "none", "far.jsonl", "-c", "v", "--clusters", 1, status=2)
 
