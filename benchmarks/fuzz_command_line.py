@@ -288,6 +288,7 @@ def _check_folder(
     before: dict[str, tuple[int, bytes]], after: dict[str, tuple[int, bytes]], words: list[str]
 ) -> None:
     """What may differ: files that an option names to be written, and only with --force."""
+    words = [word for word in words if word not in ("--debug", "--quiet")]  # may stand anywhere
     targets = {
         os.path.normpath(words[i + 1]) for i, w in enumerate(words[:-1]) if w in TOLD_TO_WRITE
     }

@@ -279,15 +279,12 @@ def test_json_that_is_nested_deeply(run, files, model):
     assert "line 1 of deep.jsonl is nested too deeply" in run(*same, status=2).err
 
 
-def test_infinite_numbers_as_labels_are_classes_as_in_text(run, files):
-    rows = {
-        "a": [0.0, 1.0, 5.0, 6.0],
-        "b": [0.0, 1.0, 0.0, 2.0],
-        "kind": [1.0, 1.0, np.inf, np.inf],
-    }
-    pq.write_table(pa.table(rows), "rows.parquet")
-    (files / "plain.csv").write_text("a,b,kind\n0,0,1.0\n1,1,1.0\n5,0,inf\n6,2,inf\n")
-    for name in ("rows.parquet", "plain.csv"):
+@pytest.mark.parametrize("odd", [np.inf, 1e300, 2**64 - 1])
+def test_numbers_that_count_nothing_are_classes_as_in_text(run, files, odd):
+    rows = {"a": [0.0, 1, 5, 6], "b": [0.0, 1, 0, 2], "kind": [type(odd)(1)] * 2 + [odd] * 2}
+    pq.write_table(pa.table({name: np.array(values) for name, values in rows.items()}), "r.parquet")
+    (files / "r.csv").write_text(f"a,b,kind\n0,0,1\n1,1,1\n5,0,{odd}\n6,2,{odd}\n")
+    for name in ("r.parquet", "r.csv"):
         run("fit", name, "-l", "kind", "--learner", "rca", "-o", "m.nearkin", "--force")
 
 
@@ -295,6 +292,10 @@ def test_infinite_numbers_as_labels_are_classes_as_in_text(run, files):
 def test_json_numbers_beyond_all_floats_are_infinite(run, files, model, value):
     (files / "far.jsonl").write_text(f'{{"a": 1.5, "b": 1}}\n{{"a": {value}, "b": 2}}\n')
     run("transform", "model.nearkin", "far.jsonl", status=2)
+    pair = f'{{"left": 0, "right": 1, "same": 1, "weight": {value}}}\n'
+    (files / "pairs.jsonl").write_text(pair)
+    err = run("same", "model.nearkin", "rows.csv", "-p", "pairs.jsonl", status=2).err
+    assert "column 'weight' of pairs.jsonl" in err
     (files / "far.jsonl").write_text(f'{{"v": [1, {value}]}}\n')
     run("cluster", "none", "far.jsonl", "-c", "v", "--clusters", 1, status=2)
 

@@ -251,7 +251,7 @@ def _weight(cell: Any, where: str, file: str) -> float:
         return 1.0
     try:
         weight = float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weight = np.nan
     if not 0 < weight < np.inf:
         raise UserError(f"{where}, column 'weight' of {file} is {cell!r}: it must be above 0.")

@@ -189,7 +189,7 @@ def _whole(value: Any) -> int | None:
     if isinstance(value, str):
         return int(float(value)) if _WHOLE.fullmatch(value) else None
     is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return int(value) if is_whole else None
+    return int(value) if is_whole and abs(value) < 2**63 else None
 
 
 def refuse_unknown(column: str, source: Source, option: str) -> None:
