@@ -231,7 +231,9 @@ def same(alone: Any, together: Any) -> None:
     assert off <= 1e-6 * size, f"results are those of one after another: off by {off} of {size}"
 
 
-CAMPAIGN = Campaign("fuzz_threads", "rounds of threads", draw, check, threads=N_THREADS)
+CAMPAIGN = Campaign(
+    "fuzz_threads", "rounds of threads", draw, check, seconds=120.0, threads=N_THREADS
+)
 
 if __name__ == "__main__":
     main(CAMPAIGN)

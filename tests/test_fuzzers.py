@@ -5,7 +5,7 @@ from benchmarks.campaign import short
 
 
 def test_random_fits():
-    outcomes = short(fuzz_learners.CAMPAIGN, 30, seed=1)
+    outcomes = short(fuzz_learners.CAMPAIGN, 20, seed=1)
     assert outcomes["fitted"] > outcomes["refused"]
 
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import NonlinearConstraint, minimize
 
+from benchmarks import fuzz_learners
 from nearkin import logdet
 from nearkin.logdet import BoundedPairs, _Problem, _span, _sweep, best_slacks, divergence, objective
 from tests import oracles
@@ -356,3 +357,10 @@ def test_extreme_bounds_and_slacks_give_a_metric(slack, ratio):
     values = np.linalg.eigvalsh(result.B)
     assert np.isfinite(values).all()
     assert values[0] > -1e-12 * values[-1]
+
+
+def test_bounds_that_give_way_without_end_keep_a_slack():
+    rows = {"kind": "outlier", "format": "sparse", "n": 20, "d": 2, "seed": 60552}
+    known = {"labels": "words", "pairs": "none", "links": 0, "classes": 1}
+    case = {"name": "ITML kernel", "parameters": {}, "again": False, **rows, **known}
+    fuzz_learners.check(case)  # which minds warnings of NumPy's

@@ -320,6 +320,8 @@ def _solve(
             B,
             scratch,
         )
+        # Below zero only by rounding, where a bound has to give way without end.
+        np.maximum(inverse_slacks, np.finfo(np.float64).tiny, out=inverse_slacks)
         try:
             # From the dual variables anew: thousands of small updates would add up rounding.
             B, log_det = problem.metric(duals)

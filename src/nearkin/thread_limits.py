@@ -21,7 +21,7 @@ from typing import Any
 # Both have a BLAS of their own, and it must be there before it can be limited.
 import numpy.linalg  # noqa: F401
 import scipy.linalg  # noqa: F401
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 class _CountedLimit:
@@ -42,7 +42,7 @@ class _CountedLimit:
         """Set the limit, unless it is there already."""
         with self._lock:
             if self._wanted_by == 0:
-                self._limit = _pools("blas").limit(limits=1)
+                self._limit = _blas().limit(limits=1)
                 _free_for_all()
             self._wanted_by += 1
 
@@ -57,9 +57,9 @@ class _CountedLimit:
 
 
 @cache
-def _pools(kind: str) -> ThreadpoolController:
-    """The process's thread pools: looking for them takes longer than many a use of them."""
-    return ThreadpoolController().select(user_api=kind)
+def _blas() -> ThreadpoolController:
+    """BLAS of NumPy and SciPy: looking for it takes longer than many a use of it."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _free_for_all() -> None:
@@ -68,7 +68,7 @@ def _free_for_all() -> None:
     threadpoolctl (3.8) ignores other threads until the one that set a limit has left it; but here
     the thread that leaves last is the one to put things back.
     """
-    with _pools("blas").limit(limits=None):
+    with _blas().limit(limits=None):
         pass
 
 
@@ -104,7 +104,8 @@ def one_blas_thread(wanted: bool = True) -> Iterator[None]:
 def one_thread() -> Iterator[None]:
     """As :func:`one_blas_thread`, and OpenMP to one thread too: sums in one order, always.
 
-    OpenMP has a number for each thread that calls it, so that there is nothing to count.
+    OpenMP has a number for each thread that calls it, so that there is nothing to count. Several
+    libraries may bring an OpenMP, at any time.
     """
-    with one_blas_thread(), _pools("openmp").limit(limits=1):
+    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):
         yield

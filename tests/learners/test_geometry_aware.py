@@ -237,3 +237,9 @@ def test_a_width_is_judged_by_some_pairs_of_each_kind():
     assert_allclose(some.must_weight.sum(), pairs.must_weight.sum())
     assert_allclose(some.cannot_weight.sum(), pairs.cannot_weight.sum())
     assert some_of_each_kind(pairs, 300, np.random.RandomState(0)) == pairs
+
+
+def test_one_row_has_no_distance_to_judge_a_width_by(moons):
+    X, _, pairs = moons
+    with pytest.raises(ValueError, match="n_landmarks=1 is one row"):
+        GeometryAware(family="rbf", n_landmarks=1, random_state=0).fit(X, pairs=pairs)

@@ -563,7 +563,7 @@ NAN, HUGE = [[1.0], [np.nan]], [[1.0], [1e200]]
         (lambda i: i.add([[1.0, 2.0]]), ValueError, "X has 2 columns"),
         (lambda i: i.query(np.empty((0, 1)), 1), ValueError, "X_new has no rows"),
         (lambda i: i.query(NAN, 1), ValueError, "X_new contains NaN in row 1, column 0"),
-        (lambda i: i.add(HUGE), ValueError, "row 1 of X holds .* too large to be squared"),
+        (lambda i: i.add(HUGE), ValueError, "column 0 of X reaches .*, whose square overflows"),
         (lambda i: i.query([1.0], 1), ValueError, "Expected 2D array"),
         (lambda i: i.query([[1.0]], 0), ValueError, "n_neighbors must be 1 or more, not 0"),
         (lambda i: i.query([[1.0]], 1.5), TypeError, "n_neighbors must be an integer"),

@@ -394,6 +394,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         rows = choose_landmarks(
             X, wanted, self.landmarks, kernel=kernel, include=named, random_state=rng
         )
+        if len(rows) < 2:
+            raise ValueError(
+                f"n_landmarks={self.n_landmarks} is one row, which has no distance to judge a "
+                "width by: take 2 at least."
+            )
         points = X[rows].astype(np.float64)
         squared = all_squared_distances(dense_rows(points))
         links = links.restrict(rows)
