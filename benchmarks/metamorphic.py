@@ -569,6 +569,17 @@ def _assert_near(
     assert off <= tolerance * max(size, LEAST), f"{_promise(case)}: off by {off:.3g}, of {size:.3g}"
 
 
+def is_promised(case: Case) -> bool:
+    """Whether mathematics promises the relation of this subject, on such rows.
+
+    LMNN descends in one of many valleys. Among outliers rounding may choose another one.
+    """
+    change = CHANGES.get(case["relation"])
+    if case["subject"] == "LMNN" and case["rows"] == "outliers" and change and change.tolerance:
+        return False
+    return case["subject"] in PROMISED[case["relation"]]
+
+
 def draw(rng: np.random.Generator) -> Case:
     relation = str(rng.choice([*CHANGES, *WITHIN]))
     subjects = PROMISED[relation]
@@ -592,7 +603,7 @@ def draw(rng: np.random.Generator) -> Case:
 
 
 def check(case: Case) -> str:
-    if case["subject"] not in PROMISED[case["relation"]]:
+    if not is_promised(case):
         return "not promised"
     data = data_of(case)
     with warnings.catch_warnings():
