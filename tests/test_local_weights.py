@@ -195,6 +195,19 @@ def test_smallest_values_are_found_in_order_ties_by_position(values, k):
     assert_array_equal(smallest, values[expected])
 
 
+@both_loops
+def test_of_landmarks_that_are_equally_far_the_first_count(loop):
+    landmarks = np.array([[1 + 1e-9], [-1.0], [1.0], [-1.0], [9.0]])
+    assert_allclose(loop(np.zeros((1, 1)), landmarks, 2), [[0.5, 0.5, 0, 0, 0]], atol=1e-6)
+
+
+def test_distances_below_the_stated_rounding_are_equal():
+    distances = np.array([[0.5, 2e-10, 1e-10, 1e-9]])
+    neighbors, weights = np.empty((1, 1), dtype=np.int32), np.empty((1, 1))
+    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(4), False, neighbors, weights)
+    assert neighbors.tolist() == [[1]]
+
+
 def nearest(row, landmarks, ranking, length, slack, k):
     places, keys = np.empty(k, dtype=np.int32), np.empty(k, dtype=np.float32)
     scratch = np.empty(k), np.empty(len(landmarks) // 8)
