@@ -53,7 +53,7 @@ a value that is None, a string in other letters. The tests of its module should 
 counts as a mistake is mutmut's list, applied to decorated functions and to constants too. The score
 is the share of all mutants that are noticed; those that no test could tell from the original
 (equivalent: the result is the same) count as not noticed. `python -m benchmarks.mutants` runs it;
-with `--survivors` it tries lines that are new and mutants that survived the last time, and takes the
+with `--survivors` it tries new lines and the mutants that survived the last time, and takes the
 others as they were then. The commit is that of the last run of either kind."""
 
 
