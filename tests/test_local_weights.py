@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin import backend
 from nearkin.local_weights import (
     EPSILON,
+    _find_nearest,
     _find_smallest,
     combine,
     foreign_combination,
@@ -192,6 +193,62 @@ def test_smallest_values_are_found_in_order_ties_by_position(values, k):
     expected = np.argsort(values, kind="stable")[:k]
     assert_array_equal(positions, expected)
     assert_array_equal(smallest, values[expected])
+
+
+@both_loops
+def test_of_landmarks_that_are_equally_far_the_first_count(loop):
+    landmarks = np.array([[1 + 1e-9], [-1.0], [1.0], [-1.0], [9.0]])
+    assert_allclose(loop(np.zeros((1, 1)), landmarks, 2), [[0.5, 0.5, 0, 0, 0]], atol=1e-6)
+
+
+def test_distances_below_the_stated_rounding_are_equal():
+    distances = np.array([[0.5, 2e-10, 1e-10, 1e-9]])
+    neighbors, weights = np.empty((1, 1), dtype=np.int32), np.empty((1, 1))
+    weights_from_distances(distances, np.array([1e-9]), 1 - np.eye(4), False, neighbors, weights)
+    assert neighbors.tolist() == [[1]]
+
+
+def nearest(row, landmarks, ranking, length, slack, k):
+    places, keys = np.empty(k, dtype=np.int32), np.empty(k, dtype=np.float32)
+    scratch = np.empty(k), np.empty(len(landmarks) // 8)
+    _find_nearest(row, landmarks, ranking, length, slack, places, keys, *scratch)
+    return places.tolist()
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(10, 40), k=st.integers(1, 10))
+def test_nearest_landmarks_are_found_though_their_ranking_is_rounded(seed, m, k):
+    rng = np.random.RandomState(seed)
+    row, landmarks = (
+        rng.randint(-3, 4, (1, 2)).astype(float),
+        rng.randint(-3, 4, (m, 2)).astype(float),
+    )
+    exact, length, slack = squared(row, landmarks)[0], 17.0, 1e-3
+    ranking = exact - length + slack * rng.uniform(-0.5, 0.5, m)
+    found = nearest(row[0], landmarks, ranking, length, slack, k)
+    assert sorted(found) == sorted(np.argsort(exact, kind="stable")[:k])  # ties by position
+
+
+@pytest.mark.parametrize("length", [0.0, 100.0, -100.0])
+def test_landmarks_that_only_rounding_tells_apart_are_equally_far(length):
+    landmarks = np.array([[1 + 1e-9], [1.0], [1 + 1e-5]])
+    ranking = squared(np.zeros((1, 1)), landmarks)[0] - length
+    assert nearest(np.zeros(1), landmarks, ranking, length, 0.0, 1) == [0]
+    assert nearest(np.zeros(1), landmarks[1:], ranking[1:], length, 0.0, 1) == [0]
+    assert nearest(np.zeros(1), landmarks[::-1], ranking[::-1], length, 0.0, 1) == [1]
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1.0, 1e30, 1e60])
+def test_distances_of_any_size_are_told_apart(scale):
+    def found(distances, k):
+        neighbors, weights = np.empty((1, k), dtype=np.int32), np.empty((1, k))
+        among = scale * (1 - np.eye(4))
+        row = scale * np.array([distances])
+        weights_from_distances(row, np.zeros(1), among, False, neighbors, weights)
+        return neighbors[0].tolist(), weights[0]
+
+    assert found([3.0, 1.0, 2.0, 9.0], 3)[0] == [1, 2, 0]
+    assert found([1 + 1e-9, 1.0, 2.0, 9.0], 1)[0] == [0]
+    assert_allclose(found([1.0, 1.0, 2.0, 9.0], 2)[1], [0.5, 0.5])
 
 
 def test_distances_that_are_all_infinite_name_some_row():

@@ -257,6 +257,20 @@ def test_points_coincide_that_are_much_nearer_than_cannot_links_are_to_be():
     assert n_coincident([(0.0, 1e-7), (0.0, 1e-5), (0.0, 1.0)], lower=0.0025) == 0
 
 
+def test_bounds_that_are_too_narrow_for_numbers():
+    assert n_coincident([(0.0, 1.0)], lower=1e-118) == 0
+    message = r"^linked rows are up to 1e\+61 times as far apart as bounds are wide: give bounds"
+    with pytest.raises(ValueError, match=message):
+        n_coincident([(0.0, 1.0)], lower=1e-122)
+
+
+def test_no_pairs_leave_the_prior():
+    F, *nothing, B0 = (part[:0] if part.ndim == 1 else part for part in example())
+    result = project(F, *nothing, B0, 2.0, 9.0, 1.0)
+    assert result.converged
+    assert_allclose(result.B, B0)
+
+
 def test_numbers_of_less_precision_are_not_reckoned_with_as_such():
     F, left, right, sign, weight, B0 = example()
     coarse = F.astype(np.float32), left, right, sign, weight.astype(np.float32)

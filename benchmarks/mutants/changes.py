@@ -119,7 +119,11 @@ class _Finder(cst.CSTVisitor):
             for kind, changed in mutation_operators:
                 if isinstance(node, kind):
                     path = list(self._path)
-                    self.found += [(path, new, function, reach) for new in changed(node)]
+                    self.found += [
+                        (path, new, function, reach)
+                        for new in changed(node)
+                        if not _are_one_number(node, new)
+                    ]
         return True
 
     def on_leave(self, node: cst.CSTNode) -> None:
@@ -140,6 +144,14 @@ class _Finder(cst.CSTVisitor):
             inner = self.get_metadata(PositionProvider, body).start.line
             end = max(inner, place.start.line + 1)
         return range(place.start.line, end)
+
+
+def _are_one_number(one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether these are the same number, as 1e30 and 1e30 + 1 are."""
+    kinds = (cst.Integer, cst.Float)
+    if not (isinstance(one, kinds) and isinstance(other, kinds)):
+        return False
+    return bool(one.evaluated_value == other.evaluated_value)
 
 
 def _is_statement(node: cst.CSTNode) -> bool:

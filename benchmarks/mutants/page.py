@@ -52,8 +52,9 @@ A mutant is the code with one small mistake in it: another operator or number, a
 a value that is None, a string in other letters. The tests of its module should fail for it. What
 counts as a mistake is mutmut's list, applied to decorated functions and to constants too. The score
 is the share of all mutants that are noticed; those that no test could tell from the original
-(equivalent: the result is the same) count as not noticed. `python -m benchmarks.mutants` runs it,
-and `--survivors` tries only those of the last time."""
+(equivalent: the result is the same) count as not noticed. `python -m benchmarks.mutants` runs it;
+with `--survivors` it tries new lines and the mutants that survived the last time, and takes the
+others as they were then. The commit is that of the last run of either kind."""
 
 
 def scores(results: Results) -> Table:
