@@ -198,7 +198,8 @@ class LocalExtension:
         coordinates = backend.moved(coordinates, X)
         out = xp.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype, device=X.device)
         if self.landmarks.kernel.is_euclidean:
-            points = backend.moved(self._euclidean.points[:, :-1], X)
+            # Prepared as rows are: a landmark among these is exactly where it was.
+            points = self._prepare_foreign(backend.moved(dense_rows(self.landmarks.rows), X))
             ranking = -2.0 * points.T
             lengths = xp.sum(points * points, axis=1)
             item = 4 if backend.dtype_name(X) == "float32" else 8
