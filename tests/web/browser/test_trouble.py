@@ -71,7 +71,7 @@ def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
 def test_very_long_text_is_cut(open_tab, hostile_studio):
     tab = open_tab(hostile_studio.url)
     row = HOSTILE.index("long " * 20_000)
-    tab.page.mouse.click(*tab.points()[row])
+    tab.choose(row)
     text = tab.part("point").locator("dd").first
     expect(text).to_contain_text("long long")
     assert len(text.inner_text()) < 2100
@@ -122,10 +122,10 @@ def test_missing_pictures_are_named_so(open_tab, tmp_path):
             lines.writerow([picture, *rng.normal(size=2).round(3)])
     with running_studio("rows.csv", "--image", "picture", folder=tmp_path) as studio:
         tab = open_tab(studio.url)
-        tab.page.mouse.click(*tab.points()[0])
+        tab.choose(0)
         tab.shows("point", "no picture")
         tab.shoot("missing-picture")
-        tab.page.mouse.click(*tab.points()[1])
+        tab.choose(1)
         expect(tab.part("selected-id")).to_have_text("1")
         picture = tab.part("point").locator(".point-head img")
         expect(picture).to_be_visible()

@@ -78,6 +78,13 @@ class WatchedTab(Tab):
         """Wait until a part of the page has this text in it."""
         expect(self.part(name)).to_contain_text(text)
 
+    def choose(self, row):
+        """Go to a point, see its card, and click, as people do."""
+        place = self.points()[row]
+        self.page.mouse.move(*place)
+        expect(self.part("hover-card")).to_be_visible()
+        self.page.mouse.click(*place)
+
     def answers(self):
         """How many answers the page says there are."""
         return int(self.part("answers").inner_text().split()[0].replace("\N{NO-BREAK SPACE}", ""))
