@@ -87,10 +87,19 @@ def check(case: Case) -> str:
 
 @contextmanager
 def process_of(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A studio of rows.npy in a process."""
+    """A studio of rows.npy in a process, which heeds SIGHUP though this one may not (nohup)."""
+
+    def heed() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     command = [sys.executable, "-m", "nearkin", "studio", "rows.npy", "--port", "0", "--no-browser"]
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed,
     ) as process:
         try:
             yield process
