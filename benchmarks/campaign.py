@@ -214,7 +214,7 @@ def tried(campaign: Campaign, case: Case) -> tuple[str, Broken | None]:
             return campaign.check(case), None
     except Exception as error:
         words = "".join(traceback.format_exception(error, limit=-6))
-        for folder in (f"{ROOT}{os.sep}", f"{sys.prefix}{os.sep}"):
+        for folder in (f"{ROOT}{os.sep}", f"{sys.prefix}{os.sep}", f"{sys.base_prefix}{os.sep}"):
             words = words.replace(folder, "")
         return "broken", Broken(_sign(error), words[-3000:], case)
 
