@@ -39,10 +39,10 @@ from nearkin.array_file import StorageError, _digest, read_arrays, write_arrays
 from nearkin.cli import main as nearkin
 from nearkin.model_file import KIND, NEWEST, OLDEST, Facts, Trial, describe, save
 from nearkin.row_marks import smallest_marks
+from nearkin.studio.journal import JournalError, line_of
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import Records
 from nearkin.tasks import index_files
-from nearkin.teaching.journal import JournalError, line_of
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import Records
 
 MOST_TIMES, MOST_BESIDE = 4, 100 * 10**6
 N = 24

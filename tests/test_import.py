@@ -12,7 +12,7 @@ HOMES = {
     "nearkin.tasks.suggest",
     "nearkin.row_sources",
     "nearkin.plot",
-    "nearkin.web.notebook",
+    "nearkin.studio.notebook",
 }
 MODULES = {"datasets", "model_file", "onnx_file", "plot", "scores"}
 SLOW_TO_IMPORT = {

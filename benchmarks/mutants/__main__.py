@@ -44,7 +44,7 @@ MODULES = {
         [
             "tests/teaching/test_journal.py",
             "tests/teaching/test_kept_file.py",
-            "src/nearkin/teaching/journal.py",
+            "src/nearkin/studio/journal.py",
         ],
     ),
     "whole_file": Module(

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from nearkin.row_sources import open_rows
     from nearkin.scaled_rows import ScaleWarning
     from nearkin.selection import SelectionWarning
+    from nearkin.studio.notebook import studio
     from nearkin.suspicion import Suspect
     from nearkin.tasks.energy_classifier import EnergyClassifier
     from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
     from nearkin.tasks.neighbor_index import NeighborIndex
     from nearkin.tasks.suggest import suggest_pairs
-    from nearkin.web.notebook import studio
 
 __all__ = [
     "GMML",
@@ -152,7 +152,7 @@ _HOMES = {
     "open_rows": "nearkin.row_sources",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.propagation",
-    "studio": "nearkin.web.notebook",
+    "studio": "nearkin.studio.notebook",
     "suggest_pairs": "nearkin.tasks.suggest",
 }
 

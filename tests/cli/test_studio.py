@@ -12,8 +12,8 @@ from PIL import Image
 from nearkin.cli import studio_session
 from nearkin.cli.choice import Choice
 from nearkin.cli.studio_rows import Wishes, records_of_file
-from nearkin.teaching.lesson import Lesson
-from nearkin.web import serving
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.server import serving
 from tests.cli.conftest import write_csv
 
 

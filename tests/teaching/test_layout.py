@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.linalg import orthogonal_procrustes
 
-from nearkin.teaching.layout import aligned, of_unit_size
+from nearkin.studio.plane import aligned, of_unit_size
 
 
 def points(seed=0, n=50):

@@ -14,10 +14,10 @@ import pytest
 from websockets.sync.client import connect
 
 from nearkin.datasets import make_xor
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
-from nearkin.web import page_files
-from nearkin.web.serving import Serving
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
+from nearkin.studio.server import page_files
+from nearkin.studio.server.serving import Serving
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.fuzz_studio import check_replies, honest
 from benchmarks.studio.attacks import ATTACKS, Target
-from nearkin.teaching.lesson import Lesson
+from nearkin.studio.lesson import Lesson
 from tests.web.conftest import HOSTILE, running, small_records
 
 

@@ -7,8 +7,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from nearkin.web.access import Access
-from nearkin.web.hosts import Hosts, hosts_of, in_url, is_this_machine
+from nearkin.studio.server.access import Access
+from nearkin.studio.server.hosts import Hosts, hosts_of, in_url, is_this_machine
 from tests.web.conftest import HOSTILE, all_told
 
 ROUTES = [

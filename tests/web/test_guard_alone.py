@@ -6,11 +6,11 @@ import logging
 
 import pytest
 
-from nearkin.web import guard as guard_module
-from nearkin.web.access import Access
-from nearkin.web.guard import MOST_BYTES, Guard
-from nearkin.web.hosts import Hosts
-from nearkin.web.page_files import plain_page
+from nearkin.studio.server import guard as guard_module
+from nearkin.studio.server.access import Access
+from nearkin.studio.server.guard import MOST_BYTES, Guard
+from nearkin.studio.server.hosts import Hosts
+from nearkin.studio.server.page_files import plain_page
 
 HOST, TOKEN = (b"host", b"localhost:8765"), (b"x-nearkin-token", b"the token")
 POLICY = (

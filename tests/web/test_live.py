@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from nearkin.teaching.lesson import Lesson
-from nearkin.web.live import Live, Mailbox
-from nearkin.web.refits import Refits
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.server.background import Refits
+from nearkin.studio.server.broadcast import Live, Mailbox
 from tests.web.conftest import StubLesson, all_told, running, small_records, told
 
 GOOD = {"left": 0, "right": 1, "same": True}

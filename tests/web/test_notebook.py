@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import nearkin as nk
-from nearkin.teaching.journal import JournalInUse
+from nearkin.studio.journal import JournalInUse
 
 
 @pytest.fixture(scope="module")

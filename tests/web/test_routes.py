@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import nearkin as nk
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of
 from tests.web.conftest import StubLesson, running, small_records
 
 
@@ -258,7 +258,7 @@ def test_a_disk_that_is_full_for_a_while(tmp_path, monkeypatch):
     with running(lesson) as studio, studio.client() as client:
         assert client.post("/api/answers", json=GOOD).status_code == 200
         with monkeypatch.context() as patch:
-            patch.setattr("nearkin.teaching.journal.os.fsync", full)
+            patch.setattr("nearkin.studio.journal.os.fsync", full)
             answer = client.post("/api/answers", json={**GOOD, "right": 2})
             assert answer.status_code == 507
             assert "No space left on device" in answer.json()["message"]
@@ -365,7 +365,7 @@ def test_few_pictures_are_opened_at_once():
 
 
 def test_without_a_built_page_there_is_a_word(monkeypatch, tmp_path):
-    from nearkin.web import page_files
+    from nearkin.studio.server import page_files
 
     monkeypatch.setattr(page_files, "FOLDER", tmp_path)
     with running(StubLesson()) as studio:

@@ -6,8 +6,8 @@ import threading
 import httpx
 import pytest
 
-from nearkin.web import serving as module
-from nearkin.web.serving import AddressError, Serving, listening_socket
+from nearkin.studio.server import serving as module
+from nearkin.studio.server.serving import AddressError, Serving, listening_socket
 from tests.web.conftest import StubLesson, running
 
 

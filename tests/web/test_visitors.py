@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from nearkin.teaching import pictures
-from nearkin.web import few_words, guard, visitors
-from nearkin.web.access import Access
-from nearkin.web.few_words import LOG, FewWords, log_few_errors
-from nearkin.web.guard import Guard
-from nearkin.web.hosts import Hosts
-from nearkin.web.visitors import Visitors
+from nearkin.studio import thumbnails as pictures
+from nearkin.studio.server import few_words, guard, visitors
+from nearkin.studio.server.access import Access
+from nearkin.studio.server.few_words import LOG, FewWords, log_few_errors
+from nearkin.studio.server.guard import Guard
+from nearkin.studio.server.hosts import Hosts
+from nearkin.studio.server.visitors import Visitors
 from tests.web.conftest import StubLesson, running
 
 PATIENCE = 0.2

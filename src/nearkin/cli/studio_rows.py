@@ -15,9 +15,9 @@ from nearkin.cli.models import remembered
 from nearkin.cli.tables import Table, column_kinds, open_table
 from nearkin.column_roles import Roles, counting, roles_of, sentence
 from nearkin.pairs import Pairs
-from nearkin.teaching.pictures import FilePictures
-from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
-from nearkin.web.shown_pairs import among_shown, with_labels
+from nearkin.studio.records import MOST_SHOWN, Records, sample_numbers
+from nearkin.studio.shown_pairs import among_shown, with_labels
+from nearkin.studio.thumbnails import FilePictures
 
 # Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.
 _MOST_NUMBERS = 100_000_000

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.studio.browser import find_browser, launched
 from benchmarks.studio.process import running_studio
-from nearkin.web import page_files
+from nearkin.studio.server import page_files
 from tests.web.browser.watched import WatchedTab
 
 

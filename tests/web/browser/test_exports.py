@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 import nearkin as nk
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import records_of_digits
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.records import records_of_digits
 from tests.web.browser.watched import Oracle, asked
 
 X = load_digits().data

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearkin.column_scales import differing_units
 from nearkin.scaled_rows import in_words
-from nearkin.teaching.frames import parts_of
-from nearkin.teaching.pictures import FilePictures, Image, Pictures, PixelPictures
+from nearkin.studio.record_sources import parts_of
+from nearkin.studio.thumbnails import FilePictures, Image, Pictures, PixelPictures
 from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
@@ -173,7 +173,7 @@ def sample_numbers(
 
     Examples
     --------
-    >>> from nearkin.teaching.records import sample_numbers
+    >>> from nearkin.studio.records import sample_numbers
     >>> sample_numbers(4).tolist()
     [0, 1, 2, 3]
     >>> len(sample_numbers(5_000_000, most=1000))
@@ -245,7 +245,7 @@ def records_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.teaching.records import records_of
+    >>> from nearkin.studio.records import records_of
     >>> records = records_of(np.eye(3), columns={"name": ["a", "b", "c"]})
     >>> records.record(1)["fields"][0]
     {'name': 'name', 'value': 'b', 'cut': False}
@@ -297,7 +297,7 @@ def records_of_digits() -> Records:
 
     Examples
     --------
-    >>> from nearkin.teaching.records import records_of_digits
+    >>> from nearkin.studio.records import records_of_digits
     >>> records_of_digits().X.shape
     (1797, 64)
     """

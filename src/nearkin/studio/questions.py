@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.studio.knowledge import Knowledge
+from nearkin.studio.taught_metric import Learned
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import scene_of
 from nearkin.tasks.suggest import candidate_rows
-from nearkin.teaching.knowledge import Knowledge
-from nearkin.teaching.learning import Learned
 
 Ints = NDArray[np.int64]
 

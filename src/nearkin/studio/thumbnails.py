@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.teaching.notes import noted
-from nearkin.teaching.picture_sizes import bytes_to_open
+from nearkin.studio.notes import noted
+from nearkin.studio.picture_sizes import bytes_to_open
 from nearkin.whole_file import StrPath
 
 # A thumbnail's media type and bytes.
@@ -48,7 +48,7 @@ class PixelPictures:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.teaching.pictures import PixelPictures
+    >>> from nearkin.studio.thumbnails import PixelPictures
     >>> content, kind = PixelPictures(np.eye(4), (2, 2)).image(0)
     >>> kind
     'image/png'

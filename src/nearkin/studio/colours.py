@@ -12,8 +12,8 @@ from sklearn.cluster import KMeans
 
 from nearkin.blocks import blocks
 from nearkin.pairs import Pairs
-from nearkin.teaching.learning import View
-from nearkin.teaching.notes import noted
+from nearkin.studio.notes import noted
+from nearkin.studio.taught_metric import View
 from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]

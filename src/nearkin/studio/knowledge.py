@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nearkin.pair_numbers import pairs_between, pairs_within
 from nearkin.pairs import Pairs
+from nearkin.studio.history import Pair, Past
 from nearkin.tasks.scene import keys_of, scene_of
-from nearkin.teaching.history import Pair, Past
 
 Ints = NDArray[np.int64]
 

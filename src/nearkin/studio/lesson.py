@@ -18,9 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs, check_roles
-from nearkin.tasks.question_strategies import strategy_named
-from nearkin.teaching import colours, exports
-from nearkin.teaching.history import (
+from nearkin.studio import colours, exports
+from nearkin.studio.history import (
     Conflict,
     Past,
     after,
@@ -28,10 +27,13 @@ from nearkin.teaching.history import (
     check_belief,
     pairs_of_groups,
 )
-from nearkin.teaching.journal import InMemory, Journal, JournalError
-from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
-from nearkin.teaching.layout import aligned
-from nearkin.teaching.learning import (
+from nearkin.studio.journal import InMemory, Journal, JournalError
+from nearkin.studio.knowledge import Knowledge, knowledge_of, start_of
+from nearkin.studio.plane import aligned
+from nearkin.studio.quality import quality_of, suspects_of, trial_of
+from nearkin.studio.questions import next_questions
+from nearkin.studio.records import Records, unequal_columns
+from nearkin.studio.taught_metric import (
     Learned,
     PlainView,
     checked_learner,
@@ -41,10 +43,8 @@ from nearkin.teaching.learning import (
     shares_of,
     untaught,
 )
-from nearkin.teaching.pictures import Image
-from nearkin.teaching.quality import quality_of, suspects_of, trial_of
-from nearkin.teaching.questions import next_questions
-from nearkin.teaching.records import Records, unequal_columns
+from nearkin.studio.thumbnails import Image
+from nearkin.tasks.question_strategies import strategy_named
 from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
@@ -73,7 +73,7 @@ class Lesson:
     Parameters
     ----------
     records : Records
-        The data, see :func:`nearkin.teaching.records.records_of`.
+        The data, see :func:`nearkin.studio.records.records_of`.
     journal : path, optional
         File that every answer is written to before it counts. If it is there already, the lesson
         goes on where it ended.
@@ -101,8 +101,8 @@ class Lesson:
     Examples
     --------
     >>> from nearkin.datasets import make_xor
-    >>> from nearkin.teaching.lesson import Lesson
-    >>> from nearkin.teaching.records import records_of
+    >>> from nearkin.studio.lesson import Lesson
+    >>> from nearkin.studio.records import records_of
     >>> X, y = make_xor(200, random_state=0)
     >>> lesson = Lesson(records_of(X))
     >>> for _ in range(20):
@@ -226,7 +226,7 @@ class Lesson:
         -------
         dict
             As :meth:`answer`, with ``n_pairs`` that were made of it and ``n_possible`` that follow.
-            See :func:`nearkin.teaching.history.pairs_of_groups`.
+            See :func:`nearkin.studio.history.pairs_of_groups`.
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
@@ -537,7 +537,7 @@ class Lesson:
         return found[1]
 
     def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
-        """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
+        """What to show of a row, see :meth:`nearkin.studio.records.Records.record`."""
         return self.records.record(row, beside)
 
     def image(self, row: int) -> Image | None:

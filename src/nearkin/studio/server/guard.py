@@ -7,13 +7,13 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from nearkin.web.access import Access
-from nearkin.web.few_words import LOG
-from nearkin.web.hosts import Hosts
-from nearkin.web.page_files import plain_page
+from nearkin.studio.server.access import Access
+from nearkin.studio.server.few_words import LOG
+from nearkin.studio.server.hosts import Hosts
+from nearkin.studio.server.page_files import plain_page
 
 if TYPE_CHECKING:
-    from nearkin.web.visitors import Visitor
+    from nearkin.studio.server.visitors import Visitor
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

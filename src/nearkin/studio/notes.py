@@ -18,7 +18,7 @@ def noted() -> Iterator[list[str]]:
     Examples
     --------
     >>> import warnings
-    >>> from nearkin.teaching.notes import noted
+    >>> from nearkin.studio.notes import noted
     >>> with noted() as notes:
     ...     warnings.warn("all rows of X coincide.")
     >>> notes

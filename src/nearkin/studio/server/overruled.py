@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nearkin.teaching.history import Conflict
+from nearkin.studio.history import Conflict
 
 
 def overruled_sentence(state: Mapping[str, Any], name: Callable[[int], str]) -> str | None:
@@ -14,7 +14,7 @@ def overruled_sentence(state: Mapping[str, Any], name: Callable[[int], str]) -> 
     Parameters
     ----------
     state : mapping
-        As :meth:`nearkin.teaching.lesson.Lesson.answer` gives it.
+        As :meth:`nearkin.studio.lesson.Lesson.answer` gives it.
     name : callable
         What a row is called.
 

@@ -13,10 +13,10 @@ from nearkin.pair_folds import pair_folds
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
 from nearkin.selection import LEAST_PAIRS, N_FOLDS
+from nearkin.studio.notes import noted
+from nearkin.studio.taught_metric import Learned, View, retaught
 from nearkin.suspicion import suspects
 from nearkin.tasks.scene import keys_of
-from nearkin.teaching.learning import Learned, View, retaught
-from nearkin.teaching.notes import noted
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]

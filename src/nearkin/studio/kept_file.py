@@ -51,7 +51,7 @@ class KeptFile:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from nearkin.teaching.kept_file import KeptFile
+    >>> from nearkin.studio.kept_file import KeptFile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "lines.txt"
     ...     file = KeptFile(path)

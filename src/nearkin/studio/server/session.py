@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from nearkin.teaching.history import Conflict
-from nearkin.web.live import Live, Mailbox
-from nearkin.web.overruled import conflict_sentence, overruled_sentence
-from nearkin.web.refits import Refits
-from nearkin.web.wire import as_json, layout_bytes
+from nearkin.studio.history import Conflict
+from nearkin.studio.server.background import Refits
+from nearkin.studio.server.broadcast import Live, Mailbox
+from nearkin.studio.server.encoding import as_json, layout_bytes
+from nearkin.studio.server.overruled import conflict_sentence, overruled_sentence
 
 if TYPE_CHECKING:
-    from nearkin.teaching.lesson import Lesson
-    from nearkin.teaching.pictures import Image
+    from nearkin.studio.lesson import Lesson
+    from nearkin.studio.thumbnails import Image
 
 
 # Pictures that are opened at once; each may take as much memory as a large one has pixels.

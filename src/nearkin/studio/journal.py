@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nearkin._version import __version__
-from nearkin.teaching.kept_file import Displaced, FileInUse, KeptFile
+from nearkin.studio.kept_file import Displaced, FileInUse, KeptFile
 from nearkin.whole_file import StrPath
 
 FORMAT = "nearkin journal"
@@ -90,7 +90,7 @@ class Journal:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from nearkin.teaching.journal import Journal
+    >>> from nearkin.studio.journal import Journal
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "answers.journal"
     ...     with Journal(path, "data 1") as journal:

@@ -17,8 +17,8 @@ from nearkin.linalg import principal_coordinates
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import units_are_known
 from nearkin.scores import linked_distances
+from nearkin.studio.notes import noted
 from nearkin.tasks.live_view import LiveView
-from nearkin.teaching.notes import noted
 
 Floats = NDArray[np.floating]
 

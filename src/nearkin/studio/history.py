@@ -103,7 +103,7 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
 
     Examples
     --------
-    >>> from nearkin.teaching.history import Past, after
+    >>> from nearkin.studio.history import Past, after
     >>> said = {"do": "answer", "left": 5, "right": 2, "same": True}
     >>> past = after(Past(), said, n_rows=10)
     >>> past.answers
@@ -151,7 +151,7 @@ def word_of(said: bool | Nothing | None) -> str:
 
     Examples
     --------
-    >>> from nearkin.teaching.history import NOTHING, word_of
+    >>> from nearkin.studio.history import NOTHING, word_of
     >>> [word_of(said) for said in (True, False, None, NOTHING)]
     ['same', 'different', 'unsure', 'nothing']
     """
@@ -229,7 +229,7 @@ def pairs_of_groups(
 
     Examples
     --------
-    >>> from nearkin.teaching.history import pairs_of_groups
+    >>> from nearkin.studio.history import pairs_of_groups
     >>> links, n_possible = pairs_of_groups([4, 7], [1], True, n_rows=10)
     >>> links.tolist(), n_possible
     ([[1, 4], [4, 7]], 3)

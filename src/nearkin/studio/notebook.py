@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from nearkin.pairs import Pairs
-from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.records import Records, records_of
-from nearkin.web.packages import check_packages
-from nearkin.web.serving import AddressError, Serving
-from nearkin.web.shown_pairs import among_shown, in_the_data, with_labels
+from nearkin.studio.lesson import Lesson
+from nearkin.studio.packages import check_packages
+from nearkin.studio.records import Records, records_of
+from nearkin.studio.server.serving import AddressError, Serving
+from nearkin.studio.shown_pairs import among_shown, in_the_data, with_labels
 from nearkin.whole_file import StrPath
 
 

@@ -11,7 +11,7 @@ from typing import Any
 _MOST = 20
 _MINUTE = 60.0
 
-LOG = logging.getLogger("nearkin.web")
+LOG = logging.getLogger("nearkin.studio.server")
 
 
 class FewWords(logging.Filter):

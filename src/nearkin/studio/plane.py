@@ -47,7 +47,7 @@ def aligned(
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.teaching.layout import aligned
+    >>> from nearkin.studio.plane import aligned
     >>> before = aligned(np.array([[1.0, 0], [-1, 0], [0, 3], [0, -3]]), None)
     >>> bool(np.allclose(aligned(before[:, ::-1] * [1, -1], before), before))
     True

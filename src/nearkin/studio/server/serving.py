@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from nearkin.web.hosts import hosts_of, in_url
+from nearkin.studio.server.hosts import hosts_of, in_url
 
 if TYPE_CHECKING:
-    from nearkin.teaching.lesson import Lesson
-    from nearkin.web.visitors import Visitors
+    from nearkin.studio.lesson import Lesson
+    from nearkin.studio.server.visitors import Visitors
 
 THIS_MACHINE = "127.0.0.1"
 PORT = 8765
@@ -130,9 +130,9 @@ class Serving:
     ) -> None:
         import uvicorn
 
-        from nearkin.web.access import Access
-        from nearkin.web.app import make_app
-        from nearkin.web.visitors import Visitors
+        from nearkin.studio.server.access import Access
+        from nearkin.studio.server.routes import make_app
+        from nearkin.studio.server.visitors import Visitors
 
         self.lesson = lesson
         self._socket = listening_socket(address, port)

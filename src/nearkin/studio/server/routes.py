@@ -16,18 +16,18 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
-from nearkin.teaching.history import Conflict
-from nearkin.web.access import Access
-from nearkin.web.few_words import log_few_errors
-from nearkin.web.guard import SUBPROTOCOL, Guard
-from nearkin.web.hosts import Hosts
-from nearkin.web.live import Mailbox
-from nearkin.web.page_files import page_folder, page_is_missing
-from nearkin.web.room import Room
-from nearkin.web.wire import as_json, layout_bytes, numbers_bytes
+from nearkin.studio.history import Conflict
+from nearkin.studio.server.access import Access
+from nearkin.studio.server.broadcast import Mailbox
+from nearkin.studio.server.encoding import as_json, layout_bytes, numbers_bytes
+from nearkin.studio.server.few_words import log_few_errors
+from nearkin.studio.server.guard import SUBPROTOCOL, Guard
+from nearkin.studio.server.hosts import Hosts
+from nearkin.studio.server.page_files import page_folder, page_is_missing
+from nearkin.studio.server.session import Room
 
 if TYPE_CHECKING:
-    from nearkin.teaching.lesson import Lesson
+    from nearkin.studio.lesson import Lesson
 
 # No file has more rows.
 _LARGEST = 2**53 - 1
