@@ -248,7 +248,7 @@ def test_vectors_with_holes(run, files, sample, vectors):
 
 
 def test_the_studio_fills_and_its_models_remember(holes):
-    from nearkin.cli.choice import Choice
+    from nearkin.cli.files.column_choice import Choice
     from nearkin.cli.studio_rows import Wishes, records_of_file
 
     choice = Choice(exclude=("kind",), missing="fill")
@@ -265,7 +265,7 @@ def test_the_studio_fills_and_its_models_remember(holes):
 
 
 def test_medians_of_many_rows_are_of_some_of_them(monkeypatch):
-    from nearkin.cli import missing
+    from nearkin.cli.files import missing
 
     monkeypatch.setattr(missing, "_MOST_VALUES", 4000)
     rng = np.random.default_rng(0)

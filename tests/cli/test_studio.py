@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from nearkin.cli import studio_session
-from nearkin.cli.choice import Choice
+from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.server import serving

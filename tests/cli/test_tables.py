@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nearkin.cli.choice import Choice
-from nearkin.cli.pair_files import read_pairs
-from nearkin.cli.tables import open_table
+from nearkin.cli.files.column_choice import Choice
+from nearkin.cli.files.pairs import read_pairs
+from nearkin.cli.files.tables import open_table
 
 
 def labels(path, column="y"):

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from nearkin._version import __version__
-from nearkin.cli import (
+from nearkin.cli.commands import (
     cluster,
     demo,
     duplicates,
@@ -29,7 +29,7 @@ from nearkin.cli import (
     transform,
 )
 from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
-from nearkin.cli.inputs import keeping_streams, refuse_same_files
+from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
 from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
 from nearkin.progress import hush

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.pairs import pairs_of
+from nearkin.cli.files.tables import Table
 from nearkin.cli.messages import complain, counted, say
-from nearkin.cli.pair_files import pairs_of
 from nearkin.cli.suggesting import Questions
-from nearkin.cli.tables import Table
 from nearkin.progress import tell
 from nearkin.whole_file import is_written_through
 

@@ -12,10 +12,10 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.pairs import pairs_of
+from nearkin.cli.files.tables import Table
 from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import counted, say
-from nearkin.cli.pair_files import pairs_of
-from nearkin.cli.tables import Table
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs import Pairs

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
+from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.model_file import Facts, load_with_facts
 from nearkin.remote import Floats
 from nearkin.verdicts import Verdicts, verdicts_of
 
 if TYPE_CHECKING:
-    from nearkin.cli.tables import Table
+    from nearkin.cli.files.tables import Table
 
 
 def remembered(table: Table) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from nearkin.cli.choice import Choice
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.column_choice import Choice
 
 _INPUT = "Columns of the data"
 

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from nearkin import scores
-from nearkin.cli.columns import table_of
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.columns import table_of
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.labels import class_numbers

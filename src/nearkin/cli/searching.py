@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
-from nearkin.cli.tables import Table
 from nearkin.tasks.neighbor_index import NeighborIndex
 from nearkin.tasks.neighbor_search import without_itself
 

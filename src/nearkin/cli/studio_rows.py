@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearkin.cli.choice import Choice, Kinds, matched
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.column_choice import Choice, Kinds, matched
+from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
-from nearkin.cli.tables import Table, column_kinds, open_table
 from nearkin.column_roles import Roles, counting, roles_of, sentence
 from nearkin.pairs import Pairs
 from nearkin.studio.records import MOST_SHOWN, Records, sample_numbers

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nearkin.cli.choice import Choice
 from nearkin.cli.failures import UserError
-from nearkin.cli.inputs import is_stream
+from nearkin.cli.files.column_choice import Choice
+from nearkin.cli.files.inputs import is_stream
 from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
-from nearkin.cli.tables import Table
 from nearkin.pairs import Pairs
 from nearkin.remote import Floats
 from nearkin.scores import linked_distances

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nearkin.cli.choice import Feature
 from nearkin.cli.failures import UserError
-from nearkin.cli.sources import Source
+from nearkin.cli.files.column_choice import Feature
+from nearkin.cli.files.formats import Source
 from nearkin.remote import Floats
 from nearkin.row_checks import checked_dtype, rows_of_a_block
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from nearkin.cli.choice import Kinds
 from nearkin.cli.failures import UserError
-from nearkin.cli.inputs import Input
+from nearkin.cli.files.column_choice import Kinds
+from nearkin.cli.files.inputs import Input
 
 # Rows of a batch.
 _ROWS = 2**14

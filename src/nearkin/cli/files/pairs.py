@@ -15,16 +15,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from nearkin.answers import ANSWERS, EXPECTED, plain_answer
-from nearkin.cli.delimited import DelimitedFile
 from nearkin.cli.failures import UserError, listed
-from nearkin.cli.inputs import Input, found_input
-from nearkin.cli.json_lines import json_lines
+from nearkin.cli.files.delimited import DelimitedFile
+from nearkin.cli.files.inputs import Input, found_input
+from nearkin.cli.files.json_lines import json_lines
 from nearkin.cli.messages import counted, say
 from nearkin.formulas import unquoted
 from nearkin.pairs import Pairs
 
 if TYPE_CHECKING:
-    from nearkin.cli.tables import Table
+    from nearkin.cli.files.tables import Table
 
 _FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
 # Rows that are made objects of at a time.

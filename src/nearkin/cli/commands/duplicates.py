@@ -51,12 +51,12 @@ def duplicates(
     seed: o.Seed = 0,
 ) -> None:
     """Find groups of rows that are the same thing: a line for each row that is in a group."""
-    from nearkin.cli.columns import table_of
+    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.output import Output
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.messages import counted, say
     from nearkin.cli.models import Model
-    from nearkin.cli.output import Output
     from nearkin.cli.searching import index_of, members_of_groups
-    from nearkin.cli.tables import open_table
 
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)

@@ -78,12 +78,12 @@ def cluster(
     """
     del old_model, old_k  # refused before
     from nearkin.cli.clustering import clusters
-    from nearkin.cli.columns import with_column
     from nearkin.cli.failures import UserError
+    from nearkin.cli.files.columns import with_column
+    from nearkin.cli.files.output import Output
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import model_or_none
-    from nearkin.cli.output import Output
-    from nearkin.cli.tables import open_table
 
     if method is not Method.hdbscan and n_clusters is None:
         raise UserError(f"--clusters: say how many clusters {method} is to make.")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from nearkin.cli.choice import Choice, Kinds, refuse_twice
-from nearkin.cli.delimited import DelimitedFile
 from nearkin.cli.failures import UserError, listed
-from nearkin.cli.inputs import Input, form_of_name, found_input, is_stream
-from nearkin.cli.json_lines import JsonLinesFile
+from nearkin.cli.files.column_choice import Choice, Kinds, refuse_twice
+from nearkin.cli.files.delimited import DelimitedFile
+from nearkin.cli.files.inputs import Input, form_of_name, found_input, is_stream
+from nearkin.cli.files.json_lines import JsonLinesFile
 from nearkin.row_sources import mapped_array
 
 # Rows of a batch; vectors are wide.

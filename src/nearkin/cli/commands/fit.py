@@ -97,16 +97,16 @@ def fit(
     from dataclasses import replace
 
     from nearkin.cli.apart import Part, kept_apart, what_is_apart
+    from nearkin.cli.commands.transform import checked_output, write_embedding
     from nearkin.cli.failures import UserError
-    from nearkin.cli.inputs import is_standard_output
+    from nearkin.cli.files.inputs import is_standard_output
+    from nearkin.cli.files.output import Output, check_target
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.learners import learner_class, parameters
     from nearkin.cli.learning import known_pairs, learned
     from nearkin.cli.messages import counted, say
     from nearkin.cli.models import Model, part_with, remembered
-    from nearkin.cli.output import Output, check_target
     from nearkin.cli.scoring import score_table
-    from nearkin.cli.tables import open_table
-    from nearkin.cli.transform import checked_output, write_embedding
     from nearkin.model_file import Facts, save
     from nearkin.row_marks import smallest_marks
 

@@ -31,11 +31,11 @@ def evaluate(
     was learned from (seen); where there are any, the figures are too good, and a warning says so.
     """
     from nearkin.cli.failures import UserError
+    from nearkin.cli.files.output import Output
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import Model
-    from nearkin.cli.output import Output
     from nearkin.cli.scoring import Score, note_seen, score_table, scores_by_labels, scores_by_pairs
-    from nearkin.cli.tables import open_table
 
     if pairs is None and labels is None:
         raise UserError("there is nothing to judge by: give --pairs FILE or --labels COLUMN.")

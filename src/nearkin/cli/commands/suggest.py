@@ -71,14 +71,14 @@ def suggest(
     with status 2. The rows are held in memory.
     """
     from nearkin.cli.asking import Answers, interview
-    from nearkin.cli.columns import table_of
     from nearkin.cli.failures import UserError
-    from nearkin.cli.inputs import claim_standard_input
+    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.inputs import claim_standard_input
+    from nearkin.cli.files.output import Output
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import model_or_none
-    from nearkin.cli.output import Output
     from nearkin.cli.suggesting import Questions
-    from nearkin.cli.tables import open_table
 
     if ask and output is None:
         raise UserError("--ask: name a .csv file for the answers with --output.")

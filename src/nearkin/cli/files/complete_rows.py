@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from nearkin.cli.choice import Feature
 from nearkin.cli.failures import UserError
-from nearkin.cli.features import Features, Unseen
-from nearkin.cli.inputs import Input
+from nearkin.cli.files.column_choice import Feature
+from nearkin.cli.files.features import Features, Unseen
+from nearkin.cli.files.formats import Source
+from nearkin.cli.files.inputs import Input
+from nearkin.cli.files.missing import Missing, count_missing, filled, medians, refusal
 from nearkin.cli.messages import counted, say
-from nearkin.cli.missing import Missing, count_missing, filled, medians, refusal
-from nearkin.cli.sources import Source
 from nearkin.remote import Block, Floats
 from nearkin.row_sources import npy_rows, open_rows
 from nearkin.row_streams import RowStream

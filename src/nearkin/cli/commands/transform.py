@@ -11,16 +11,16 @@ import typer
 from nearkin.cli import options as o
 
 if TYPE_CHECKING:
-    from nearkin.cli.choice import Choice
+    from nearkin.cli.files.column_choice import Choice
+    from nearkin.cli.files.output import Output
     from nearkin.cli.models import Model
-    from nearkin.cli.output import Output
 
 
 def checked_output(
     path: Path | None, *, as_json: bool = False, force: bool = False, quote: bool = False
 ) -> Output:
     """Where an embedding goes: a table or an array."""
-    from nearkin.cli.output import TABLES, Output
+    from nearkin.cli.files.output import TABLES, Output
 
     return Output(path, as_json=as_json, force=force, quote=quote, suffixes=(*TABLES, ".npy"))
 
@@ -85,12 +85,12 @@ def write_embedding(
     components: int | None = None,
 ) -> None:
     """Write the rows of a file in the learned space."""
-    from nearkin.cli.columns import with_carried
     from nearkin.cli.failures import UserError
+    from nearkin.cli.files.columns import with_carried
+    from nearkin.cli.files.output import WITH_VECTORS, ending
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.messages import is_watched
-    from nearkin.cli.output import WITH_VECTORS, ending
     from nearkin.cli.reducing import along_axes
-    from nearkin.cli.tables import open_table
 
     along = [*([] if choice.id_column is None else [choice.id_column]), *carry]
     is_array = out.path is not None and out.path.suffix.lower() == ".npy"

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.inputs import is_standard_output
+from nearkin.cli.files.inputs import is_standard_output
 from nearkin.cli.messages import is_watched, say
 from nearkin.formulas import FORMULA, MARK, NUMBER, quoted
 from nearkin.progress import progress

@@ -61,13 +61,13 @@ def same(
 
     import numpy as np
 
-    from nearkin.cli.columns import table_of
     from nearkin.cli.failures import UserError
+    from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.output import Output
+    from nearkin.cli.files.pairs import pairs_of
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.judging import distances_of, verdicts_by
     from nearkin.cli.models import Model
-    from nearkin.cli.output import Output
-    from nearkin.cli.pair_files import pairs_of
-    from nearkin.cli.tables import open_table
     from nearkin.verdicts import checked_prevalence
 
     out = Output(output, as_json=as_json, force=force, quote=quote)

@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nearkin.cli.choice import Kinds, refuse_twice
 from nearkin.cli.failures import UserError
-from nearkin.cli.inputs import Input
+from nearkin.cli.files.column_choice import Kinds, refuse_twice
+from nearkin.cli.files.inputs import Input
 
 _DELIMITERS = ",;\t|"
 # Cells of one field; the csv module's own limit is small for vectors or texts.

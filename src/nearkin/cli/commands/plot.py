@@ -60,11 +60,11 @@ def plot(
     nearkin plot model.nearkin rows.csv --kind embedding -o picture.svg
     """
     from nearkin.cli.failures import UserError
+    from nearkin.cli.files.output import check_target
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import Model
-    from nearkin.cli.output import check_target
     from nearkin.cli.pictures import FORMATS, draw
-    from nearkin.cli.tables import open_table
 
     if str(model) in list(Kind):
         raise UserError(

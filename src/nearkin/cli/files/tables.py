@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nearkin.cli.choice import (
+from nearkin.cli.failures import UserError, guess
+from nearkin.cli.files.column_choice import (
     Choice,
     Feature,
     Kinds,
@@ -23,15 +24,14 @@ from nearkin.cli.choice import (
     numeric_and_one_hot,
     refuse_twice,
 )
-from nearkin.cli.complete_rows import complete_rows
-from nearkin.cli.failures import UserError, guess
-from nearkin.cli.features import (
+from nearkin.cli.files.complete_rows import complete_rows
+from nearkin.cli.files.features import (
     as_text,
     features_of_columns,
     features_of_matrix,
     features_of_vectors,
 )
-from nearkin.cli.sources import Source, open_source
+from nearkin.cli.files.formats import Source, open_source
 from nearkin.remote import Floats
 from nearkin.row_streams import RowStream
 

@@ -47,10 +47,10 @@ def neighbors(
     The embedded rows of the data are held in memory. From 100 000 rows on the search is
     approximate.
     """
+    from nearkin.cli.files.output import Output
+    from nearkin.cli.files.tables import open_table
     from nearkin.cli.models import Model
-    from nearkin.cli.output import Output
     from nearkin.cli.searching import index_of, neighbor_batches
-    from nearkin.cli.tables import open_table
 
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)

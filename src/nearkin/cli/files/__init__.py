@@ -1,0 +1,1 @@
+"""Files as tables: rows, columns and pairs in, results out."""
