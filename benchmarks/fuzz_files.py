@@ -35,14 +35,14 @@ from sklearn.preprocessing import StandardScaler
 import nearkin as nk
 from benchmarks.campaign import Campaign, Case, main
 from benchmarks.file_edits import change_somewhere, deep, drawn_edits, edited, places
-from nearkin.array_file import StorageError, _digest, read_arrays, write_arrays
 from nearkin.cli import main as nearkin
-from nearkin.model_file import KIND, NEWEST, OLDEST, Facts, Trial, describe, save
-from nearkin.row_marks import smallest_marks
+from nearkin.storage import index_files
+from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arrays
+from nearkin.storage.models import KIND, NEWEST, OLDEST, Facts, Trial, describe, save
+from nearkin.storage.row_marks import smallest_marks
 from nearkin.studio.journal import JournalError, line_of
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import Records
-from nearkin.tasks import index_files
 
 MOST_TIMES, MOST_BESIDE = 4, 100 * 10**6
 N = 24

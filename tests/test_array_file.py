@@ -5,8 +5,8 @@ import stat
 import numpy as np
 import pytest
 
-from nearkin import array_file
-from nearkin.array_file import StorageError, read_arrays, read_header, strict_json, write_arrays
+from nearkin.storage import arrays as array_file
+from nearkin.storage.arrays import StorageError, read_arrays, read_header, strict_json, write_arrays
 
 ARRAYS = {
     "C": np.arange(12.0).reshape(3, 4),

@@ -93,7 +93,7 @@ def test_a_model_is_read_by_a_process_that_has_used_nothing_yet(tmp_path):
     nearkin.Chain([nearkin.RCA(), nearkin.KernelBeta()]).fit(X, pairs=nearkin.Pairs([(0, 1)])).save(
         path
     )
-    code = f"import nearkin.model_file as m; print(m.describe({str(path)!r}).training_rows)"
+    code = f"import nearkin.storage.models as m; print(m.describe({str(path)!r}).training_rows)"
     command = [sys.executable, "-W", "error", "-c", code]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "steps_.1" in shown

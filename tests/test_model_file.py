@@ -30,11 +30,11 @@ from nearkin import (
     Pairs,
     StorageError,
 )
-from nearkin.array_file import read_arrays, write_arrays
 from nearkin.kernels import Kernel
-from nearkin.model_file import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
-from nearkin.row_marks import marks_of, smallest_marks
 from nearkin.selection import SelectionReport
+from nearkin.storage.arrays import read_arrays, write_arrays
+from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
+from nearkin.storage.row_marks import marks_of, smallest_marks
 from tests.common.learners import example
 
 GOLDEN = Path(__file__).parent / "golden"

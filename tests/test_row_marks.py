@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nearkin.row_marks import MOST, are_marks, marks_of, n_known, smallest_marks
+from nearkin.storage.row_marks import MOST, are_marks, marks_of, n_known, smallest_marks
 
 
 @pytest.fixture(scope="module")

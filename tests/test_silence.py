@@ -6,7 +6,7 @@ import warnings
 import pytest
 from sklearn.utils.parallel import Parallel, delayed
 
-from nearkin.silence import silenced
+from nearkin.storage.silence import silenced
 
 
 def test_only_what_begins_so_is_left_out():

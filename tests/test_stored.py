@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from nearkin import Euclidean, StorageError, Suspect
 from nearkin.extension import KernelLandmarks, LocalExtension, NystroemExtension
 from nearkin.kernels import Kernel
-from nearkin.stored import Packed, pack, unpack
+from nearkin.storage.schema import Packed, pack, unpack
 
 
 def through(value):

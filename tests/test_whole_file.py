@@ -13,8 +13,8 @@ import threading
 import pytest
 
 import nearkin
-from nearkin.endings import Ended, tidied_up
-from nearkin.whole_file import whole_file
+from nearkin.storage.endings import Ended, tidied_up
+from nearkin.storage.whole_file import whole_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, devices and signals")
 
@@ -99,8 +99,8 @@ def test_another_group_gets_no_rights(tmp_path, monkeypatch):
         asked.append((name.parent, name.suffix, *owner))
         raise PermissionError
 
-    monkeypatch.setattr("nearkin.whole_file.os.stat", of_others)
-    monkeypatch.setattr("nearkin.whole_file.os.chown", refuse)
+    monkeypatch.setattr("nearkin.storage.whole_file.os.stat", of_others)
+    monkeypatch.setattr("nearkin.storage.whole_file.os.chown", refuse)
     write(path)
     monkeypatch.undo()
     assert asked == [(tmp_path, ".tmp", path.stat().st_uid, path.stat().st_gid + 1)]
@@ -112,7 +112,7 @@ def test_a_signal_leaves_no_half_files(tmp_path, name):
     path = tmp_path / "file"
     path.write_bytes(b"old")
     code = (
-        "import signal, sys, time; from nearkin.whole_file import whole_file\n"
+        "import signal, sys, time; from nearkin.storage.whole_file import whole_file\n"
         # Whoever started the tests may ignore it, as nohup does, and children do likewise then.
         f"signal.signal(signal.{name}, signal.SIG_DFL)\n"
         "with whole_file(sys.argv[1]) as unfinished:\n"
@@ -141,7 +141,7 @@ def test_signals_of_others_are_left_to_them():
 def test_signals_are_theirs_again_afterwards(monkeypatch):
     ended = []
     known = signal.raise_signal
-    monkeypatch.setattr("nearkin.endings.signal.raise_signal", ended.append)
+    monkeypatch.setattr("nearkin.storage.endings.signal.raise_signal", ended.append)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     with pytest.raises(Ended), tidied_up(), tidied_up():
         known(signal.SIGTERM)
@@ -175,7 +175,7 @@ def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path, monkeypatch):
     def closed(name, *_):
         raise PermissionError(errno.EACCES, "Permission denied", name)
 
-    monkeypatch.setattr("nearkin.whole_file.os.open", closed)
+    monkeypatch.setattr("nearkin.storage.whole_file.os.open", closed)
     assert said("file") == (PermissionError, errno.EACCES, "Permission denied", "file")
     assert (tmp_path / "file").read_bytes() == b"old"
 
@@ -219,8 +219,8 @@ def test_content_is_on_the_disk_before_it_has_the_name(tmp_path, monkeypatch):
         came.append("named")
         replace(*names)
 
-    monkeypatch.setattr("nearkin.whole_file.os.fsync", flushed)
-    monkeypatch.setattr("nearkin.whole_file.os.replace", named)
+    monkeypatch.setattr("nearkin.storage.whole_file.os.fsync", flushed)
+    monkeypatch.setattr("nearkin.storage.whole_file.os.replace", named)
     write(path, b"four")
     assert came == [4, "named"]
 

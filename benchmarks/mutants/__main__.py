@@ -48,7 +48,7 @@ MODULES = {
         ],
     ),
     "whole_file": Module(
-        ["whole_file.py"], ["tests/test_whole_file.py", "src/nearkin/whole_file.py"]
+        ["whole_file.py"], ["tests/test_whole_file.py", "src/nearkin/storage/whole_file.py"]
     ),
     "guard": Module(["web/guard.py"], ["tests/web/test_guard_alone.py"]),
 }

@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any
 from nearkin._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from nearkin import datasets, model_file, onnx_file, plot, scores
-    from nearkin.array_file import StorageError
+    from nearkin import datasets, onnx_file, plot, scores
     from nearkin.cross_validation import PairKFold, cross_validate, grid_search
     from nearkin.learners.compositions import Blend, Chain
     from nearkin.learners.euclidean import Euclidean
@@ -49,12 +48,14 @@ if TYPE_CHECKING:
     from nearkin.learners.lmnn import LMNN
     from nearkin.learners.metric_learner import MetricLearner
     from nearkin.learners.rca import RCA
-    from nearkin.model_file import load
     from nearkin.pairs import Conflict, Pairs
     from nearkin.propagation import spread_pairs
     from nearkin.row_sources import open_rows
     from nearkin.scaled_rows import ScaleWarning
     from nearkin.selection import SelectionWarning
+    from nearkin.storage import models as model_file
+    from nearkin.storage.arrays import StorageError
+    from nearkin.storage.models import load
     from nearkin.studio.notebook import studio
     from nearkin.suspicion import Suspect
     from nearkin.tasks.energy_classifier import EnergyClassifier
@@ -143,12 +144,12 @@ _HOMES = {
     "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.scaled_rows",
     "SelectionWarning": "nearkin.selection",
-    "StorageError": "nearkin.array_file",
+    "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.suspicion",
     "cross_validate": "nearkin.cross_validation",
     "grid_search": "nearkin.cross_validation",
     "learn_actively": "nearkin.tasks.learn_actively",
-    "load": "nearkin.model_file",
+    "load": "nearkin.storage.models",
     "open_rows": "nearkin.row_sources",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.propagation",

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from nearkin import backend
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.remote import Parts, block_moments, merged_moments
-from nearkin.stored import floats, ints, stored
+from nearkin.storage.schema import floats, ints, stored
 
 Floats = NDArray[np.floating]
 

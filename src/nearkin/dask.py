@@ -29,8 +29,8 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Pairs, check_roles
 from nearkin.scores import pair_auc, rowwise_distances
+from nearkin.storage.whole_file import StrPath
 from nearkin.verdicts import verdicts_of
-from nearkin.whole_file import StrPath
 
 __all__ = [
     "DaskEuclidean",

@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from nearkin import KernelBeta, MetricLearner, Pairs, datasets, plot, scores
 from nearkin.kernels import resolve_gamma
 from nearkin.learners.rca import RCA
-from nearkin.whole_file import whole_file
+from nearkin.storage.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ from nearkin import backend
 from nearkin.class_sums import class_sums
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
-from nearkin.silence import silenced
+from nearkin.storage.silence import silenced
 
 Floats = NDArray[np.floating]
 # Pairs of each kind that stand for those that labels imply.

@@ -38,7 +38,7 @@ from nearkin.local_weights import (
     weights_from_distances,
     weights_from_rows,
 )
-from nearkin.stored import a, floats, ints, maybe, stored, training_rows, whole
+from nearkin.storage.schema import a, floats, ints, maybe, stored, training_rows, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
 FAR = 1e15

@@ -26,7 +26,7 @@ from nearkin import backend
 from nearkin.blocks import block_rows, blocks
 from nearkin.centring import centred, middle, squared_distances, squared_distances_and_rounding
 from nearkin.sparse_rows import variances
-from nearkin.stored import a, maybe, one_of, positive, real, stored
+from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
 
 Floats: TypeAlias = NDArray[np.floating]
 Rows: TypeAlias = Any  # a dense array, NumPy's or foreign, or a sparse matrix, samples as rows

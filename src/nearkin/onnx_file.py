@@ -42,9 +42,9 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.llma import LLMA
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.local_weights import EPSILON
-from nearkin.onnx_graph import Graph, Tensor
 from nearkin.own_names import own_names
-from nearkin.whole_file import StrPath, whole_file
+from nearkin.storage.onnx_graph import Graph, Tensor
+from nearkin.storage.whole_file import StrPath, whole_file
 
 Floats = NDArray[np.floating]
 PRECISIONS = ("float64", "float32")
@@ -218,7 +218,7 @@ def _(metric: MetricLearner, X: Tensor) -> Tensor:
     return _image_of(metric.metric_, X if axes is None else X @ axes.T)
 
 
-# scikit-learn's transformers, those that nearkin.transformers stores
+# scikit-learn's transformers, those that nearkin.storage.sklearn_schema stores
 
 
 @_image.register

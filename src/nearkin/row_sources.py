@@ -17,7 +17,7 @@ from nearkin.parquet_files import ParquetFiles
 from nearkin.remote import Block, Floats
 from nearkin.row_checks import checked_dtype, checked_rows, rows_of_a_block
 from nearkin.row_streams import RowStream
-from nearkin.whole_file import StrPath
+from nearkin.storage.whole_file import StrPath
 
 
 def open_rows(

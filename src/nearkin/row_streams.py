@@ -24,7 +24,7 @@ from nearkin.remote import (
     block_moments,
     merged_moments,
 )
-from nearkin.whole_file import StrPath, whole_file
+from nearkin.storage.whole_file import StrPath, whole_file
 
 # Rows kept of blocks that can be read only once.
 SAMPLE_ROWS = 50_000

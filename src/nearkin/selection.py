@@ -15,8 +15,8 @@ from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pair_folds import pair_folds
 from nearkin.pairs import Pairs
 from nearkin.scores import linked_distances
-from nearkin.silence import silenced
-from nearkin.stored import a, dict_of, list_of, maybe, real, stored, text, truth, whole
+from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
+from nearkin.storage.silence import silenced
 from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]

@@ -44,7 +44,7 @@ from nearkin.centring import centred, middle
 from nearkin.compiled import REORDER, compiled
 from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.linalg import fix_signs
-from nearkin.silence import silenced
+from nearkin.storage.silence import silenced
 from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearkin.held_out import model_answers, standing
 from nearkin.pairs import Pairs
-from nearkin.stored import real, stored, truth, tuple_of, whole
+from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
 Floats = NDArray[np.floating]
 

@@ -427,7 +427,7 @@ def test_few_columns_come_out(run, files, sample, learner, standardise):
     assert found.learned_from_["must_links"] == 20
     assert pd.read_csv("learned.csv").shape == (120, 1)
     if learner == "kernel-beta":  # which has them itself
-        assert "PCA" not in str(nearkin.model_file.describe("new.nearkin"))
+        assert "PCA" not in str(nearkin.storage.models.describe("new.nearkin"))
         return
     run("fit", *which, "-o", "all.nearkin")
     run("transform", "all.nearkin", "rows.csv", "--components", 1, "-o", "axis.csv")

@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-from nearkin.formulas import is_formula, quoted, unquoted
 from nearkin.pairs import Pairs
+from nearkin.storage.formulas import is_formula, quoted, unquoted
 from nearkin.studio.exports import clusters_file, pairs_file
 
 ODD = ["=1+1", "+cmd|x", "-cmd", "@sum(a)", "\tx", "\rx", "-5\n"]

@@ -11,9 +11,9 @@ from sklearn.utils import get_tags
 
 import nearkin
 from nearkin import Generative
-from nearkin.model_file import describe
 from nearkin.sparse_rows import dense
-from nearkin.stored import pack
+from nearkin.storage.models import describe
+from nearkin.storage.schema import pack
 from tests.common.learners import (
     LEARNERS,
     as_seen_by,

@@ -17,11 +17,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
-from nearkin.array_file import StorageError, write_arrays
 from nearkin.datasets import make_xor
 from nearkin.scores import rowwise_distances
+from nearkin.storage.arrays import StorageError, write_arrays
+from nearkin.storage.index_files import KIND, VERSION, read_index, write_index
 from nearkin.tasks import neighbor_index, neighbor_search
-from nearkin.tasks.index_files import KIND, VERSION, read_index, write_index
 from nearkin.tasks.neighbor_cells import Cells
 from nearkin.tasks.neighbor_search import near_groups, nearest, within
 from tests.oracles import groups_within
@@ -499,7 +499,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(file):
         raise OSError("disk full")
 
-    monkeypatch.setattr("nearkin.whole_file.os.fsync", fail)
+    monkeypatch.setattr("nearkin.storage.whole_file.os.fsync", fail)
     with pytest.raises(OSError, match="disk full"):
         NeighborIndex().fit([[2.0]]).save(path)
     assert path.read_bytes() == before

@@ -15,7 +15,7 @@ from nearkin.cli.files.tables import Table
 from nearkin.cli.messages import complain, counted, say
 from nearkin.cli.suggesting import Questions
 from nearkin.progress import tell
-from nearkin.whole_file import is_written_through
+from nearkin.storage.whole_file import is_written_through
 
 _HEADER = ["left", "right", "same"]
 # The studio's keys, and the words and letters that answer a question.

@@ -7,9 +7,9 @@ import textwrap
 from types import SimpleNamespace
 from typing import Any
 
-from nearkin.array_file import printable
 from nearkin.cli.messages import counted
-from nearkin.model_file import ModelInfo
+from nearkin.storage.arrays import printable
+from nearkin.storage.models import ModelInfo
 from nearkin.verdicts import verdicts_of
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"

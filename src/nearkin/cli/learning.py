@@ -21,7 +21,7 @@ from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs import Pairs
 from nearkin.row_streams import RowStream
 from nearkin.scaled_rows import units_are_known, warn_of_units
-from nearkin.silence import silenced
+from nearkin.storage.silence import silenced
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23

@@ -14,7 +14,7 @@ from nearkin.cli.judging import distances_of
 from nearkin.cli.models import Model
 from nearkin.pairs import Pairs
 from nearkin.row_streams import RowStream
-from nearkin.whole_file import whole_file
+from nearkin.storage.whole_file import whole_file
 
 FORMATS = (".png", ".svg", ".html")
 _MOST_ROWS = 20_000

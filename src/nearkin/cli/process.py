@@ -15,7 +15,7 @@ from typing import Any
 
 from nearkin.cli.failures import DONE, INTERRUPTED
 from nearkin.cli.messages import complain
-from nearkin.endings import Ended, tidied_up
+from nearkin.storage.endings import Ended, tidied_up
 
 # Before what was lost in a callback is said again.
 _SECONDS = 0.02

@@ -15,11 +15,11 @@ from nearkin.cli.files.columns import table_of
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.labels import class_numbers
-from nearkin.model_file import Trial
 from nearkin.pairs import Pairs
 from nearkin.remote import Floats
-from nearkin.row_marks import n_known
 from nearkin.row_streams import RowStream
+from nearkin.storage.models import Trial
+from nearkin.storage.row_marks import n_known
 
 # Labelled rows that are judged, at most: separability looks at all pairs of them.
 _MOST_ROWS = 5000

@@ -32,7 +32,7 @@ from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixi
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
 from nearkin.sparse_rows import all_equal, along, is_sparse, leading_axes
-from nearkin.stored import Spec, floats, ints, maybe, positive, tuple_of
+from nearkin.storage.schema import Spec, floats, ints, maybe, positive, tuple_of
 from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]

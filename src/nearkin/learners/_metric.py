@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend, model_file, sparse_rows
+from nearkin import backend, sparse_rows
 from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import Evidence, example_pairs, gather_evidence
 from nearkin.given_rows import refuse_what_is_no_table
@@ -23,7 +23,8 @@ from nearkin.pairs import Pairs, check_roles
 from nearkin.scaled_rows import validated
 from nearkin.scores import linked_distances, pair_auc, rowwise_distances
 from nearkin.sparse_rows import is_sparse, plain
-from nearkin.stored import (
+from nearkin.storage import models as model_file
+from nearkin.storage.schema import (
     Spec,
     dict_of,
     floats,
@@ -37,8 +38,8 @@ from nearkin.stored import (
     whole,
     words,
 )
+from nearkin.storage.whole_file import StrPath
 from nearkin.verdicts import best_verdicts, checked_prevalence, verdicts_of
-from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.
@@ -311,7 +312,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Write the fitted learner to a file that :func:`nearkin.load` reads.
 
         The file holds parameters and arrays, never code, and no more of the training data than
-        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
+        the metric needs: landmarks are rows of it (:func:`nearkin.storage.models.describe` says how
         many). A file that is there already is replaced once the new one is complete.
 
         Parameters

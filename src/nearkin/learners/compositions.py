@@ -21,10 +21,10 @@ from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners._metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import units_are_known, warn_of_units
-from nearkin.silence import silenced
 from nearkin.sparse_rows import is_sparse, plain, variances
-from nearkin.stored import estimator, floats, list_of
-from nearkin.transformers import is_stored_transformer
+from nearkin.storage.schema import estimator, floats, list_of
+from nearkin.storage.silence import silenced
+from nearkin.storage.sklearn_schema import is_stored_transformer
 
 Floats = NDArray[np.floating]
 # Rows, at most, that tell the scale of a learner's distances.

@@ -33,7 +33,7 @@ from nearkin.local_metrics import (
 )
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
-from nearkin.stored import a, floats, ints, labels, maybe, training_rows, truth, whole
+from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 from nearkin.thread_limits import one_blas_thread
 from nearkin.wide_rows import MOST_COLUMNS
 

@@ -60,7 +60,7 @@ from nearkin.scaled_rows import validated
 from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spectral_kernels import diffusion
 from nearkin.springs import all_squared_distances
-from nearkin.stored import floats, maybe, numbers, positive, real, tuple_of, whole
+from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 Floats = NDArray[np.floating]
 

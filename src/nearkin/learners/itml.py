@@ -34,7 +34,7 @@ from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught, at_home
 from nearkin.logdet import project
 from nearkin.sparse_rows import is_sparse
-from nearkin.stored import numbers, real, tuple_of, whole
+from nearkin.storage.schema import numbers, real, tuple_of, whole
 
 Floats = NDArray[np.floating]
 

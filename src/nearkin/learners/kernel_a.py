@@ -24,7 +24,7 @@ from nearkin.feature_space import (
 from nearkin.kernels import Floats, KernelFunction, Rows
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
-from nearkin.stored import a, floats, ints, numbers, positive, whole
+from nearkin.storage.schema import a, floats, ints, numbers, positive, whole
 from nearkin.stress import relax
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 

@@ -33,7 +33,7 @@ from nearkin.kernels import Kernel, KernelFunction, Rows
 from nearkin.learners._metric import opened, stored_learner
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
-from nearkin.stored import floats, ints, list_of, positive, real, tuple_of
+from nearkin.storage.schema import floats, ints, list_of, positive, real, tuple_of
 
 Floats = NDArray[np.floating]
 

@@ -21,7 +21,7 @@ from nearkin.kernels import resolve_gamma
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
-from nearkin.stored import floats, ints, numbers, positive, training_rows, whole
+from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole
 from nearkin.stress import relax_along
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 

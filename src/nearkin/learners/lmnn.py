@@ -21,7 +21,7 @@ from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
-from nearkin.stored import floats, numbers, real, whole
+from nearkin.storage.schema import floats, numbers, real, whole
 from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]

@@ -45,9 +45,9 @@ from nearkin.selection import (
     unseen_choice,
     unseen_copies,
 )
-from nearkin.silence import silenced
 from nearkin.sparse_rows import along, is_sparse, leading_axes
-from nearkin.stored import a, estimator, floats, list_of, maybe
+from nearkin.storage.schema import a, estimator, floats, list_of, maybe
+from nearkin.storage.silence import silenced
 from nearkin.suspicion import suspects, trusted
 from nearkin.wide_rows import axes_of_wide_rows
 

@@ -23,7 +23,7 @@ from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
 from nearkin.scaled_rows import validated
 from nearkin.sparse_rows import along, is_sparse, leading_axes
-from nearkin.stored import floats, real
+from nearkin.storage.schema import floats, real
 from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.formulas import quoted
 from nearkin.pairs import Pairs
+from nearkin.storage.formulas import quoted
 
 # A file's name and its content.
 File = tuple[str, bytes]
@@ -76,7 +76,7 @@ def model_file(metric: Any) -> File:
 
 
 def _csv(lines: Iterable[list[Any]]) -> bytes:
-    """A table that does nothing in a spreadsheet; :func:`nearkin.formulas.quoted` says how."""
+    """A table that does nothing in a spreadsheet; :func:`nearkin.storage.formulas.quoted` says how."""
     text = io.StringIO(newline="")
     cells = ([quoted(c) if isinstance(c, str) else c for c in line] for line in lines)
     csv.writer(text, lineterminator="\n").writerows(cells)

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from nearkin._version import __version__
+from nearkin.storage.whole_file import StrPath
 from nearkin.studio.kept_file import Displaced, FileInUse, KeptFile
-from nearkin.whole_file import StrPath
 
 FORMAT = "nearkin journal"
 NEWEST = 1

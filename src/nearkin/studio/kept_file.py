@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from nearkin.whole_file import StrPath, is_written_through
+from nearkin.storage.whole_file import StrPath, is_written_through
 
 # Windows locks bytes: one that no file reaches.
 _LOCKED_BYTE = 1 << 62

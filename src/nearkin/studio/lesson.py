@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from nearkin.learners.compositions import Chain
 from nearkin.pairs import Pairs, check_roles
+from nearkin.storage.whole_file import StrPath
 from nearkin.studio import colours, exports
 from nearkin.studio.history import (
     Conflict,
@@ -45,7 +46,6 @@ from nearkin.studio.taught_metric import (
 )
 from nearkin.studio.thumbnails import Image
 from nearkin.tasks.question_strategies import strategy_named
-from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from nearkin.pairs import Pairs
+from nearkin.storage.whole_file import StrPath
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.packages import check_packages
 from nearkin.studio.records import Records, records_of
 from nearkin.studio.server.serving import AddressError, Serving
 from nearkin.studio.shown_pairs import among_shown, in_the_data, with_labels
-from nearkin.whole_file import StrPath
 
 
 class Studio:

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearkin.column_scales import differing_units
 from nearkin.scaled_rows import in_words
+from nearkin.storage.whole_file import StrPath
 from nearkin.studio.record_sources import parts_of
 from nearkin.studio.thumbnails import FilePictures, Image, Pictures, PixelPictures
-from nearkin.whole_file import StrPath
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]

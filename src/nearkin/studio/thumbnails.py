@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.storage.whole_file import StrPath
 from nearkin.studio.notes import noted
 from nearkin.studio.picture_sizes import bytes_to_open
-from nearkin.whole_file import StrPath
 
 # A thumbnail's media type and bytes.
 Image = tuple[bytes, str]

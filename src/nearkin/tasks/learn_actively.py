@@ -20,8 +20,8 @@ from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
 from nearkin.progress import tell
 from nearkin.scores import linked_distances
-from nearkin.silence import silenced
 from nearkin.sparse_rows import about
+from nearkin.storage.silence import silenced
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import Scene, follows, scene_of
 from nearkin.tasks.suggest import candidate_rows, checked_knowledge

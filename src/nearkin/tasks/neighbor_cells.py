@@ -22,7 +22,7 @@ from nearkin.blocks import blocks, for_each_block
 from nearkin.centring import centred, middle
 from nearkin.compiled import REORDER, compiled
 from nearkin.pair_numbers import draw_numbers
-from nearkin.silence import silenced
+from nearkin.storage.silence import silenced
 from nearkin.tasks.neighbor_search import nearest, ranked
 from nearkin.thread_limits import one_blas_thread, one_thread
 

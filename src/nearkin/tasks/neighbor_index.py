@@ -22,6 +22,7 @@ from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pair_checks import checked_count, first_true
 from nearkin.sparse_rows import dense, is_sparse, plain
+from nearkin.storage.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.duplicate_radius import (
     MOST_NEIGHBORS,
     doubts,
@@ -30,7 +31,6 @@ from nearkin.tasks.duplicate_radius import (
     near_pairs,
     radius_of_share,
 )
-from nearkin.tasks.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.mean_groups import mean_groups
 from nearkin.tasks.neighbor_cells import Cells, nearest_by_cells
 from nearkin.tasks.neighbor_search import (

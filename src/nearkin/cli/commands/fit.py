@@ -107,8 +107,8 @@ def fit(
     from nearkin.cli.messages import counted, say
     from nearkin.cli.models import Model, part_with, remembered
     from nearkin.cli.scoring import score_table
-    from nearkin.model_file import Facts, save
-    from nearkin.row_marks import smallest_marks
+    from nearkin.storage.models import Facts, save
+    from nearkin.storage.row_marks import smallest_marks
 
     cls = learner_class(learner)
     given = parameters(cls, settings, seed)

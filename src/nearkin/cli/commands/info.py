@@ -24,7 +24,7 @@ def info(
     from nearkin.cli.failures import UserError
     from nearkin.cli.messages import MANNER
     from nearkin.cli.models import refuse_table
-    from nearkin.model_file import describe
+    from nearkin.storage.models import describe
 
     if not model.exists():
         raise UserError(f"{model}: there is no such file.")

@@ -20,8 +20,8 @@ from nearkin.cli.files.delimited import DelimitedFile
 from nearkin.cli.files.inputs import Input, found_input
 from nearkin.cli.files.json_lines import json_lines
 from nearkin.cli.messages import counted, say
-from nearkin.formulas import unquoted
 from nearkin.pairs import Pairs
+from nearkin.storage.formulas import unquoted
 
 if TYPE_CHECKING:
     from nearkin.cli.files.tables import Table

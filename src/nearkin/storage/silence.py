@@ -46,7 +46,7 @@ def silenced(message: str = "") -> Iterator[None]:
     Examples
     --------
     >>> import warnings
-    >>> from nearkin.silence import silenced
+    >>> from nearkin.storage.silence import silenced
     >>> with silenced("pairs contradict"):
     ...     warnings.warn("pairs contradict one another: (0, 1), (1, 0)")
     """

@@ -1,6 +1,6 @@
 """Fitted learners in a file: written, read, and described.
 
-A model file is a file of :mod:`nearkin.array_file` that holds what :mod:`nearkin.stored` makes of a
+A model file is a file of :mod:`nearkin.storage.arrays` that holds what :mod:`nearkin.storage.schema` makes of a
 learner. Nothing in it is code, and only classes of the register there can be built from it.
 """
 
@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin._version import __version__
-from nearkin.array_file import (
+from nearkin.own_names import own_names
+from nearkin.storage.arrays import (
     Header,
     StorageError,
     printable,
@@ -26,12 +27,11 @@ from nearkin.array_file import (
     read_header,
     write_arrays,
 )
-from nearkin.claims import bytes_to_embed, claimed_columns, has_sparse_rows
-from nearkin.own_names import own_names
-from nearkin.row_marks import Marks, are_marks
-from nearkin.silence import silenced
-from nearkin.stored import Packed, fields_of, pack, unpack
-from nearkin.whole_file import StrPath
+from nearkin.storage.claims import bytes_to_embed, claimed_columns, has_sparse_rows
+from nearkin.storage.row_marks import Marks, are_marks
+from nearkin.storage.schema import Packed, fields_of, pack, unpack
+from nearkin.storage.silence import silenced
+from nearkin.storage.whole_file import StrPath
 
 KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
@@ -86,7 +86,7 @@ class Facts:
     Attributes
     ----------
     marks : uint32 ndarray or None
-        Of the rows that it was learned from: :func:`nearkin.row_marks.smallest_marks`.
+        Of the rows that it was learned from: :func:`nearkin.storage.row_marks.smallest_marks`.
     tested : list of Trial
     """
 
@@ -255,7 +255,7 @@ def describe(path: StrPath) -> ModelInfo:
     >>> metric = nearkin.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nearkin.Pairs([(0, 1)]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     metric.save(f"{folder}/example.nearkin")
-    ...     info = nearkin.model_file.describe(f"{folder}/example.nearkin")
+    ...     info = nearkin.storage.models.describe(f"{folder}/example.nearkin")
     >>> info.learner, info.n_features, info.training_rows
     ('RCA', 2, {})
     """

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from nearkin.array_file import DTYPES, StorageError
+from nearkin.storage.arrays import DTYPES, StorageError
 
 Array = NDArray[Any]
 Json = Any
@@ -310,7 +310,7 @@ def _register_learners() -> None:
 @cache
 def _register_transformers() -> None:
     """Import scikit-learn's, which take their time."""
-    import_module("nearkin.transformers")
+    import_module("nearkin.storage.sklearn_schema")
 
 
 class _Packer:

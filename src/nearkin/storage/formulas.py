@@ -26,7 +26,7 @@ def quoted(text: str) -> str:
 
     Examples
     --------
-    >>> from nearkin.formulas import quoted, unquoted
+    >>> from nearkin.storage.formulas import quoted, unquoted
     >>> quoted("=1+1"), quoted("-3.5"), quoted("a text")
     ("'=1+1", '-3.5', 'a text')
     >>> unquoted("'=1+1"), unquoted("'tis")

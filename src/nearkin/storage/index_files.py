@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.array_file import StorageError, read_arrays, write_arrays
-from nearkin.whole_file import StrPath, whole_file
+from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
+from nearkin.storage.whole_file import StrPath, whole_file
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from nearkin.stored import fields_of
+from nearkin.storage.schema import fields_of
 
 # Numbers of eight bytes that embedding one row may take: for each column of a learner, for each
 # entry of its landmarks, and for each pair of landmarks, of which some extensions make matrices.

@@ -64,7 +64,7 @@ def n_known(marks: Marks, X: Any) -> int | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.row_marks import n_known, smallest_marks
+    >>> from nearkin.storage.row_marks import n_known, smallest_marks
     >>> X = np.arange(12.0).reshape(6, 2)
     >>> n_known(smallest_marks([X[:2], X[2:4]]), X)
     4

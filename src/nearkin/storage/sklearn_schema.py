@@ -13,7 +13,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from nearkin.stored import Spec, floats, maybe, numbers, real, size, stored, words
+from nearkin.storage.schema import Spec, floats, maybe, numbers, real, size, stored, words
 
 _TRANSFORMERS: list[type] = []
 

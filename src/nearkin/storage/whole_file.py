@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nearkin.endings import tidied_up
+from nearkin.storage.endings import tidied_up
 
 StrPath = str | os.PathLike[str]
 
@@ -30,7 +30,7 @@ def whole_file(path: StrPath) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from nearkin.whole_file import whole_file
+    >>> from nearkin.storage.whole_file import whole_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "numbers.txt"
     ...     with whole_file(path) as unfinished:

@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.whole_file import StrPath, whole_file
+from nearkin.storage.whole_file import StrPath, whole_file
 
 Array = NDArray[Any]
 
@@ -111,7 +111,7 @@ def write_arrays(
     Examples
     --------
     >>> import tempfile, numpy as np
-    >>> from nearkin.array_file import read_arrays, write_arrays
+    >>> from nearkin.storage.arrays import read_arrays, write_arrays
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_arrays(f"{folder}/file", "example", 1, {"a": np.arange(3)}, {"unit": "m"})
     ...     arrays, content = read_arrays(f"{folder}/file", "example", versions=(1, 1))

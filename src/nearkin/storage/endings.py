@@ -35,7 +35,7 @@ def tidied_up() -> Iterator[None]:
 
     Examples
     --------
-    >>> from nearkin.endings import tidied_up
+    >>> from nearkin.storage.endings import tidied_up
     >>> with tidied_up():
     ...     pass  # files are written
     """

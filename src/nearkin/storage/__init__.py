@@ -1,0 +1,1 @@
+"""What is written is whole, checked and holds no code."""
