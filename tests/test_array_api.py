@@ -28,7 +28,6 @@ from nearkin import (
     LiveView,
     MetricLearner,
     Pairs,
-    backend,
 )
 from nearkin.class_models import fit_class_models
 from nearkin.kernels import Kernel
@@ -40,6 +39,7 @@ from nearkin.local_metrics import (
     local_metrics,
     mean_local_metric,
 )
+from nearkin.rows import devices as backend
 from nearkin.scores import pair_auc, separability
 
 if importlib.util.find_spec("torch") is None and importlib.util.find_spec("cupy") is None:

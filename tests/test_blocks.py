@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from nearkin import blocks as module
-from nearkin.blocks import block_rows, blocks, for_each_block, one_core
+from nearkin.rows import blocks as module
+from nearkin.rows.blocks import block_rows, blocks, for_each_block, one_core
 
 
 @given(st.integers(0, 500), st.integers(1, 200))

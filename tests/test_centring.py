@@ -19,10 +19,10 @@ from nearkin import (
     spread_pairs,
     suggest_pairs,
 )
-from nearkin.centring import centred, middle, squared_distances
 from nearkin.datasets import make_xor
 from nearkin.graph import ball_graph, neighbor_graph
 from nearkin.kernels import resolve_gamma
+from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.scores import separability
 
 # Rows of few binary digits, so that moving them rounds nothing.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearkin.column_roles import Roles, counting, hardly_features, roles_of, sentence
+from nearkin.rows.column_roles import Roles, counting, hardly_features, roles_of, sentence
 
 NUMBER = "number"
 

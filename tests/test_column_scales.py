@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from nearkin.column_scales import (
+from nearkin.rows.column_scales import (
     column_spreads,
     column_units,
     differing_units,

@@ -15,9 +15,9 @@ import pytest
 
 import nearkin
 from nearkin.cli import main
-from nearkin.compiled import REORDER, Announcer, compiled
 from nearkin.local_weights import combine
-from nearkin.progress import hush, note
+from nearkin.rows.compiled import REORDER, Announcer, compiled
+from nearkin.rows.progress import hush, note
 
 SOURCES = Path(nearkin.__file__).parent
 

@@ -39,7 +39,7 @@ from sklearn.utils import _safe_indexing, shuffle
 import nearkin as nk
 from nearkin.cross_validation import PairScorer
 from nearkin.datasets import make_three_normal
-from nearkin.row_sources import open_rows
+from nearkin.rows.open import open_rows
 
 N = 60
 

@@ -26,9 +26,10 @@ pd = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
 
 from nearkin import dask as on_dask  # noqa: E402
-from nearkin import dask_rows, dask_workers  # noqa: E402
 from nearkin.dask import DaskGMML, DaskKernelBeta, DaskRCA, DaskRows  # noqa: E402
-from nearkin.remote import block_moments, merged_moments  # noqa: E402
+from nearkin.rows import dask as dask_rows
+from nearkin.rows import dask_cluster as dask_workers
+from nearkin.rows.base import block_moments, merged_moments  # noqa: E402
 
 LEARNERS = {
     "KernelBeta": DaskKernelBeta(n_landmarks=40, random_state=0),
@@ -539,7 +540,7 @@ def test_what_tasks_share_is_in_the_graph_once():
 
 def test_a_task_keeps_to_one_core(client):
     def threads(block):
-        from nearkin import blocks
+        from nearkin.rows import blocks
 
         seen = set()
         blocks.for_each_block(lambda rows: seen.add(threading.get_ident()), 100, 1)

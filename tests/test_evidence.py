@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import Pairs, backend, evidence
+from nearkin import Pairs, evidence
 from nearkin.evidence import (
     Evidence,
     example_pairs,
@@ -12,6 +12,7 @@ from nearkin.evidence import (
     measure_spread,
     spread_labels,
 )
+from nearkin.rows import devices as backend
 from tests import oracles
 
 

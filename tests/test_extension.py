@@ -3,7 +3,6 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import blocks
 from nearkin.extension import (
     KernelLandmarks,
     LocalExtension,
@@ -12,6 +11,7 @@ from nearkin.extension import (
 )
 from nearkin.kernels import Kernel, center_kernel
 from nearkin.linalg import leading_eigenpairs
+from nearkin.rows import blocks
 from tests import oracles
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")

@@ -10,7 +10,7 @@ import nearkin
 HOMES = {
     "nearkin.learners.rca",
     "nearkin.tasks.suggest",
-    "nearkin.row_sources",
+    "nearkin.rows.open",
     "nearkin.plot",
     "nearkin.studio.notebook",
 }

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import local_metrics as module
-from nearkin.backend import sign_iteration_scales
 from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.local_metrics import (
     FLOOR,
@@ -15,6 +14,7 @@ from nearkin.local_metrics import (
     local_metrics_by_sign,
     mean_local_metric,
 )
+from nearkin.rows.devices import sign_iteration_scales
 from tests import oracles
 
 

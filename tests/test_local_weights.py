@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import backend
 from nearkin.local_weights import (
     EPSILON,
     _find_nearest,
@@ -17,6 +16,7 @@ from nearkin.local_weights import (
     weights_from_distances,
     weights_from_rows,
 )
+from nearkin.rows import devices as backend
 from tests import oracles
 
 

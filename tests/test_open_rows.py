@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nearkin import RCA, Euclidean, Pairs, open_rows
-from nearkin.row_checks import BLOCK_ROWS
+from nearkin.rows.checks import BLOCK_ROWS
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 

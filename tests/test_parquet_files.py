@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from nearkin import ITML, Euclidean, Pairs, open_rows
-from nearkin.parquet_files import ParquetFiles
-from nearkin.row_checks import BLOCK_ROWS
+from nearkin.rows.checks import BLOCK_ROWS
+from nearkin.rows.parquet import ParquetFiles
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 IDS = [f"row-{i}" for i in range(100)]

@@ -36,8 +36,8 @@ from nearkin import (
     suggest_pairs,
 )
 from nearkin.kernels import Kernel
-from nearkin.remote import RemoteRows
-from nearkin.row_streams import RowStream, _Sample
+from nearkin.rows.base import RemoteRows
+from nearkin.rows.streams import RowStream, _Sample
 
 N = 240
 NAMES = ["height", "width", "depth", "weight"]
@@ -399,7 +399,7 @@ def test_rows_taken_before_are_remembered():
 
 
 def test_too_many_rows_to_remember_are_read_again(monkeypatch):
-    monkeypatch.setattr("nearkin.remote._REMEMBERED_BYTES", 100)
+    monkeypatch.setattr("nearkin.rows.base._REMEMBERED_BYTES", 100)
     X = make_rows()
     source = Counted(X)
     rows = open_rows(source)
@@ -465,7 +465,7 @@ def test_small_iterators_give_what_arrays_give(name):
 
 @pytest.mark.parametrize("name", [*FEW, "named landmarks", "median", "kmeans++", "laplacian"])
 def test_large_iterators_are_learned_from_by_a_sample(name, monkeypatch):
-    monkeypatch.setattr("nearkin.row_streams.RowStream.gathered", gathered_fewer)
+    monkeypatch.setattr("nearkin.rows.streams.RowStream.gathered", gathered_fewer)
     X = make_rows(3000)
     pairs = Pairs([(0, 2999), (17, 1500)], [(3, 2000)])
     metric = clone(LEARNERS[name]).fit(open_rows(iter(np.split(X, 7 * [500]))), pairs=pairs)

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import manhattan_distances
 
-from nearkin import Pairs, blocks
+from nearkin import Pairs
+from nearkin.rows import blocks
 from nearkin.scores import (
     balanced_rand,
     linked_distances,

@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
-from nearkin import GMML, ITML, LMNN, RCA, Chain, Generative, MetricLearner, Pairs, wide_rows
-from nearkin.wide_rows import axes_of_wide_rows
+from nearkin import GMML, ITML, LMNN, RCA, Chain, Generative, MetricLearner, Pairs
+from nearkin.rows import wide as wide_rows
+from nearkin.rows.wide import axes_of_wide_rows
 
 
 def wide_example(n=20, d=60, seed=0):

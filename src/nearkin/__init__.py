@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from nearkin.learners.rca import RCA
     from nearkin.pairs import Conflict, Pairs
     from nearkin.propagation import spread_pairs
-    from nearkin.row_sources import open_rows
-    from nearkin.scaled_rows import ScaleWarning
+    from nearkin.rows.open import open_rows
+    from nearkin.rows.scaled import ScaleWarning
     from nearkin.selection import SelectionWarning
     from nearkin.storage import models as model_file
     from nearkin.storage.arrays import StorageError
@@ -142,7 +142,7 @@ _HOMES = {
     "PairKFold": "nearkin.cross_validation",
     "Pairs": "nearkin.pairs",
     "RCA": "nearkin.learners.rca",
-    "ScaleWarning": "nearkin.scaled_rows",
+    "ScaleWarning": "nearkin.rows.scaled",
     "SelectionWarning": "nearkin.selection",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.suspicion",
@@ -150,7 +150,7 @@ _HOMES = {
     "grid_search": "nearkin.cross_validation",
     "learn_actively": "nearkin.tasks.learn_actively",
     "load": "nearkin.storage.models",
-    "open_rows": "nearkin.row_sources",
+    "open_rows": "nearkin.rows.open",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.propagation",
     "studio": "nearkin.studio.notebook",

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from nearkin import backend
-from nearkin.blocks import block_rows, for_each_block
-from nearkin.remote import Parts, block_moments, merged_moments
+from nearkin.rows import devices as backend
+from nearkin.rows.base import Parts, block_moments, merged_moments
+from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.storage.schema import floats, ints, stored
 
 Floats = NDArray[np.floating]

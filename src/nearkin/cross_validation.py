@@ -21,12 +21,12 @@ from sklearn.model_selection import BaseCrossValidator, GridSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from nearkin import backend
 from nearkin.learners._metric import n_rows_of
 from nearkin.pair_folds import row_folds
 from nearkin.pairs import Pairs, check_roles
+from nearkin.rows import devices as backend
+from nearkin.rows.sparse import plain
 from nearkin.scores import pair_auc
-from nearkin.sparse_rows import plain
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 

@@ -19,8 +19,6 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.dask_rows import DaskRows, RowsToMap, is_dask
-from nearkin.dask_workers import client_in_use, explained
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.generative import Generative
 from nearkin.learners.gmml import GMML
@@ -28,6 +26,8 @@ from nearkin.learners.itml import ITML
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.rca import RCA
 from nearkin.pairs import Pairs, check_roles
+from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
+from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.scores import pair_auc, rowwise_distances
 from nearkin.storage.whole_file import StrPath
 from nearkin.verdicts import verdicts_of

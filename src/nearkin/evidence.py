@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin import backend
-from nearkin.class_sums import class_sums
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs, check_roles
+from nearkin.rows import devices as backend
+from nearkin.rows.class_sums import class_sums
 from nearkin.storage.silence import silenced
 
 Floats = NDArray[np.floating]

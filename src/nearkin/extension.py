@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from nearkin import backend
-from nearkin.blocks import block_rows, for_each_block
-from nearkin.centring import centred, middle
 from nearkin.kernels import (
     Floats,
     Kernel,
@@ -38,6 +35,9 @@ from nearkin.local_weights import (
     weights_from_distances,
     weights_from_rows,
 )
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.centring import centred, middle
 from nearkin.storage.schema import a, floats, ints, maybe, stored, training_rows, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
@@ -98,7 +98,7 @@ class KernelLandmarks:
 
     @cached_property
     def middle(self) -> Floats:
-        """Where the landmarks are, see :func:`nearkin.centring.middle`."""
+        """Where the landmarks are, see :func:`nearkin.rows.centring.middle`."""
         return middle(self.rows)
 
     def _around_middle(self, X: Rows) -> Rows:

@@ -29,7 +29,7 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
 from nearkin.logdet import BoundedPairs, LogDetResult, divergence, project
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin import backend
 from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
 from nearkin.kernels import (
     GAMMA_RULES,
@@ -27,7 +26,8 @@ from nearkin.kernels import (
 )
 from nearkin.landmarks import STRATEGIES, choose_landmarks
 from nearkin.linalg import leading_eigenpairs
-from nearkin.scaled_rows import validated
+from nearkin.rows import devices as backend
+from nearkin.rows.scaled import validated
 
 # Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
 _EXACT_ROWS = 15_000

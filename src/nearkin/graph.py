@@ -22,10 +22,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from nearkin import backend
-from nearkin.blocks import block_rows, blocks
-from nearkin.centring import centred, middle
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import block_rows, blocks
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 Indices: TypeAlias = NDArray[np.integer]

@@ -22,10 +22,10 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from nearkin import backend
-from nearkin.blocks import block_rows, blocks
-from nearkin.centring import centred, middle, squared_distances, squared_distances_and_rounding
-from nearkin.sparse_rows import variances
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import block_rows, blocks
+from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
+from nearkin.rows.sparse import variances
 from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
 
 Floats: TypeAlias = NDArray[np.floating]

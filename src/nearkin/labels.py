@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin import backend
+from nearkin.rows import devices as backend
 
 
 def class_numbers(y: Any) -> NDArray[np.int64]:

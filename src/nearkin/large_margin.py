@@ -24,11 +24,11 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.blocks import blocks, for_each_block
-from nearkin.compiled import REORDER, compiled
 from nearkin.evidence import Evidence, spread_labels
-from nearkin.sparse_rows import distances, is_sparse
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows.blocks import blocks, for_each_block
+from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.sparse import distances, is_sparse
+from nearkin.rows.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -8,7 +8,7 @@ from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
 
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows.thread_limits import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
 _FULL_EIGH_ROWS = 1500

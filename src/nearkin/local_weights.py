@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from nearkin import backend
-from nearkin.compiled import REORDER, compiled
+from nearkin.rows import devices as backend
+from nearkin.rows.compiled import REORDER, compiled
 
 # Conditioning, relative to each neighbour's own squared distance.
 EPSILON = 1e-3

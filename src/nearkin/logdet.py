@@ -55,8 +55,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from nearkin.compiled import REORDER, compiled
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 

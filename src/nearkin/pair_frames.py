@@ -11,7 +11,6 @@ import narwhals as nw
 import numpy as np
 
 from nearkin.answers import ANSWERS, EXPECTED, plain_answer
-from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.pair_checks import (
     BoolArray,
     FloatArray,
@@ -22,6 +21,7 @@ from nearkin.pair_checks import (
     first_true,
     refuse_difference_from_itself,
 )
+from nearkin.rows.given import refuse_what_is_no_table
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 

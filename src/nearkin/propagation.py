@@ -21,13 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.backend import checked_rows
-from nearkin.blocks import for_each_block
-from nearkin.compiled import compiled
 from nearkin.graph import Rows, Search, laplacian, neighbor_graph
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import warn_of_units
+from nearkin.rows.blocks import for_each_block
+from nearkin.rows.compiled import compiled
+from nearkin.rows.devices import checked_rows
+from nearkin.rows.scaled import warn_of_units
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

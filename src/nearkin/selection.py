@@ -14,10 +14,10 @@ from sklearn.base import clone
 from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pair_folds import pair_folds
 from nearkin.pairs import Pairs
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.scores import linked_distances
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 from nearkin.storage.silence import silenced
-from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 Mask = NDArray[np.bool_]

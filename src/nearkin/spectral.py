@@ -38,14 +38,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
 
-from nearkin import backend
-from nearkin.blocks import for_each_block
-from nearkin.centring import centred, middle
-from nearkin.compiled import REORDER, compiled
 from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.linalg import fix_signs
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import for_each_block
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.storage.silence import silenced
-from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.blocks import for_each_block
-from nearkin.compiled import REORDER, compiled
+from nearkin.rows.blocks import for_each_block
+from nearkin.rows.compiled import REORDER, compiled
 
 Floats = NDArray[np.floating]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from nearkin import backend
+from nearkin.rows import devices as backend
 
 Floats = NDArray[np.floating]
 _MOST_SHARP = 1e4

@@ -15,7 +15,7 @@ import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
 from nearkin.cli.apart import Part, kept_apart
-from nearkin.row_sources import open_rows
+from nearkin.rows.open import open_rows
 from nearkin.verdicts import verdicts_of
 from tests.cli.conftest import write_csv
 

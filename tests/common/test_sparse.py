@@ -25,9 +25,9 @@ from nearkin import (
     MPCKMeans,
     NeighborIndex,
     Pairs,
-    sparse_rows,
 )
-from nearkin.sparse_rows import MOST_AXES, along, dense, leading_axes
+from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.sparse import MOST_AXES, along, dense, leading_axes
 from tests.common.learners import LEARNERS
 
 TAKING = {name: one for name, one in LEARNERS.items() if get_tags(one).input_tags.sparse}

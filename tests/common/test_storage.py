@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 import nearkin
 from nearkin import Generative
-from nearkin.sparse_rows import dense
+from nearkin.rows.sparse import dense
 from nearkin.storage.models import describe
 from nearkin.storage.schema import pack
 from tests.common.learners import (

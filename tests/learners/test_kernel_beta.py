@@ -4,11 +4,12 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from nearkin import KernelBeta, Pairs, blocks, feature_space
+from nearkin import KernelBeta, Pairs, feature_space
 from nearkin.datasets import make_xor
 from nearkin.evidence import Spread
 from nearkin.kernels import Kernel
 from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
+from nearkin.rows import blocks
 from tests import oracles
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")

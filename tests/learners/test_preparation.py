@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from nearkin import Pairs
-from nearkin.column_scales import scales_of
 from nearkin.learners._preparation import (
     View,
     changed_for_better,
     scales_of_differing,
     view_by_few_axes,
 )
+from nearkin.rows.column_scales import scales_of
 from nearkin.scores import pair_auc
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
-from nearkin.column_scales import scales_of
+from nearkin.rows.column_scales import scales_of
 from tests.common.learners import LEARNERS
 
 # One of each class that has the parameter, but MetricLearner, which scales by itself.

@@ -16,8 +16,8 @@ from nearkin.cli.messages import counted
 from nearkin.cli.models import Model
 from nearkin.cli.scoring import Score, can_be_judged, scores_by_labels, scores_by_pairs
 from nearkin.pairs import Pairs
-from nearkin.remote import Block
-from nearkin.row_streams import RowStream
+from nearkin.rows.base import Block
+from nearkin.rows.streams import RowStream
 
 Mask = NDArray[np.bool_]
 Rng = np.random.Generator

@@ -32,7 +32,7 @@ from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED,
 from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
 from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
-from nearkin.progress import hush
+from nearkin.rows.progress import hush
 
 _EPILOG = (
     "Results go to standard output or to a file, messages to standard error. Rows count from 0. "

@@ -14,7 +14,7 @@ from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.files.tables import Table
 from nearkin.cli.messages import complain, counted, say
 from nearkin.cli.suggesting import Questions
-from nearkin.progress import tell
+from nearkin.rows.progress import tell
 from nearkin.storage.whole_file import is_written_through
 
 _HEADER = ["left", "right", "same"]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.models import Model
-from nearkin.row_streams import RowStream
+from nearkin.rows.streams import RowStream
 from nearkin.scores import linked_distances
 from nearkin.verdicts import Verdicts, best_verdicts
 

@@ -19,8 +19,8 @@ from nearkin.cli.messages import counted, say
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs import Pairs
-from nearkin.row_streams import RowStream
-from nearkin.scaled_rows import units_are_known, warn_of_units
+from nearkin.rows.scaled import units_are_known, warn_of_units
+from nearkin.rows.streams import RowStream
 from nearkin.storage.silence import silenced
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.

@@ -13,7 +13,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.judging import distances_of
 from nearkin.cli.models import Model
 from nearkin.pairs import Pairs
-from nearkin.row_streams import RowStream
+from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import whole_file
 
 FORMATS = (".png", ".svg", ".html")

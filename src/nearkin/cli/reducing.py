@@ -7,8 +7,8 @@ import numpy as np
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import say
 from nearkin.linalg import fix_signs
-from nearkin.remote import Floats
-from nearkin.row_streams import RowStream
+from nearkin.rows.base import Floats
+from nearkin.rows.streams import RowStream
 
 
 def along_axes(rows: RowStream, n: int) -> RowStream:

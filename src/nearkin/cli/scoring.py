@@ -16,8 +16,8 @@ from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.labels import class_numbers
 from nearkin.pairs import Pairs
-from nearkin.remote import Floats
-from nearkin.row_streams import RowStream
+from nearkin.rows.base import Floats
+from nearkin.rows.streams import RowStream
 from nearkin.storage.models import Trial
 from nearkin.storage.row_marks import n_known
 

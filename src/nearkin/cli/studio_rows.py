@@ -13,8 +13,8 @@ from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
-from nearkin.column_roles import Roles, counting, roles_of, sentence
 from nearkin.pairs import Pairs
+from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 from nearkin.studio.records import MOST_SHOWN, Records, sample_numbers
 from nearkin.studio.shown_pairs import among_shown, with_labels
 from nearkin.studio.thumbnails import FilePictures
@@ -56,7 +56,7 @@ def records_of_file(
     """Records of a file, and pairs of them that are known.
 
     A column of vectors or columns of numbers are learned from, see
-    :func:`nearkin.column_roles.roles_of`; all others are shown. Of more rows than ``most``, an even
+    :func:`nearkin.rows.column_roles.roles_of`; all others are shown. Of more rows than ``most``, an even
     sample is taken, and with it all rows that are named in pairs.
     """
     table, roles = _opened(path, wishes)

@@ -13,10 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.blocks import blocks
 from nearkin.bounds import leading_components
-from nearkin.centring import centred, mean_row, middle
 from nearkin.evidence import gather_evidence
 from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
@@ -30,10 +27,13 @@ from nearkin.kernels import Rows
 from nearkin.learners._metric import opened, projected
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import validated
-from nearkin.sparse_rows import all_equal, along, is_sparse, leading_axes
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import blocks
+from nearkin.rows.centring import centred, mean_row, middle
+from nearkin.rows.scaled import validated
+from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
+from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive, tuple_of
-from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 
@@ -69,7 +69,7 @@ class Columns:
     covariance : ndarray of shape (r, r)
         Of the coordinates, where r is d if there are no axes.
     axes : ndarray of shape (r, d) or None
-        Orthonormal, see :func:`nearkin.sparse_rows.leading_axes` and :mod:`nearkin.wide_rows`.
+        Orthonormal, see :func:`nearkin.rows.sparse.leading_axes` and :mod:`nearkin.rows.wide`.
     """
 
     mean: Floats
@@ -140,7 +140,7 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     """The columns of X as a space: O(n d²) time, and d² numbers beside some rows at a time.
 
     Sparse rows of more than 300 columns have 300 axes in their place, and others of more than 1000
-    columns those of :func:`nearkin.wide_rows.axes_of_wide_rows`; ``rng`` finds them, and is as it
+    columns those of :func:`nearkin.rows.wide.axes_of_wide_rows`; ``rng`` finds them, and is as it
     was.
     """
     if backend.is_foreign(X) or backend.is_remote(X):

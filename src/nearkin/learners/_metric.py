@@ -14,15 +14,16 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend, sparse_rows
-from nearkin.blocks import block_rows, for_each_block
 from nearkin.evidence import Evidence, example_pairs, gather_evidence
-from nearkin.given_rows import refuse_what_is_no_table
-from nearkin.learners._one_row import matrix_of_rows, row_by_row
 from nearkin.pairs import Pairs, check_roles
-from nearkin.scaled_rows import validated
+from nearkin.rows import devices as backend
+from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.one_row import matrix_of_rows, row_by_row
+from nearkin.rows.scaled import validated
+from nearkin.rows.sparse import is_sparse, plain
 from nearkin.scores import linked_distances, pair_auc, rowwise_distances
-from nearkin.sparse_rows import is_sparse, plain
 from nearkin.storage import models as model_file
 from nearkin.storage.schema import (
     Spec,

@@ -15,13 +15,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearkin import backend
 from nearkin.evidence import gather_evidence
-from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners._metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import units_are_known, warn_of_units
-from nearkin.sparse_rows import is_sparse, plain, variances
+from nearkin.rows import devices as backend
+from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.scaled import units_are_known, warn_of_units
+from nearkin.rows.sparse import is_sparse, plain, variances
 from nearkin.storage.schema import estimator, floats, list_of
 from nearkin.storage.silence import silenced
 from nearkin.storage.sklearn_schema import is_stored_transformer

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, opened, stored_learner
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import validated
+from nearkin.rows.scaled import validated
 
 Floats = NDArray[np.floating]
 

@@ -15,10 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.blocks import block_rows, for_each_block
 from nearkin.bounds import leading_components
-from nearkin.centring import squared_distances
 from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.evidence import Evidence, gather_evidence, spread_labels
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
@@ -32,10 +29,13 @@ from nearkin.local_metrics import (
     rows_at_a_time,
 )
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import validated
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.centring import squared_distances
+from nearkin.rows.scaled import validated
+from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.wide import MOST_COLUMNS
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
-from nearkin.thread_limits import one_blas_thread
-from nearkin.wide_rows import MOST_COLUMNS
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]

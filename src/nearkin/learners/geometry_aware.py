@@ -56,7 +56,7 @@ from nearkin.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_ker
 from nearkin.landmarks import choose_landmarks
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import validated
+from nearkin.rows.scaled import validated
 from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spectral_kernels import diffusion
 from nearkin.springs import all_squared_distances

@@ -13,7 +13,6 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence
 from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
@@ -26,6 +25,7 @@ from nearkin.learners._linear_in_space import (
 from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught
 from nearkin.pairs import Pairs
+from nearkin.rows.class_sums import class_sums, within_scatters
 
 Floats = NDArray[np.floating]
 
@@ -252,7 +252,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     together as much as there are labelled rows.
 
     O((n + k) d² + d³) time for n rows and k pairs, and O((n + k) d) memory. Beyond 1000 columns, d
-    is the number of axes that rows are seen along (:mod:`nearkin.wide_rows`).
+    is the number of axes that rows are seen along (:mod:`nearkin.rows.wide`).
 
     Examples
     --------

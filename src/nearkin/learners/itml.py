@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin import backend
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -33,7 +32,8 @@ from nearkin.learners._linear_in_space import (
 from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught, at_home
 from nearkin.logdet import project
-from nearkin.sparse_rows import is_sparse
+from nearkin.rows import devices as backend
+from nearkin.rows.sparse import is_sparse
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
 Floats = NDArray[np.floating]
@@ -179,7 +179,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     O(n d² + d³) time, and O(k q²) a sweep over k pairs, with q the smaller of d and the number of
     points in pairs. O(d² + k q) memory. Beyond 1000 columns, d is the number of axes that rows are
-    seen along (:mod:`nearkin.wide_rows`).
+    seen along (:mod:`nearkin.rows.wide`).
 
     Examples
     --------

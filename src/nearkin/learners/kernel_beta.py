@@ -13,7 +13,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
 from nearkin.evidence import (
     Evidence,
     Spread,
@@ -33,6 +32,7 @@ from nearkin.kernels import Kernel, KernelFunction, Rows
 from nearkin.learners._metric import opened, stored_learner
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs import Pairs
+from nearkin.rows import devices as backend
 from nearkin.storage.schema import floats, ints, list_of, positive, real, tuple_of
 
 Floats = NDArray[np.floating]

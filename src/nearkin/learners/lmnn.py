@@ -20,9 +20,9 @@ from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import validated
+from nearkin.rows.scaled import validated
+from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.storage.schema import floats, numbers, real, whole
-from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 

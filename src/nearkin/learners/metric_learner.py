@@ -15,9 +15,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.centring import centred, mean_row, middle
-from nearkin.column_scales import scales_of
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners._preparation import (
@@ -29,9 +26,14 @@ from nearkin.learners._preparation import (
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs import Pairs
-from nearkin.progress import progress, tell
 from nearkin.propagation import spread_pairs
-from nearkin.scaled_rows import divided, units_are_known, validated
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, mean_row, middle
+from nearkin.rows.column_scales import scales_of
+from nearkin.rows.progress import progress, tell
+from nearkin.rows.scaled import divided, units_are_known, validated
+from nearkin.rows.sparse import along, is_sparse, leading_axes
+from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -45,11 +47,9 @@ from nearkin.selection import (
     unseen_choice,
     unseen_copies,
 )
-from nearkin.sparse_rows import along, is_sparse, leading_axes
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 from nearkin.storage.silence import silenced
 from nearkin.suspicion import suspects, trusted
-from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 

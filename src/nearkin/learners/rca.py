@@ -12,19 +12,19 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin import backend
 from nearkin.bounds import leading_components
-from nearkin.centring import centred, mean_row, middle
-from nearkin.class_sums import class_sums, within_scatters
 from nearkin.evidence import Evidence, gather_evidence
 from nearkin.learners._linear_in_space import columns_of
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import validated
-from nearkin.sparse_rows import along, is_sparse, leading_axes
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, mean_row, middle
+from nearkin.rows.class_sums import class_sums, within_scatters
+from nearkin.rows.scaled import validated
+from nearkin.rows.sparse import along, is_sparse, leading_axes
+from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.storage.schema import floats, real
-from nearkin.wide_rows import axes_of_wide_rows
 
 Floats = NDArray[np.floating]
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from nearkin.blocks import blocks
 from nearkin.pairs import Pairs
+from nearkin.rows.blocks import blocks
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.studio.notes import noted
 from nearkin.studio.taught_metric import View
-from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 

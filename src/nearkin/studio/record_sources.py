@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearkin.column_roles import Roles, counting, roles_of, sentence
+from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 
 Floats = NDArray[np.floating]
 _HOW = "learn_from=[...] chooses others."
@@ -50,7 +50,7 @@ def parts_of(
     source : str
         What the data are called.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.column_roles.roles_of` chooses otherwise.
+        Columns to learn from; :func:`nearkin.rows.column_roles.roles_of` chooses otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
     """
@@ -130,7 +130,7 @@ def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> lis
 
 
 def _kind(column: Any) -> str:
-    """As :mod:`nearkin.column_roles` has it."""
+    """As :mod:`nearkin.rows.column_roles` has it."""
     import narwhals as nw
 
     kind = column.dtype

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearkin.column_scales import differing_units
-from nearkin.scaled_rows import in_words
+from nearkin.rows.column_scales import differing_units
+from nearkin.rows.scaled import in_words
 from nearkin.storage.whole_file import StrPath
 from nearkin.studio.record_sources import parts_of
 from nearkin.studio.thumbnails import FilePictures, Image, Pictures, PixelPictures
@@ -210,7 +210,7 @@ def records_of(
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
         Numeric columns of a frame, or its column of vectors, are learned from, all others are
-        shown; see :func:`nearkin.column_roles.roles_of`.
+        shown; see :func:`nearkin.rows.column_roles.roles_of`.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional

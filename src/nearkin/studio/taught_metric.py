@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearkin.blocks import blocks
 from nearkin.learners._taught import TeachableMixin
 from nearkin.learners.itml import ITML
 from nearkin.linalg import principal_coordinates
 from nearkin.pairs import Pairs
-from nearkin.scaled_rows import units_are_known
+from nearkin.rows.blocks import blocks
+from nearkin.rows.scaled import units_are_known
 from nearkin.scores import linked_distances
 from nearkin.studio.notes import noted
 from nearkin.tasks.live_view import LiveView

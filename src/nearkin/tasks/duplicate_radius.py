@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from nearkin.centring import centred, middle, squared_lengths
+from nearkin.rows.centring import centred, middle, squared_lengths
+from nearkin.rows.sparse import is_sparse, variances
 from nearkin.scores import rowwise_distances
-from nearkin.sparse_rows import is_sparse, variances
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

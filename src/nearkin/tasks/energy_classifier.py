@@ -30,15 +30,16 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend, sparse_rows
-from nearkin.blocks import for_each_block
-from nearkin.centring import centred, middle
-from nearkin.compiled import compiled
 from nearkin.labels import refuse_unknown
 from nearkin.large_margin import nearest_alike
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
-from nearkin.scaled_rows import warn_of_units
-from nearkin.sparse_rows import is_sparse, plain
+from nearkin.rows import devices as backend
+from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.blocks import for_each_block
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.compiled import compiled
+from nearkin.rows.scaled import warn_of_units
+from nearkin.rows.sparse import is_sparse, plain
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from nearkin import backend
 from nearkin.learners._metric import MetricMixin
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.pair_checks import checked_count
 from nearkin.pairs import Pairs
-from nearkin.progress import tell
+from nearkin.rows import devices as backend
+from nearkin.rows.progress import tell
+from nearkin.rows.sparse import about
 from nearkin.scores import linked_distances
-from nearkin.sparse_rows import about
 from nearkin.storage.silence import silenced
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import Scene, follows, scene_of

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.blocks import one_core
 from nearkin.learners._linear_in_space import Columns, columns_of
 from nearkin.learners._taught import TeachableMixin, taught_of
 from nearkin.learners.compositions import last_learner, seen_by_last
 from nearkin.linalg import fix_signs
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import one_core
 
 Floats = NDArray[np.floating]
 

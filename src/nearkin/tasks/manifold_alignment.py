@@ -18,7 +18,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
 from nearkin.bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -28,16 +27,17 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.centring import centred, middle
 from nearkin.evidence import gather_evidence
 from nearkin.extension import KernelLandmarks, LocalExtension, equal_where_rows_are
 from nearkin.families import SpectralFamily, alternate
 from nearkin.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
 from nearkin.kernels import Kernel, Rows
 from nearkin.pairs import Pairs
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spectral import smoothest
 from nearkin.spectral_kernels import diffusion
-from nearkin.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 

@@ -17,8 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.blocks import blocks
-from nearkin.centring import centred, middle, squared_lengths
+from nearkin.rows.blocks import blocks
+from nearkin.rows.centring import centred, middle, squared_lengths
 from nearkin.tasks.neighbor_search import by_first_row
 
 Floats: TypeAlias = NDArray[np.floating]

@@ -16,13 +16,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.centring import centred, middle, squared_distances
 from nearkin.class_models import fit_class_models
-from nearkin.column_scales import scales_of
 from nearkin.local_metrics import mean_local_metric
-from nearkin.scaled_rows import divided, warn_of_units
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, middle, squared_distances
+from nearkin.rows.column_scales import scales_of
+from nearkin.rows.scaled import divided, warn_of_units
+from nearkin.rows.thread_limits import one_blas_thread
 
 Floats = NDArray[np.floating]
 

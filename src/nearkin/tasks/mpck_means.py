@@ -34,17 +34,17 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.blocks import block_rows, blocks, for_each_block
-from nearkin.centring import centred, middle
-from nearkin.column_scales import scales_of
-from nearkin.compiled import compiled
 from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.labels import class_numbers
 from nearkin.learners.rca import chunklets
 from nearkin.pairs import Pairs, check_roles
-from nearkin.scaled_rows import warn_of_units
-from nearkin.sparse_rows import dense, is_sparse, variances
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import block_rows, blocks, for_each_block
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.column_scales import scales_of
+from nearkin.rows.compiled import compiled
+from nearkin.rows.scaled import warn_of_units
+from nearkin.rows.sparse import dense, is_sparse, variances
 from nearkin.tasks.seeding import Seeds, fill_distances, squared_distances
 
 Floats = NDArray[np.floating]

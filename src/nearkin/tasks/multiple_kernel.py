@@ -20,13 +20,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin import backend
-from nearkin.centring import centred, middle, squared_distances
 from nearkin.class_models import fit_class_models
 from nearkin.kernel_weights import combine_kernels, weighted_sum
 from nearkin.labels import refuse_unknown
 from nearkin.local_metrics import mean_local_metric
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, middle, squared_distances
+from nearkin.rows.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]

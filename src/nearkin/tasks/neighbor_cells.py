@@ -18,13 +18,13 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.blocks import blocks, for_each_block
-from nearkin.centring import centred, middle
-from nearkin.compiled import REORDER, compiled
 from nearkin.pair_numbers import draw_numbers
+from nearkin.rows.blocks import blocks, for_each_block
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.thread_limits import one_blas_thread, one_thread
 from nearkin.storage.silence import silenced
 from nearkin.tasks.neighbor_search import nearest, ranked
-from nearkin.thread_limits import one_blas_thread, one_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

@@ -17,11 +17,12 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin import backend
-from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pair_checks import checked_count, first_true
-from nearkin.sparse_rows import dense, is_sparse, plain
+from nearkin.rows import devices as backend
+from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
+from nearkin.rows.sparse import dense, is_sparse, plain
 from nearkin.storage.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.duplicate_radius import (
     MOST_NEIGHBORS,
@@ -41,7 +42,6 @@ from nearkin.tasks.neighbor_search import (
     within,
     without_itself,
 )
-from nearkin.tasks.row_ids import Ids, are_distinct, checked_ids, with_new_ids
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

@@ -17,11 +17,11 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.blocks import blocks
-from nearkin.centring import centred, middle, squared_lengths
+from nearkin.rows.blocks import blocks
+from nearkin.rows.centring import centred, middle, squared_lengths
+from nearkin.rows.sparse import dense
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.scores import rowwise_distances
-from nearkin.sparse_rows import dense
-from nearkin.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics.pairwise import euclidean_distances
 
-from nearkin.blocks import blocks
+from nearkin.rows.blocks import blocks
 from nearkin.scores import linked_distances
 from nearkin.tasks.scene import Scene, ends_of, keys_of
 

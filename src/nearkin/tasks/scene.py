@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.centring import centred, middle
 from nearkin.pair_numbers import draw_numbers, pairs_within
 from nearkin.pairs import Pairs
+from nearkin.rows.centring import centred, middle
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin import sparse_rows
-from nearkin.blocks import block_rows, for_each_block
-from nearkin.compiled import REORDER, compiled
-from nearkin.sparse_rows import dense, is_sparse
+from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.sparse import dense, is_sparse
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

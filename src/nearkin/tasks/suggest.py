@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin import backend
-from nearkin.given_rows import refuse_what_is_no_table
 from nearkin.learners.compositions import as_metric
 from nearkin.pair_checks import checked_count, checked_pairs
 from nearkin.pair_numbers import draw_numbers
 from nearkin.pairs import Pairs, check_roles
-from nearkin.sparse_rows import about
+from nearkin.rows import devices as backend
+from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.sparse import about
 from nearkin.tasks.question_strategies import questions, strategy_named
 from nearkin.tasks.scene import scene_of
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from nearkin.cli.failures import UserError, guess, listed
 from nearkin.cli.messages import say
-from nearkin.column_roles import hardly_features
+from nearkin.rows.column_roles import hardly_features
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from nearkin.cli.failures import UserError
-from nearkin.row_streams import RowStream
+from nearkin.rows.streams import RowStream
 
 # Rows of a batch that goes to an output.
 _ROWS = 2**15

@@ -18,9 +18,9 @@ from nearkin.cli.files.formats import Source
 from nearkin.cli.files.inputs import Input
 from nearkin.cli.files.missing import Missing, count_missing, filled, medians, refusal
 from nearkin.cli.messages import counted, say
-from nearkin.remote import Block, Floats
-from nearkin.row_sources import npy_rows, open_rows
-from nearkin.row_streams import RowStream
+from nearkin.rows.base import Block, Floats
+from nearkin.rows.open import npy_rows, open_rows
+from nearkin.rows.streams import RowStream
 
 
 @dataclass(frozen=True)

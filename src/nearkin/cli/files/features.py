@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Feature
 from nearkin.cli.files.formats import Source
-from nearkin.remote import Floats
-from nearkin.row_checks import checked_dtype, rows_of_a_block
+from nearkin.rows.base import Floats
+from nearkin.rows.checks import checked_dtype, rows_of_a_block
 
 Rows = Iterator[tuple[Floats, Any]]
 

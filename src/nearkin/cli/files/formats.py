@@ -16,7 +16,7 @@ from nearkin.cli.files.column_choice import Choice, Kinds, refuse_twice
 from nearkin.cli.files.delimited import DelimitedFile
 from nearkin.cli.files.inputs import Input, form_of_name, found_input, is_stream
 from nearkin.cli.files.json_lines import JsonLinesFile
-from nearkin.row_sources import mapped_array
+from nearkin.rows.open import mapped_array
 
 # Rows of a batch; vectors are wide.
 _ROWS, _ROWS_OF_VECTORS = 2**16, 2**12

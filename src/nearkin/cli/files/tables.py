@@ -32,8 +32,8 @@ from nearkin.cli.files.features import (
     features_of_vectors,
 )
 from nearkin.cli.files.formats import Source, open_source
-from nearkin.remote import Floats
-from nearkin.row_streams import RowStream
+from nearkin.rows.base import Floats
+from nearkin.rows.streams import RowStream
 
 # Columns that one column of text may become.
 _MOST_VALUES = 1000

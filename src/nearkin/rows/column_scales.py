@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import spearmanr
 
-from nearkin import backend
-from nearkin.sparse_rows import is_sparse
+from nearkin.rows import devices as backend
+from nearkin.rows.sparse import is_sparse
 
 Floats = NDArray[np.float64]
 

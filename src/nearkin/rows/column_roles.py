@@ -48,7 +48,7 @@ def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from nearkin.column_roles import hardly_features
+    >>> from nearkin.rows.column_roles import hardly_features
     >>> kinds = {"user_id": "number", "age": "number", "target": "number", "paid": "boolean"}
     >>> hardly_features(kinds)
     {'user_id': 'names rows', 'target': 'looks like classes', 'paid': 'yes or no'}
@@ -82,7 +82,7 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
 
     Examples
     --------
-    >>> from nearkin.column_roles import roles_of
+    >>> from nearkin.rows.column_roles import roles_of
     >>> roles_of({"id": "number", "price": "number", "text": "text", "embedding": "vector"})
     Roles(learned=['embedding'], left_out={'id': 'names rows', 'price': 'beside vectors', 'text': \
 'text'})
@@ -113,7 +113,7 @@ def counting(X: NDArray[np.floating], names: Sequence[str]) -> dict[str, str]:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.column_roles import counting
+    >>> from nearkin.rows.column_roles import counting
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
     >>> X[:, 0] = range(100, 130)
     >>> counting(X, ["number", "height"])
@@ -131,7 +131,7 @@ def sentence(roles: Roles, how: str) -> str:
 
     Examples
     --------
-    >>> from nearkin.column_roles import roles_of, sentence
+    >>> from nearkin.rows.column_roles import roles_of, sentence
     >>> kinds = {"id": "number", "a": "number", "b": "number"}
     >>> sentence(roles_of(kinds), "--columns chooses others.")
     "Learned from 'a', 'b'; not from 'id' (names rows). --columns chooses others."

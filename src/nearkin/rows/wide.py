@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
-from nearkin.scaled_rows import users_level
+from nearkin.rows.scaled import users_level
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]
@@ -62,7 +62,7 @@ def axes_of_wide_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.wide_rows import axes_of_wide_rows
+    >>> from nearkin.rows.wide import axes_of_wide_rows
     >>> X = np.random.default_rng(0).standard_normal((5, 2000))
     >>> mean = X.mean(axis=0)
     >>> axes = axes_of_wide_rows(X, mean, 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.remote import Floats
+from nearkin.rows.base import Floats
 
 # Rows of a block that is read from a file or cut from an array, or fewer if they are wide.
 BLOCK_ROWS = 65_536

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from nearkin.parquet_files import write_parquet
-from nearkin.progress import progress
-from nearkin.remote import (
+from nearkin.rows.base import (
     Block,
     Floats,
     Parts,
@@ -24,6 +22,8 @@ from nearkin.remote import (
     block_moments,
     merged_moments,
 )
+from nearkin.rows.parquet import write_parquet
+from nearkin.rows.progress import progress
 from nearkin.storage.whole_file import StrPath, whole_file
 
 # Rows kept of blocks that can be read only once.

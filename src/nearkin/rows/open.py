@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.blocks import blocks
-from nearkin.parquet_files import ParquetFiles
-from nearkin.remote import Block, Floats
-from nearkin.row_checks import checked_dtype, checked_rows, rows_of_a_block
-from nearkin.row_streams import RowStream
+from nearkin.rows.base import Block, Floats
+from nearkin.rows.blocks import blocks
+from nearkin.rows.checks import checked_dtype, checked_rows, rows_of_a_block
+from nearkin.rows.parquet import ParquetFiles
+from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import StrPath
 
 

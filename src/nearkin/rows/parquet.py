@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.remote import Block, Floats
-from nearkin.row_checks import (
+from nearkin.rows.base import Block, Floats
+from nearkin.rows.checks import (
     BLOCK_BYTES,
     BLOCK_ROWS,
     checked_dtype,

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
-from nearkin import backend
-from nearkin.sparse_rows import is_sparse, squared_norms
+from nearkin.rows import devices as backend
+from nearkin.rows.sparse import is_sparse, squared_norms
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]

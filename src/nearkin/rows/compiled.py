@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core import event
 
-from nearkin.progress import note
+from nearkin.rows.progress import note
 
 # Sums may be reordered for speed; infinities and NaN keep their meaning.
 REORDER = frozenset({"reassoc", "contract", "nsz"})

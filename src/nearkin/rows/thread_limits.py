@@ -86,7 +86,7 @@ def one_blas_thread(wanted: bool = True) -> Iterator[None]:
 
     Examples
     --------
-    >>> from nearkin.thread_limits import one_blas_thread
+    >>> from nearkin.rows.thread_limits import one_blas_thread
     >>> with one_blas_thread():
     ...     pass  # many small products
     """

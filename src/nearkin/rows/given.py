@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.sparse_rows import dense, is_sparse
+from nearkin.rows.sparse import dense, is_sparse
 
 # Squares of larger numbers, and sums of these, may leave the range of their type.
 _LARGEST = {"float64": 1e150, "float32": 1e18}

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from joblib import cpu_count
 
-from nearkin.thread_limits import one_blas_thread
+from nearkin.rows.thread_limits import one_blas_thread
 
 # A block's working matrix should stay in a core's cache.
 _BLOCK_BYTES = 4 * 2**20

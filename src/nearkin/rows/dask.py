@@ -13,10 +13,10 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.blocks import one_core
-from nearkin.dask_workers import check_processes, client_in_use, explained
-from nearkin.remote import Floats, Parts, RememberingRows, RemoteRows, added
-from nearkin.row_checks import checked_dtype, checked_rows
+from nearkin.rows.base import Floats, Parts, RememberingRows, RemoteRows, added
+from nearkin.rows.blocks import one_core
+from nearkin.rows.checks import checked_dtype, checked_rows
+from nearkin.rows.dask_cluster import check_processes, client_in_use, explained
 
 # Results that are combined in one task.
 _FAN_IN = 8

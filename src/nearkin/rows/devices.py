@@ -6,7 +6,7 @@ in its library. What is small (landmarks, sums over rows, rows of pairs) comes t
 :func:`to_numpy`, is settled there in float64, and goes back through :func:`moved`. Fitted
 attributes are NumPy arrays.
 
-Rows in files or on other machines are *remote* (:mod:`nearkin.remote`): some are taken by their
+Rows in files or on other machines are *remote* (:mod:`nearkin.rows.base`): some are taken by their
 numbers, and sums over all are made where they are.
 
 Functions branch on :func:`is_foreign` and :func:`is_remote` where an operation differs for NumPy's.
@@ -24,9 +24,9 @@ from sklearn import get_config
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
-from nearkin.given_rows import frame_of, refuse_gaps, refuse_what_is_no_table, refuse_words
-from nearkin.remote import Parts, RemoteRows, added
-from nearkin.sparse_rows import canonical, is_sparse
+from nearkin.rows.base import Parts, RemoteRows, added
+from nearkin.rows.given import frame_of, refuse_gaps, refuse_what_is_no_table, refuse_words
+from nearkin.rows.sparse import canonical, is_sparse
 
 try:  # since scikit-learn 1.7
     array_api_compat: Any = import_module("sklearn.externals.array_api_compat")
@@ -524,7 +524,7 @@ def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
 
 
 def middle(X: Array) -> Array:
-    """Median of each column over some evenly spaced rows, as :func:`nearkin.centring.middle`."""
+    """Median of each column over some evenly spaced rows, as :func:`nearkin.rows.centring.middle`."""
     some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
     return namespace(X).sort(some, axis=0)[some.shape[0] // 2]
 

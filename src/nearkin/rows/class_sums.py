@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin import backend
+from nearkin.rows import devices as backend
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]

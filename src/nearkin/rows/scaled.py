@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nearkin import backend
-from nearkin.column_scales import UnitsDiffer, differing_units, scales_of
-from nearkin.remote import Parts, RemoteRows, added
-from nearkin.sparse_rows import is_sparse
+from nearkin.rows import devices as backend
+from nearkin.rows.base import Parts, RemoteRows, added
+from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
+from nearkin.rows.sparse import is_sparse
 
 Floats = NDArray[np.floating]
 # Packages whose calls are not the user's.
@@ -34,7 +34,7 @@ class ScaleWarning(UserWarning):
 
 
 def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
-    """X as :func:`nearkin.backend.validated` gives it, its columns divided if that is wanted.
+    """X as :func:`nearkin.rows.devices.validated` gives it, its columns divided if that is wanted.
 
     Parameters
     ----------
