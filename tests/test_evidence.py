@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import Pairs, evidence
-from nearkin.evidence import (
+from nearkin import Pairs
+from nearkin.pairs.pairs import supervision as evidence
+from nearkin.pairs.supervision import (
     Evidence,
     example_pairs,
     gather_evidence,

@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from nearkin.labels import class_numbers, refuse_unknown
+from nearkin.pairs.labels import class_numbers, refuse_unknown
 
 NAN = float("nan")
 

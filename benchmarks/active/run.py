@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.data import load, standardized
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, KernelBeta, Pairs, learn_actively
-from nearkin.pair_numbers import draw_numbers, pairs_within
+from nearkin.pairs.numbering import draw_numbers, pairs_within
 from nearkin.tasks.learn_actively import with_inferred
 from nearkin.tasks.question_strategies import STRATEGIES
 

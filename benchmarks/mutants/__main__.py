@@ -34,7 +34,7 @@ MODULES = {
         [
             "tests/test_pairs.py",
             "tests/test_cross_validation.py::test_pairs_are_cut_like_rows",
-            "src/nearkin/pairs.py",
+            "src/nearkin/pairs/pairs.py",
         ],
     ),
     "logdet": Module(["logdet.py"], ["tests/test_logdet.py"]),

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from nearkin.learners.lmnn import LMNN
     from nearkin.learners.metric_learner import MetricLearner
     from nearkin.learners.rca import RCA
-    from nearkin.pairs import Conflict, Pairs
+    from nearkin.pairs.pairs import Conflict, Pairs
     from nearkin.propagation import spread_pairs
     from nearkin.rows.open import open_rows
     from nearkin.rows.scaled import ScaleWarning
@@ -120,7 +120,7 @@ _HOMES = {
     "ActiveResult": "nearkin.tasks.learn_actively",
     "Blend": "nearkin.learners.compositions",
     "Chain": "nearkin.learners.compositions",
-    "Conflict": "nearkin.pairs",
+    "Conflict": "nearkin.pairs.pairs",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
     "Euclidean": "nearkin.learners.euclidean",
     "GMML": "nearkin.learners.gmml",
@@ -140,7 +140,7 @@ _HOMES = {
     "NeighborIndex": "nearkin.tasks.neighbor_index",
     "Oracle": "nearkin.tasks.learn_actively",
     "PairKFold": "nearkin.cross_validation",
-    "Pairs": "nearkin.pairs",
+    "Pairs": "nearkin.pairs.pairs",
     "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.rows.scaled",
     "SelectionWarning": "nearkin.selection",

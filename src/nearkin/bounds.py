@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin.linalg import fix_signs
 from nearkin.logdet import BoundedPairs, LogDetResult
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 
 Floats = NDArray[np.floating]
 

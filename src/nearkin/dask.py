@@ -25,7 +25,7 @@ from nearkin.learners.gmml import GMML
 from nearkin.learners.itml import ITML
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.rca import RCA
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.scores import pair_auc, rowwise_distances

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.evidence import Evidence, spread_labels
+from nearkin.pairs.supervision import Evidence, spread_labels
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.sparse import distances, is_sparse

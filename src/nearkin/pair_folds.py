@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, depth_first_order
 
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 
 Ints = NDArray[np.integer]
 Mask = NDArray[np.bool_]

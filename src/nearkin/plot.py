@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.labels import class_numbers
 from nearkin.learners.compositions import last_learner
 from nearkin.linalg import principal_coordinates
 from nearkin.own_names import own_names
-from nearkin.pairs import Pairs
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

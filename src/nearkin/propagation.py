@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin.graph import Rows, Search, laplacian, neighbor_graph
-from nearkin.pair_checks import checked_count
-from nearkin.pairs import Pairs
+from nearkin.pairs.checks import checked_count
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.rows.devices import checked_rows

@@ -11,9 +11,9 @@ from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_consistent_length
 
-from nearkin.labels import class_numbers
 from nearkin.own_names import own_names
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices as backend
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import block_rows, blocks, for_each_block

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from nearkin.held_out import Comparison, compare, ranks
 from nearkin.pair_folds import pair_folds
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.scores import linked_distances
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole

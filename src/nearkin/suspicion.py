@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.held_out import model_answers, standing
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
 Floats = NDArray[np.floating]

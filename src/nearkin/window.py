@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.scores import linked_distances
 from nearkin.springs import AnySprings, CompleteSprings, all_squared_distances, join

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.storage.formulas import is_formula, quoted, unquoted
 from nearkin.studio.exports import clusters_file, pairs_file
 

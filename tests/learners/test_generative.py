@@ -9,7 +9,6 @@ from sklearn.pipeline import make_pipeline
 from nearkin import Generative, Pairs
 from nearkin.class_models import fit_class_models
 from nearkin.datasets import make_three_normal
-from nearkin.evidence import gather_evidence
 from nearkin.learners import generative
 from nearkin.learners.generative import (
     kernel_density_weights,
@@ -20,6 +19,7 @@ from nearkin.learners.generative import (
     mixture_density_weights,
 )
 from nearkin.local_metrics import bias_matrices, local_metrics, mean_local_metric
+from nearkin.pairs.supervision import gather_evidence
 
 COMBINE = ["uniform", "gmm", "kde", "local"]
 

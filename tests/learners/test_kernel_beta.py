@@ -6,9 +6,9 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from nearkin import KernelBeta, Pairs, feature_space
 from nearkin.datasets import make_xor
-from nearkin.evidence import Spread
 from nearkin.kernels import Kernel
 from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
+from nearkin.pairs.supervision import Spread
 from nearkin.rows import blocks
 from tests import oracles
 

@@ -10,8 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import LMNN, Pairs, large_margin
 from nearkin.datasets import make_three_normal
-from nearkin.evidence import gather_evidence
 from nearkin.large_margin import Problem, descend, known_classes, nearest_alike
+from nearkin.pairs.supervision import gather_evidence
 
 
 def random_problem(seed=0, n=40, d=4, k=3, n_classes=3, push=0.4, margin=0.7):

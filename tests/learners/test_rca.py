@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import RCA, Pairs
 from nearkin.datasets import make_three_normal
-from nearkin.evidence import gather_evidence
 from nearkin.learners.rca import chunklets, whitening, within_chunklet_covariance
+from nearkin.pairs.supervision import gather_evidence
 from tests import oracles
 
 

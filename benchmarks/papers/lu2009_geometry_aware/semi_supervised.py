@@ -31,10 +31,10 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 from benchmarks.record import Table
 from nearkin import GeometryAware
 from nearkin.bounds import bounded_pairs, random_bounds, random_ends
-from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.extension import equal_where_rows_are
 from nearkin.families import SpectralFamily, alternate
 from nearkin.graph import neighbor_graph
+from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.spectral import smoothest
 from nearkin.spectral_kernels import diffusion, eigenmaps, maximal_alignment, ordered_alignment
 

@@ -15,7 +15,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.messages import counted
 from nearkin.cli.models import Model
 from nearkin.cli.scoring import Score, can_be_judged, scores_by_labels, scores_by_pairs
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.base import Block
 from nearkin.rows.streams import RowStream
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import HDBSCAN, KMeans
 
 from nearkin.cli.failures import UserError
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.tasks.mpck_means import MPCKMeans
 
 

@@ -18,7 +18,7 @@ from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import counted, say
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.scaled import units_are_known, warn_of_units
 from nearkin.rows.streams import RowStream
 from nearkin.storage.silence import silenced

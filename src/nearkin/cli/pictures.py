@@ -12,7 +12,7 @@ from nearkin import plot
 from nearkin.cli.failures import UserError
 from nearkin.cli.judging import distances_of
 from nearkin.cli.models import Model
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import whole_file
 

@@ -14,8 +14,8 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.columns import table_of
 from nearkin.cli.messages import say
 from nearkin.cli.models import Model
-from nearkin.labels import class_numbers
-from nearkin.pairs import Pairs
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.base import Floats
 from nearkin.rows.streams import RowStream
 from nearkin.storage.models import Trial

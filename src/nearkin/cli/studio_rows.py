@@ -13,7 +13,7 @@ from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 from nearkin.studio.records import MOST_SHOWN, Records, sample_numbers
 from nearkin.studio.shown_pairs import among_shown, with_labels

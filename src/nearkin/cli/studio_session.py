@@ -16,7 +16,7 @@ from nearkin.cli.files.inputs import is_stream
 from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.studio.journal import JournalError, JournalInUse
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.records import MOST_SHOWN, Records, records_of_digits

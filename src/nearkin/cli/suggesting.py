@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.base import Floats
 from nearkin.scores import linked_distances
 from nearkin.tasks.suggest import suggest_pairs

@@ -14,7 +14,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.bounds import leading_components
-from nearkin.evidence import gather_evidence
 from nearkin.extension import EXTENSION, Extension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
@@ -26,7 +25,8 @@ from nearkin.feature_space import (
 from nearkin.kernels import Rows
 from nearkin.learners._metric import opened, projected
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle

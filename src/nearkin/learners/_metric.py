@@ -14,8 +14,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.evidence import Evidence, example_pairs, gather_evidence
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import block_rows, for_each_block

@@ -15,9 +15,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearkin.evidence import gather_evidence
 from nearkin.learners._metric import MetricMixin, n_rows_of, stored_learner
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.scaled import units_are_known, warn_of_units

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.bounds import leading_components
 from nearkin.class_models import ClassModels, fit_class_models
-from nearkin.evidence import Evidence, gather_evidence, spread_labels
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.learners.rca import chunklets
 from nearkin.local_metrics import (
@@ -28,7 +27,8 @@ from nearkin.local_metrics import (
     most_metrics,
     rows_at_a_time,
 )
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence, gather_evidence, spread_labels
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import squared_distances

@@ -22,7 +22,6 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.extension import (
     EXTENSION,
     Extension,
@@ -55,7 +54,8 @@ from nearkin.graph import (
 from nearkin.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.landmarks import choose_landmarks
 from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.scaled import validated
 from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spectral_kernels import diffusion

@@ -13,7 +13,6 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin.evidence import Evidence
 from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
@@ -24,7 +23,8 @@ from nearkin.learners._linear_in_space import (
 )
 from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence
 from nearkin.rows.class_sums import class_sums, within_scatters
 
 Floats = NDArray[np.floating]
@@ -140,7 +140,7 @@ def label_scatter(
     """Scatter of all pairs that labels imply, of one class and of different classes.
 
     Both weigh as much as there are labels, or nothing where there is no such pair. The formulas
-    are those of :mod:`nearkin.evidence`, for outer products instead of squares: O(n r²) time.
+    are those of :mod:`nearkin.pairs.supervision`, for outer products instead of squares: O(n r²) time.
 
     Parameters
     ----------

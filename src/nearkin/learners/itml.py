@@ -19,7 +19,6 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.evidence import Evidence, example_pairs
 from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
@@ -32,6 +31,7 @@ from nearkin.learners._linear_in_space import (
 from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught, at_home
 from nearkin.logdet import project
+from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.sparse import is_sparse
 from nearkin.storage.schema import numbers, real, tuple_of, whole

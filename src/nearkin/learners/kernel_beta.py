@@ -13,13 +13,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.evidence import (
-    Evidence,
-    Spread,
-    gather_evidence,
-    label_spread,
-    measure_spread,
-)
 from nearkin.extension import EXTENSION, Extension, KernelLandmarks, LocalExtension
 from nearkin.feature_space import (
     PARAMETER_CONSTRAINTS,
@@ -31,7 +24,14 @@ from nearkin.feature_space import (
 from nearkin.kernels import Kernel, KernelFunction, Rows
 from nearkin.learners._metric import opened, stored_learner
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import (
+    Evidence,
+    Spread,
+    gather_evidence,
+    label_spread,
+    measure_spread,
+)
 from nearkin.rows import devices as backend
 from nearkin.storage.schema import floats, ints, list_of, positive, real, tuple_of
 

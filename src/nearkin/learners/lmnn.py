@@ -15,11 +15,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin.evidence import gather_evidence
 from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.linalg import fix_signs
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.scaled import validated
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.storage.schema import floats, numbers, real, whole

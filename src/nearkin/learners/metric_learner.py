@@ -15,7 +15,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.evidence import example_pairs, gather_evidence
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.learners._preparation import (
     View,
@@ -25,7 +24,8 @@ from nearkin.learners._preparation import (
 )
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.propagation import spread_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, mean_row, middle

@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.bounds import leading_components
-from nearkin.evidence import Evidence, gather_evidence
 from nearkin.learners._linear_in_space import columns_of
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.linalg import fix_signs
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.class_sums import class_sums, within_scatters

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.studio.notes import noted

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.storage.formulas import quoted
 
 # A file's name and its content.

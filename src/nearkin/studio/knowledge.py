@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pair_numbers import pairs_between, pairs_within
-from nearkin.pairs import Pairs
+from nearkin.pairs.numbering import pairs_between, pairs_within
+from nearkin.pairs.pairs import Pairs
 from nearkin.studio.history import Pair, Past
 from nearkin.tasks.scene import keys_of, scene_of
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.learners.compositions import Chain
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.studio import colours, exports
 from nearkin.studio.history import (

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.storage.whole_file import StrPath
 from nearkin.studio.lesson import Lesson
 from nearkin.studio.packages import check_packages

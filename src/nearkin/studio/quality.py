@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearkin.held_out import placements, ranks, with_both_kinds
 from nearkin.pair_folds import pair_folds
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.scores import linked_distances
 from nearkin.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.studio.notes import noted

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.labels import class_numbers
-from nearkin.pairs import Pairs
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs
 
 # Pairs that are drawn from labels: enough to learn from, few enough to be drawn as lines.
 MOST_OF_LABELS = 500

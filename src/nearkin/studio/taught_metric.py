@@ -13,7 +13,7 @@ from sklearn.base import clone
 from nearkin.learners._taught import TeachableMixin
 from nearkin.learners.itml import ITML
 from nearkin.linalg import principal_coordinates
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.scaled import units_are_known
 from nearkin.scores import linked_distances

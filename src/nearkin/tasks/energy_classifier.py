@@ -30,9 +30,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.labels import refuse_unknown
 from nearkin.large_margin import nearest_alike
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
+from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import devices as backend
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import for_each_block

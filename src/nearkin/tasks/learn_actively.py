@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from nearkin.learners._metric import MetricMixin
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
-from nearkin.pair_checks import checked_count
-from nearkin.pairs import Pairs
+from nearkin.pairs.checks import checked_count
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about

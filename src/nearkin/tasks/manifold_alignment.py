@@ -27,12 +27,12 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.evidence import gather_evidence
 from nearkin.extension import KernelLandmarks, LocalExtension, equal_where_rows_are
 from nearkin.families import SpectralFamily, alternate
 from nearkin.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
 from nearkin.kernels import Kernel, Rows
-from nearkin.pairs import Pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.thread_limits import one_blas_thread

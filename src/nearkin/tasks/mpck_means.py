@@ -34,10 +34,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.evidence import example_pairs, gather_evidence
-from nearkin.labels import class_numbers
 from nearkin.learners.rca import chunklets
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.centring import centred, middle

@@ -22,8 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.class_models import fit_class_models
 from nearkin.kernel_weights import combine_kernels, weighted_sum
-from nearkin.labels import refuse_unknown
 from nearkin.local_metrics import mean_local_metric
+from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.thread_limits import one_blas_thread

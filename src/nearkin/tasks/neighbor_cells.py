@@ -18,7 +18,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
 
-from nearkin.pair_numbers import draw_numbers
+from nearkin.pairs.numbering import draw_numbers
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import REORDER, compiled

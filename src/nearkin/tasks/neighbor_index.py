@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.learners.compositions import last_learner, sees_any_rows
-from nearkin.pair_checks import checked_count, first_true
+from nearkin.pairs.checks import checked_count, first_true
 from nearkin.rows import devices as backend
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pair_numbers import draw_numbers, pairs_within
-from nearkin.pairs import Pairs
+from nearkin.pairs.numbering import draw_numbers, pairs_within
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.centring import centred, middle
 
 Floats = NDArray[np.float64]

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.learners.compositions import as_metric
-from nearkin.pair_checks import checked_count, checked_pairs
-from nearkin.pair_numbers import draw_numbers
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.checks import checked_count, checked_pairs
+from nearkin.pairs.numbering import draw_numbers
+from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices as backend
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.sparse import about

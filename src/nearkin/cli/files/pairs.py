@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nearkin.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.files.delimited import DelimitedFile
 from nearkin.cli.files.inputs import Input, found_input
 from nearkin.cli.files.json_lines import json_lines
 from nearkin.cli.messages import counted, say
-from nearkin.pairs import Pairs
+from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
+from nearkin.pairs.pairs import Pairs
 from nearkin.storage.formulas import unquoted
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sklearn.utils import check_random_state
 
-from nearkin.labels import class_numbers
-from nearkin.pair_checks import (
+from nearkin.pairs.checks import (
     as_tuple,
     checked_count,
     checked_pairs,
@@ -22,8 +21,9 @@ from nearkin.pair_checks import (
     first_true,
     refuse_difference_from_itself,
 )
-from nearkin.pair_frames import read_frame, row_of_id, write_frame
-from nearkin.pair_numbers import draw_numbers, pairs_between, pairs_within, sorted_once
+from nearkin.pairs.frames import read_frame, row_of_id, write_frame
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.numbering import draw_numbers, pairs_between, pairs_within, sorted_once
 
 __all__ = ["Conflict", "Pairs"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from nearkin.answers import ANSWERS, EXPECTED, plain_answer
-from nearkin.pair_checks import (
+from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
+from nearkin.pairs.checks import (
     BoolArray,
     FloatArray,
     IntArray,

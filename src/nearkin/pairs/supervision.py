@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.labels import class_numbers
-from nearkin.pairs import Pairs, check_roles
+from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices as backend
 from nearkin.rows.class_sums import class_sums
 from nearkin.storage.silence import silenced

@@ -1,0 +1,1 @@
+"""What is known to be alike or different, and what follows from it."""
