@@ -32,7 +32,7 @@ from sklearn.utils import get_tags
 
 import nearkin as nk
 from benchmarks import campaign
-from nearkin.graph import ball_graph, neighbor_graph
+from nearkin.spaces.graph import ball_graph, neighbor_graph
 from tests.common.learners import LEARNERS
 
 Array = NDArray[Any]

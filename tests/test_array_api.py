@@ -30,8 +30,6 @@ from nearkin import (
     Pairs,
 )
 from nearkin.class_models import fit_class_models
-from nearkin.kernels import Kernel
-from nearkin.landmarks import choose_landmarks
 from nearkin.learners import _taught
 from nearkin.local_metrics import (
     _foreign_metrics,
@@ -41,6 +39,8 @@ from nearkin.local_metrics import (
 )
 from nearkin.rows import devices as backend
 from nearkin.scores import pair_auc, separability
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmarks import choose_landmarks
 
 if importlib.util.find_spec("torch") is None and importlib.util.find_spec("cupy") is None:
     pytest.skip("neither torch nor CuPy is installed", allow_module_level=True)

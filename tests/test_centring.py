@@ -20,10 +20,10 @@ from nearkin import (
     suggest_pairs,
 )
 from nearkin.datasets import make_xor
-from nearkin.graph import ball_graph, neighbor_graph
-from nearkin.kernels import resolve_gamma
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.scores import separability
+from nearkin.spaces.graph import ball_graph, neighbor_graph
+from nearkin.spaces.kernels import resolve_gamma
 
 # Rows of few binary digits, so that moving them rounds nothing.
 X, Y = make_xor(60, random_state=0)

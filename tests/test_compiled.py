@@ -15,9 +15,9 @@ import pytest
 
 import nearkin
 from nearkin.cli import main
-from nearkin.local_weights import combine
 from nearkin.rows.compiled import REORDER, Announcer, compiled
 from nearkin.rows.progress import hush, note
+from nearkin.spaces.local_weights import combine
 
 SOURCES = Path(nearkin.__file__).parent
 
@@ -52,7 +52,7 @@ def test_a_terminal_is_told_once(monkeypatch):
     announcer = Announcer()
     announcer.on_start(begun("somebody.elses"))
     assert sys.stderr.getvalue() == ""
-    for module in ("nearkin.local_weights", "nearkin.logdet"):
+    for module in ("nearkin.spaces.local_weights", "nearkin.logdet"):
         announcer.on_start(begun(module))
         announcer.on_end(begun(module))
     assert sys.stderr.getvalue().count("nearkin: compiling for this machine") == 1

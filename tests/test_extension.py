@@ -3,15 +3,15 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.extension import (
+from nearkin.rows import blocks
+from nearkin.spaces.kernels import Kernel, center_kernel
+from nearkin.spaces.landmark_maps import (
     KernelLandmarks,
     LocalExtension,
     NystroemExtension,
     equal_where_rows_are,
 )
-from nearkin.kernels import Kernel, center_kernel
-from nearkin.linalg import leading_eigenpairs
-from nearkin.rows import blocks
+from nearkin.spaces.linalg import leading_eigenpairs
 from tests import oracles
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
@@ -173,7 +173,7 @@ def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkey
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
     work = blocks.for_each_block
     monkeypatch.setattr(
-        "nearkin.extension.for_each_block",
+        "nearkin.spaces.landmark_maps.for_each_block",
         lambda call, n, size: sizes.append(size) or work(call, n, size),
     )
     # Products of blocks of other shapes may round differently.

@@ -15,9 +15,9 @@ from nearkin.families import (
     learn_width,
     ordered_weights,
 )
-from nearkin.graph import neighbor_graph
 from nearkin.logdet import BoundedPairs, divergence
-from nearkin.spectral import smoothest
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.smooth_functions import smoothest
 from tests import oracles
 
 

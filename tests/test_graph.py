@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.graph import ball_graph, laplacian, neighbor_graph
+from nearkin.spaces.graph import ball_graph, laplacian, neighbor_graph
 
 
 def slow_distance(x, y, metric):

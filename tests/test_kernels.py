@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import kernels
-from nearkin.kernels import (
+from nearkin.spaces import kernels
+from nearkin.spaces.kernels import (
     Kernel,
     bind_kernel,
     center_kernel,

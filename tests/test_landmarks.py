@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import landmarks as module
-from nearkin.kernels import Kernel
-from nearkin.landmarks import STRATEGIES, _leverage_scores, choose_landmarks
+from nearkin.spaces import landmarks as module
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmarks import STRATEGIES, _leverage_scores, choose_landmarks
 from tests import oracles
 
 RBF = Kernel("rbf", gamma=0.5)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import linalg
-from nearkin.linalg import (
+from nearkin.spaces import linalg
+from nearkin.spaces.linalg import (
     fix_signs,
     leading_eigenpairs,
     low_rank_factor,
@@ -148,7 +148,7 @@ def test_low_rank_goes_through_the_factor_with_the_same_result(monkeypatch):
     A = np.random.default_rng(1).standard_normal((200, 9))
     K = A @ A.T
     values, vectors = leading_eigenpairs(K, 1e-8)
-    monkeypatch.setattr("nearkin.linalg._FULL_EIGH_ROWS", 100)
+    monkeypatch.setattr("nearkin.spaces.linalg._FULL_EIGH_ROWS", 100)
     found_values, found_vectors = leading_eigenpairs(K, 1e-8)
     assert_allclose(found_values, values)
     assert_allclose(found_vectors, vectors, atol=1e-8)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.local_weights import (
+from nearkin.rows import devices as backend
+from nearkin.spaces.local_weights import (
     EPSILON,
     _find_nearest,
     _find_smallest,
@@ -16,7 +17,6 @@ from nearkin.local_weights import (
     weights_from_distances,
     weights_from_rows,
 )
-from nearkin.rows import devices as backend
 from tests import oracles
 
 

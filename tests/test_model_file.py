@@ -30,8 +30,8 @@ from nearkin import (
     Pairs,
     StorageError,
 )
-from nearkin.kernels import Kernel
 from nearkin.selection import SelectionReport
+from nearkin.spaces.kernels import Kernel
 from nearkin.storage.arrays import read_arrays, write_arrays
 from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
 from nearkin.storage.row_marks import marks_of, smallest_marks

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs, spread_pairs
-from nearkin.graph import neighbor_graph
-from nearkin.propagation import influence
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.spread_pairs import influence
 
 
 def random_rows(seed, n=30, d=3):
@@ -96,7 +96,7 @@ def test_influence_is_that_of_the_inverse(seed, reach):
 def test_influence_by_blocks_is_the_same(monkeypatch):
     A, points = neighbor_graph(random_rows(0), 4, weight="heat"), np.arange(0, 30, 3)
     whole = influence(A, points, 0.7, 5).toarray()
-    monkeypatch.setattr("nearkin.propagation._BLOCK", 1)
+    monkeypatch.setattr("nearkin.spaces.spread_pairs._BLOCK", 1)
     assert_allclose(influence(A, points, 0.7, 5).toarray(), whole)
 
 
@@ -297,7 +297,7 @@ def test_the_graph_is_searched_as_asked(monkeypatch):
 
     X, pairs = random_rows(8), random_pairs(8)
     expected = spread_pairs(X, pairs)
-    monkeypatch.setattr("nearkin.propagation.neighbor_graph", graph)
+    monkeypatch.setattr("nearkin.spaces.spread_pairs.neighbor_graph", graph)
     assert spread_pairs(X, pairs, search="approximate", random_state=5) == expected
     assert asked == {"weight": "heat", "search": "approximate", "random_state": 5}
 
@@ -331,7 +331,7 @@ def test_wrong_arguments_are_named(arguments, error, message):
 def test_points_that_are_many_share_the_work(monkeypatch):
     A, points = neighbor_graph(random_rows(0, 400), 5, weight="heat"), np.arange(400)
     precise = influence(A, points, 0.8, 400)
-    monkeypatch.setattr("nearkin.propagation._STEPS", 1)
-    monkeypatch.setattr("nearkin.propagation._LEAST_STEPS", 3000)
+    monkeypatch.setattr("nearkin.spaces.spread_pairs._STEPS", 1)
+    monkeypatch.setattr("nearkin.spaces.spread_pairs._LEAST_STEPS", 3000)
     found = influence(A, points, 0.8, 400).toarray()
     assert 0 < np.abs(found - precise.toarray()).max() < 2e-3

@@ -35,9 +35,9 @@ from nearkin import (
     open_rows,
     suggest_pairs,
 )
-from nearkin.kernels import Kernel
 from nearkin.rows.base import RemoteRows
 from nearkin.rows.streams import RowStream, _Sample
+from nearkin.spaces.kernels import Kernel
 
 N = 240
 NAMES = ["height", "width", "depth", "weight"]

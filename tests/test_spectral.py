@@ -8,11 +8,11 @@ from sklearn.datasets import make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
-from nearkin import spectral as module
-from nearkin.extension import KernelLandmarks, LocalExtension
-from nearkin.graph import laplacian, neighbor_graph
-from nearkin.kernels import Kernel
-from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
+from nearkin.spaces import smooth_functions as module
+from nearkin.spaces.graph import laplacian, neighbor_graph
+from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.landmark_maps import KernelLandmarks, LocalExtension
+from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 
 
 def slow_eigenvalues(W, normalized):

@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose
 from scipy.linalg import expm
 from scipy.optimize import minimize
 
-from nearkin.graph import laplacian, neighbor_graph
-from nearkin.spectral import smoothest
-from nearkin.spectral_kernels import (
+from nearkin.spaces.graph import laplacian, neighbor_graph
+from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral_kernels import (
     SPECTRAL_KERNELS,
     diffusion,
     eigenmaps,

@@ -28,8 +28,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg, splu
 from sklearn.datasets import make_swiss_roll
 
 from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
-from nearkin import spectral
-from nearkin.graph import laplacian, neighbor_graph
+from nearkin.spaces import smooth_functions as spectral
+from nearkin.spaces.graph import laplacian, neighbor_graph
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "eigenvectors.jsonl"

@@ -18,7 +18,7 @@ from rich.progress import track
 from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
 from nearkin import KernelA, Pairs, window
 from nearkin.datasets import make_xor
-from nearkin.kernels import center_kernel
+from nearkin.spaces.kernels import center_kernel
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "kernel_a.jsonl"

@@ -133,7 +133,7 @@ def index(search: str) -> Callable[[Problem], Any]:
 def nystroem(problem: Problem) -> Any:
     from sklearn.kernel_approximation import Nystroem
 
-    from nearkin.kernels import resolve_gamma
+    from nearkin.spaces.kernels import resolve_gamma
 
     gamma = resolve_gamma("mean", problem.X)
     return Nystroem(gamma=gamma, n_components=problem.m, random_state=0).fit(problem.X)
@@ -142,7 +142,7 @@ def nystroem(problem: Problem) -> Any:
 def kernel_pca(problem: Problem) -> Any:
     from sklearn.decomposition import KernelPCA
 
-    from nearkin.kernels import resolve_gamma
+    from nearkin.spaces.kernels import resolve_gamma
 
     gamma = resolve_gamma("mean", problem.X)
     components = min(problem.m, len(problem.X))

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from benchmarks.record import Table, publish, store, stored
 from nearkin import GMML, ITML, KernelBeta, LiveView, Pairs
-from nearkin.linalg import principal_coordinates
+from nearkin.spaces.linalg import principal_coordinates
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "one_more_pair.jsonl"

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from nearkin.learners.metric_learner import MetricLearner
     from nearkin.learners.rca import RCA
     from nearkin.pairs.pairs import Conflict, Pairs
-    from nearkin.propagation import spread_pairs
     from nearkin.rows.open import open_rows
     from nearkin.rows.scaled import ScaleWarning
     from nearkin.selection import SelectionWarning
+    from nearkin.spaces.spread_pairs import spread_pairs
     from nearkin.storage import models as model_file
     from nearkin.storage.arrays import StorageError
     from nearkin.storage.models import load
@@ -152,7 +152,7 @@ _HOMES = {
     "load": "nearkin.storage.models",
     "open_rows": "nearkin.rows.open",
     "pairs_between": "nearkin.tasks.manifold_alignment",
-    "spread_pairs": "nearkin.propagation",
+    "spread_pairs": "nearkin.spaces.spread_pairs",
     "studio": "nearkin.studio.notebook",
     "suggest_pairs": "nearkin.tasks.suggest",
 }

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from nearkin.linalg import fix_signs
 from nearkin.logdet import BoundedPairs, LogDetResult
 from nearkin.pairs.pairs import Pairs
+from nearkin.spaces.linalg import fix_signs
 
 Floats = NDArray[np.floating]
 

@@ -23,15 +23,6 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._version import __version__
-from nearkin.extension import (
-    FAR,
-    KernelExpansion,
-    KernelLandmarks,
-    LocalExtension,
-    NystroemExtension,
-    dense_rows,
-)
-from nearkin.kernels import Kernel, unit_rows
 from nearkin.learners._linear_in_space import LinearInSpaceMixin
 from nearkin.learners._metric import LinearMetricMixin, MetricMixin
 from nearkin.learners.compositions import Blend, Chain, as_metric
@@ -41,8 +32,17 @@ from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.llma import LLMA
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.local_weights import EPSILON
 from nearkin.own_names import own_names
+from nearkin.spaces.kernels import Kernel, unit_rows
+from nearkin.spaces.landmark_maps import (
+    FAR,
+    KernelExpansion,
+    KernelLandmarks,
+    LocalExtension,
+    NystroemExtension,
+    dense_rows,
+)
+from nearkin.spaces.local_weights import EPSILON
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file
 
@@ -271,7 +271,7 @@ def _(svd: TruncatedSVD, X: Tensor) -> Tensor:
     return X @ svd.components_.T
 
 
-# From rows to coordinates by way of landmarks, as nearkin.extension says
+# From rows to coordinates by way of landmarks, as nearkin.spaces.landmark_maps says
 
 
 @singledispatch
@@ -371,7 +371,7 @@ def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tenso
 
 
 def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
-    """Weights (n, k), as :func:`nearkin.local_weights.foreign_weights` finds them."""
+    """Weights (n, k), as :func:`nearkin.spaces.local_weights.foreign_weights` finds them."""
     root = e.sqrt()
     scale = 2.0 * root.expanded(2) * root.expanded(1)
     apart = scale > 0.0
@@ -399,7 +399,7 @@ def _solved(matrices: Tensor, right: Tensor, k: int) -> Tensor:
     return system.at(2, k).squeezed(2)
 
 
-# Kernel values, as nearkin.kernels has them
+# Kernel values, as nearkin.spaces.kernels has them
 
 
 def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:

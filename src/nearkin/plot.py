@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.learners.compositions import last_learner
-from nearkin.linalg import principal_coordinates
 from nearkin.own_names import own_names
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
+from nearkin.spaces.linalg import principal_coordinates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.linalg import principal_coordinates
+from nearkin.spaces.linalg import principal_coordinates
 
 
 def test_rows_go_to_standard_output_as_csv(run, files, sample, model):

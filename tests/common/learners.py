@@ -26,7 +26,7 @@ from nearkin import (
     Pairs,
 )
 from nearkin.datasets import make_xor
-from nearkin.kernels import Kernel
+from nearkin.spaces.kernels import Kernel
 
 LEARNERS = {
     "exact": KernelBeta(random_state=0),

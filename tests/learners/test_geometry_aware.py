@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import GeometryAware, Pairs
-from nearkin.graph import neighbor_graph
 from nearkin.learners.geometry_aware import some_of_each_kind
-from nearkin.spectral import smoothest
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.smooth_functions import smoothest
 
 FAMILIES = ("spectral", "data_dependent", "rbf")
 each_family = pytest.mark.parametrize("family", FAMILIES)

@@ -9,8 +9,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from nearkin import KernelA, Pairs
 from nearkin import window as module
 from nearkin.datasets import make_xor
-from nearkin.kernels import center_kernel
 from nearkin.scores import balanced_rand
+from nearkin.spaces.kernels import center_kernel
 from nearkin.window import window_edges
 from tests import oracles
 

@@ -4,12 +4,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
-from nearkin import KernelBeta, Pairs, feature_space
+from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.kernels import Kernel
 from nearkin.learners.kernel_beta import calibrated_weights, paper_weights
 from nearkin.pairs.supervision import Spread
 from nearkin.rows import blocks
+from nearkin.spaces import feature_space
+from nearkin.spaces.kernels import Kernel
 from tests import oracles
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")

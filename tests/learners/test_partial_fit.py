@@ -16,9 +16,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import nearkin
-from nearkin import GMML, ITML, KernelBeta, Pairs, feature_space
-from nearkin.kernels import Kernel
+from nearkin import GMML, ITML, KernelBeta, Pairs
 from nearkin.learners import _linear_in_space, _taught
+from nearkin.spaces import feature_space
+from nearkin.spaces.kernels import Kernel
 from tests.common.learners import as_seen_by, example
 
 LANDMARKS = np.arange(0, 50, 3)

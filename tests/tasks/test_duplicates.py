@@ -14,9 +14,9 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits, load_wine
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
+from nearkin.spaces.neighbors import by_first_row, near_groups, nearest, without_itself
 from nearkin.tasks.duplicate_radius import duplicate_radius, n_judged, near_pairs, radius_of_share
 from nearkin.tasks.mean_groups import mean_groups
-from nearkin.tasks.neighbor_search import by_first_row, near_groups, nearest, without_itself
 from tests.oracles import groups_within
 
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import nearkin
 from nearkin import GMML, ITML, RCA, KernelBeta, LiveView
-from nearkin.linalg import principal_coordinates
+from nearkin.spaces.linalg import principal_coordinates
 from tests.common.learners import as_seen_by, example
 
 X, Y, PAIRS, X_NEW = example()

@@ -19,11 +19,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.datasets import make_xor
 from nearkin.scores import rowwise_distances
+from nearkin.spaces import neighbors as neighbor_search
+from nearkin.spaces.neighbor_cells import Cells
+from nearkin.spaces.neighbors import near_groups, nearest, within
 from nearkin.storage.arrays import StorageError, write_arrays
 from nearkin.storage.index_files import KIND, VERSION, read_index, write_index
-from nearkin.tasks import neighbor_index, neighbor_search
-from nearkin.tasks.neighbor_cells import Cells
-from nearkin.tasks.neighbor_search import near_groups, nearest, within
+from nearkin.tasks import neighbor_index
 from tests.oracles import groups_within
 
 each_search = pytest.mark.parametrize("search", ["exact", "approximate"])

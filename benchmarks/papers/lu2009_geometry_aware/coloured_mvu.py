@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows
-from nearkin.graph import neighbor_graph
-from nearkin.spectral import smoothest
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.smooth_functions import smoothest
 
 N_FUNCTIONS = 10
 PENALTY = 1.0

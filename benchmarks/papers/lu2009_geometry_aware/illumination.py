@@ -19,8 +19,8 @@ from benchmarks.data import load, load_columns
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, mean_and_error, select
 from benchmarks.record import Table
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
-from nearkin.graph import neighbor_graph
-from nearkin.spectral import smoothest
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.smooth_functions import smoothest
 
 # The first two subjects whose images are whole.
 FIRST = (1, 3)

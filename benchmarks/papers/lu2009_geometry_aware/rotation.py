@@ -19,8 +19,8 @@ from benchmarks.data import load, load_columns
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, mean_and_error, select
 from benchmarks.record import Table
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
-from nearkin.graph import laplacian, neighbor_graph
 from nearkin.scores import retrieval_recall
+from nearkin.spaces.graph import laplacian, neighbor_graph
 
 FIRST = (1, 2, 3)
 N_TRIPLES = 10

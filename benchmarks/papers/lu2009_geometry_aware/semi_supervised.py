@@ -31,12 +31,17 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 from benchmarks.record import Table
 from nearkin import GeometryAware
 from nearkin.bounds import bounded_pairs, random_bounds, random_ends
-from nearkin.extension import equal_where_rows_are
 from nearkin.families import SpectralFamily, alternate
-from nearkin.graph import neighbor_graph
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.spectral import smoothest
-from nearkin.spectral_kernels import diffusion, eigenmaps, maximal_alignment, ordered_alignment
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.landmark_maps import equal_where_rows_are
+from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral_kernels import (
+    diffusion,
+    eigenmaps,
+    maximal_alignment,
+    ordered_alignment,
+)
 
 N_NEIGHBORS = 10
 N_VECTORS = 20

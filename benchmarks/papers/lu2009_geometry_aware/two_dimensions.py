@@ -25,9 +25,9 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 )
 from benchmarks.record import Table
 from nearkin import ITML, GeometryAware
-from nearkin.graph import neighbor_graph
 from nearkin.scores import separability
-from nearkin.spectral import smoothest
+from nearkin.spaces.graph import neighbor_graph
+from nearkin.spaces.smooth_functions import smoothest
 
 N_LABELS = 200
 N_DRAWS = 10

@@ -20,7 +20,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 )
 from benchmarks.record import Table
 from nearkin import ITML, GeometryAware
-from nearkin.kernels import bind_kernel
+from nearkin.spaces.kernels import bind_kernel
 
 DATA = ("iris", "wine", "balance_scale", "ionosphere")
 N_LABELS = 20

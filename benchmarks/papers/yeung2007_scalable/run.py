@@ -21,8 +21,8 @@ from benchmarks.record import Table, publish, store, stored
 from nearkin import RCA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.demo import compare, figure_1, methods, xor_task
-from nearkin.kernels import Kernel, half_squared_distances, resolve_gamma
 from nearkin.scores import pair_auc, separability
+from nearkin.spaces.kernels import Kernel, half_squared_distances, resolve_gamma
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

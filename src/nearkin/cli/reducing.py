@@ -6,9 +6,9 @@ import numpy as np
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import say
-from nearkin.linalg import fix_signs
 from nearkin.rows.base import Floats
 from nearkin.rows.streams import RowStream
+from nearkin.spaces.linalg import fix_signs
 
 
 def along_axes(rows: RowStream, n: int) -> RowStream:

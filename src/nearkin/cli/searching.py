@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
+from nearkin.spaces.neighbors import without_itself
 from nearkin.tasks.neighbor_index import NeighborIndex
-from nearkin.tasks.neighbor_search import without_itself
 
 Ints = NDArray[np.int64]
 # Rows whose neighbours are looked for at a time.

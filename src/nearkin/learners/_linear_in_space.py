@@ -14,15 +14,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.bounds import leading_components
-from nearkin.extension import EXTENSION, Extension
-from nearkin.feature_space import (
-    PARAMETER_CONSTRAINTS,
-    FeatureSpace,
-    feature_space_of,
-    validated_rows,
-    with_kernel_tags,
-)
-from nearkin.kernels import Rows
 from nearkin.learners._metric import opened, projected
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs.pairs import Pairs
@@ -33,6 +24,15 @@ from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.spaces.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    FeatureSpace,
+    feature_space_of,
+    validated_rows,
+    with_kernel_tags,
+)
+from nearkin.spaces.kernels import Rows
+from nearkin.spaces.landmark_maps import EXTENSION, Extension
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive, tuple_of
 
 Floats = NDArray[np.floating]
@@ -208,7 +208,7 @@ class LinearInSpaceMixin(TeachableMixin):
     """``fit``, ``partial_fit`` and ``transform`` of a linear metric on columns or in feature space.
 
     The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
-    ``random_state`` and those of :func:`nearkin.feature_space.feature_space_of`, and
+    ``random_state`` and those of :func:`nearkin.spaces.feature_space.feature_space_of`, and
 
     - ``_settle``, as :class:`TeachableMixin` says;
     - ``_metric(taught, coordinates, rng)``, which gives the metric as a matrix of shape (r, r) for

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing
 
-from nearkin.kernels import Rows
 from nearkin.learners._metric import MetricMixin, calibration, n_rows_of
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.pairs.supervision import Evidence, with_other_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import one_core
+from nearkin.spaces.kernels import Rows
 
 Floats = NDArray[np.floating]
 RowNumbers = NDArray[np.integer]

@@ -22,15 +22,6 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.extension import (
-    EXTENSION,
-    Extension,
-    KernelExpansion,
-    KernelLandmarks,
-    LocalExtension,
-    dense_rows,
-    equal_where_rows_are,
-)
 from nearkin.families import (
     Alternated,
     DataDependentFamily,
@@ -40,8 +31,12 @@ from nearkin.families import (
     alternate,
     learn_width,
 )
-from nearkin.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
-from nearkin.graph import (
+from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.rows.scaled import validated
+from nearkin.spaces.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
+from nearkin.spaces.graph import (
     METRICS,
     SEARCHES,
     WEIGHTS,
@@ -51,14 +46,19 @@ from nearkin.graph import (
     ball_graph,
     neighbor_graph,
 )
-from nearkin.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
-from nearkin.landmarks import choose_landmarks
-from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows.scaled import validated
-from nearkin.spectral import isomap_coordinates, lle_coordinates, smoothest
-from nearkin.spectral_kernels import diffusion
+from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
+from nearkin.spaces.landmark_maps import (
+    EXTENSION,
+    Extension,
+    KernelExpansion,
+    KernelLandmarks,
+    LocalExtension,
+    dense_rows,
+    equal_where_rows_are,
+)
+from nearkin.spaces.landmarks import choose_landmarks
+from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
+from nearkin.spaces.spectral_kernels import diffusion
 from nearkin.springs import all_squared_distances
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
@@ -123,7 +123,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     metric : {"euclidean", "cosine"}, default="euclidean"
         What near means. ``"cosine"`` suits text and embeddings.
     edge_weight : {"heat", "binary", "cosine"}, default="heat"
-        See :func:`nearkin.graph.neighbor_graph`, as for the next two.
+        See :func:`nearkin.spaces.graph.neighbor_graph`, as for the next two.
     mutual : bool, default=False
     search : {"exact", "approximate"}, default="exact"
     normalized : bool, default=False

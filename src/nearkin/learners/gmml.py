@@ -13,7 +13,6 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -26,6 +25,7 @@ from nearkin.learners._taught import Coordinates, Taught
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.class_sums import class_sums, within_scatters
+from nearkin.spaces.kernels import KernelFunction
 
 Floats = NDArray[np.floating]
 

@@ -19,7 +19,6 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.kernels import KernelFunction
 from nearkin.learners._linear_in_space import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -34,6 +33,7 @@ from nearkin.logdet import project
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.sparse import is_sparse
+from nearkin.spaces.kernels import KernelFunction
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
 Floats = NDArray[np.floating]

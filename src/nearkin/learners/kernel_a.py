@@ -12,18 +12,18 @@ from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.extension import LocalExtension, equal_where_rows_are
-from nearkin.feature_space import (
+from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     feature_space_of,
     seen_through,
     validated_rows,
     with_kernel_tags,
 )
-from nearkin.kernels import Floats, KernelFunction, Rows
-from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.spaces.kernels import Floats, KernelFunction, Rows
+from nearkin.spaces.landmark_maps import LocalExtension, equal_where_rows_are
 from nearkin.storage.schema import a, floats, ints, numbers, positive, whole
 from nearkin.stress import relax
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of

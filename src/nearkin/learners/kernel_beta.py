@@ -13,15 +13,6 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.extension import EXTENSION, Extension, KernelLandmarks, LocalExtension
-from nearkin.feature_space import (
-    PARAMETER_CONSTRAINTS,
-    FeatureSpace,
-    feature_space_of,
-    validated_rows,
-    with_kernel_tags,
-)
-from nearkin.kernels import Kernel, KernelFunction, Rows
 from nearkin.learners._metric import opened, stored_learner
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs.pairs import Pairs
@@ -33,6 +24,15 @@ from nearkin.pairs.supervision import (
     measure_spread,
 )
 from nearkin.rows import devices as backend
+from nearkin.spaces.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    FeatureSpace,
+    feature_space_of,
+    validated_rows,
+    with_kernel_tags,
+)
+from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
+from nearkin.spaces.landmark_maps import EXTENSION, Extension, KernelLandmarks, LocalExtension
 from nearkin.storage.schema import floats, ints, list_of, positive, real, tuple_of
 
 Floats = NDArray[np.floating]
@@ -171,7 +171,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         O(n²) memory. With m landmarks fitting takes O(m³) time and O(m²) memory, whatever n,
         and ``transform`` O(m) a row.
     landmarks : {"random", "kmeans++", "farthest", "leverage"} or array, default="random"
-        How they are chosen (see :func:`nearkin.landmarks.choose_landmarks`), or their row
+        How they are chosen (see :func:`nearkin.spaces.landmarks.choose_landmarks`), or their row
         numbers. Points named in pairs are landmarks in any case, up to 2000 of them or
         ``n_landmarks`` where that is more; beyond that a random choice of them is.
     kernel : str or callable, default="rbf"
@@ -254,7 +254,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     Differences from the paper: calibrated weights, cannot-links, labels and weighted pairs; small
     eigenvalues are dropped; local weights are conditioned relative to each neighbour's distance,
     so that they pass into the unit vector at a landmark continuously
-    (:mod:`nearkin.local_weights`).
+    (:mod:`nearkin.spaces.local_weights`).
 
     Labels stand for all pairs they imply, which are never listed.
 

@@ -15,12 +15,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.kernels import resolve_gamma
 from nearkin.learners._metric import MetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.scaled import validated
+from nearkin.spaces.kernels import resolve_gamma
 from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole
 from nearkin.stress import relax_along
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of

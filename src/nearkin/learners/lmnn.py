@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_array
 
 from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
-from nearkin.linalg import fix_signs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.scaled import validated
 from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.schema import floats, numbers, real, whole
 
 Floats = NDArray[np.floating]

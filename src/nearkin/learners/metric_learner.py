@@ -26,7 +26,6 @@ from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.propagation import spread_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
@@ -47,6 +46,7 @@ from nearkin.selection import (
     unseen_choice,
     unseen_copies,
 )
+from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 from nearkin.storage.silence import silenced
 from nearkin.suspicion import suspects, trusted

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.learners._linear_in_space import Columns, columns_of
 from nearkin.learners._taught import TeachableMixin, taught_of
 from nearkin.learners.compositions import last_learner, seen_by_last
-from nearkin.linalg import fix_signs
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import one_core
+from nearkin.spaces.linalg import fix_signs
 
 Floats = NDArray[np.floating]
 
@@ -57,7 +57,7 @@ class LiveView:
         if not isinstance(last, TeachableMixin):
             raise TypeError(
                 f"LiveView is for metrics with partial_fit, not {type(last).__name__}: use "
-                "nearkin.linalg.principal_coordinates(metric.transform(X))."
+                "nearkin.spaces.linalg.principal_coordinates(metric.transform(X))."
             )
         check_is_fitted(last)
         metric, X = seen_by_last(metric, X)
@@ -77,7 +77,7 @@ class LiveView:
         Returns
         -------
         ndarray of shape (n, n_components)
-            As :func:`nearkin.linalg.principal_coordinates` of ``metric.transform(X)``.
+            As :func:`nearkin.spaces.linalg.principal_coordinates` of ``metric.transform(X)``.
         """
         with one_core():  # a second one would wait for the first more often than help
             return self._coordinates(n_components)

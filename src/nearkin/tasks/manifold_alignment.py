@@ -27,17 +27,17 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.extension import KernelLandmarks, LocalExtension, equal_where_rows_are
 from nearkin.families import SpectralFamily, alternate
-from nearkin.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
-from nearkin.kernels import Kernel, Rows
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.spectral import smoothest
-from nearkin.spectral_kernels import diffusion
+from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
+from nearkin.spaces.kernels import Kernel, Rows
+from nearkin.spaces.landmark_maps import KernelLandmarks, LocalExtension, equal_where_rows_are
+from nearkin.spaces.smooth_functions import smoothest
+from nearkin.spaces.spectral_kernels import diffusion
 
 Floats = NDArray[np.floating]
 
@@ -97,7 +97,7 @@ class ManifoldAlignment(BaseEstimator):
         belong together resemble each other across sets; sets must have the same columns then.
     metric : {"euclidean", "cosine"}, default="euclidean"
     edge_weight : {"binary", "heat", "cosine"}, default="binary"
-        See :func:`nearkin.graph.neighbor_graph`.
+        See :func:`nearkin.spaces.graph.neighbor_graph`.
     diffusion : float, default=0.1
         t: functions start with weights ``exp(-t · eigenvalue)``.
     slack : float, default=100.0

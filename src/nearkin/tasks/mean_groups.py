@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, middle, squared_lengths
-from nearkin.tasks.neighbor_search import by_first_row
+from nearkin.spaces.neighbors import by_first_row
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

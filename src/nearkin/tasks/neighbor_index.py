@@ -23,6 +23,15 @@ from nearkin.rows import devices as backend
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain
+from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells
+from nearkin.spaces.neighbors import (
+    by_first_row,
+    joined,
+    near_groups,
+    nearest,
+    within,
+    without_itself,
+)
 from nearkin.storage.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.duplicate_radius import (
     MOST_NEIGHBORS,
@@ -33,15 +42,6 @@ from nearkin.tasks.duplicate_radius import (
     radius_of_share,
 )
 from nearkin.tasks.mean_groups import mean_groups
-from nearkin.tasks.neighbor_cells import Cells, nearest_by_cells
-from nearkin.tasks.neighbor_search import (
-    by_first_row,
-    joined,
-    near_groups,
-    nearest,
-    within,
-    without_itself,
-)
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
@@ -73,7 +73,7 @@ class NeighborIndex(BaseEstimator):
         compare what it holds with new rows: make a new one.
     search : {"auto", "exact", "approximate"}, default="auto"
         Compare with all rows, or only with those in the cells nearest to the query, see
-        :mod:`nearkin.tasks.neighbor_cells`. ``"auto"`` is exact below 100 000 rows.
+        :mod:`nearkin.spaces.neighbor_cells`. ``"auto"`` is exact below 100 000 rows.
     n_neighbors : int, default=10
         How many neighbours :meth:`query` gives by default.
     target_recall : float in (0, 1], default=0.98
@@ -325,7 +325,7 @@ class NeighborIndex(BaseEstimator):
         :func:`nearkin.tasks.mean_groups.mean_groups`.
 
         With one, exact: O(n²) time at most, and O(n) memory however many pairs are near, see
-        :func:`nearkin.tasks.neighbor_search.near_groups`. With the approximate search only the
+        :func:`nearkin.spaces.neighbors.near_groups`. With the approximate search only the
         ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
         there is truly one, but it can be a part of a larger one.
         """

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin.extension import Extension, KernelLandmarks, LocalExtension, NystroemExtension
-from nearkin.kernels import (
+from nearkin.rows import devices as backend
+from nearkin.rows.scaled import validated
+from nearkin.spaces.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
     Floats,
@@ -24,10 +25,14 @@ from nearkin.kernels import (
     center_kernel,
     check_kernel_matrix,
 )
-from nearkin.landmarks import STRATEGIES, choose_landmarks
-from nearkin.linalg import leading_eigenpairs
-from nearkin.rows import devices as backend
-from nearkin.rows.scaled import validated
+from nearkin.spaces.landmark_maps import (
+    Extension,
+    KernelLandmarks,
+    LocalExtension,
+    NystroemExtension,
+)
+from nearkin.spaces.landmarks import STRATEGIES, choose_landmarks
+from nearkin.spaces.linalg import leading_eigenpairs
 
 # Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
 _EXACT_ROWS = 15_000

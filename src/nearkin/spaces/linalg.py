@@ -53,7 +53,7 @@ def principal_coordinates(Z: NDArray[np.floating], n_components: int = 2) -> NDA
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.linalg import principal_coordinates
+    >>> from nearkin.spaces.linalg import principal_coordinates
     >>> Z = np.array([[0.0, 5, 1], [0, 9, 1], [0, 7, 1], [0, 7, 1]])
     >>> principal_coordinates(Z).round(6)
     array([[-2.,  0.],

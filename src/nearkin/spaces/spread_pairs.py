@@ -21,13 +21,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.graph import Rows, Search, laplacian, neighbor_graph
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.rows.devices import checked_rows
 from nearkin.rows.scaled import warn_of_units
+from nearkin.spaces.graph import Rows, Search, laplacian, neighbor_graph
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,7 +68,7 @@ def spread_pairs(
         How much the spread evidence weighs beside the given. New pairs weigh this much of the given
         ones' weight, times the share of the influence that reaches them and is not contradicted.
     search : {"exact", "approximate"}, default="exact"
-        How neighbours are found, as in :func:`nearkin.graph.neighbor_graph`.
+        How neighbours are found, as in :func:`nearkin.spaces.graph.neighbor_graph`.
     random_state : int, RandomState or None, default=None
         Seed of the approximate search.
 

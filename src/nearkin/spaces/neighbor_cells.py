@@ -23,8 +23,8 @@ from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.thread_limits import one_blas_thread, one_thread
+from nearkin.spaces.neighbors import nearest, ranked
 from nearkin.storage.silence import silenced
-from nearkin.tasks.neighbor_search import nearest, ranked
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
-from nearkin.kernels import Kernel, Rows, distances_from_kernel, half_squared_distances
 from nearkin.rows import devices as backend
+from nearkin.spaces.kernels import Kernel, Rows, distances_from_kernel, half_squared_distances
 
 STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
 # Strategies that look at the data do so on a sample of rows of this size, or ten times the number

@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from nearkin.kernels import (
+from nearkin.rows import devices as backend
+from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.centring import centred, middle
+from nearkin.spaces.kernels import (
     Floats,
     Kernel,
     Rows,
@@ -27,17 +30,14 @@ from nearkin.kernels import (
     unit_rows,
     unsaturated_distances,
 )
-from nearkin.linalg import leading_eigenpairs
-from nearkin.local_weights import (
+from nearkin.spaces.linalg import leading_eigenpairs
+from nearkin.spaces.local_weights import (
     combine,
     foreign_combination,
     foreign_weights,
     weights_from_distances,
     weights_from_rows,
 )
-from nearkin.rows import devices as backend
-from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.centring import centred, middle
 from nearkin.storage.schema import a, floats, ints, maybe, stored, training_rows, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
@@ -120,7 +120,7 @@ class KernelLandmarks:
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
         """What the distances of rows to landmarks in feature space grow with, and the rounding.
 
-        See :func:`nearkin.kernels.unsaturated_distances`.
+        See :func:`nearkin.spaces.kernels.unsaturated_distances`.
         """
         if backend.is_foreign(X):
             X = backend.wide(X)

@@ -92,7 +92,7 @@ def neighbor_graph(
 
     Examples
     --------
-    >>> from nearkin.graph import neighbor_graph
+    >>> from nearkin.spaces.graph import neighbor_graph
     >>> neighbor_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray()
     array([[0., 1., 0.],
            [1., 0., 1.],
@@ -139,7 +139,7 @@ def ball_graph(
 
     Examples
     --------
-    >>> from nearkin.graph import ball_graph
+    >>> from nearkin.spaces.graph import ball_graph
     >>> ball_graph([[0.0], [1.0], [2.0]], radius=1).toarray()
     array([[0., 1., 0.],
            [1., 0., 1.],
@@ -180,7 +180,7 @@ def laplacian(W: Any, *, normalized: bool = False) -> sp.csr_array:
 
     Examples
     --------
-    >>> from nearkin.graph import laplacian
+    >>> from nearkin.spaces.graph import laplacian
     >>> laplacian([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).toarray()
     array([[ 1., -1.,  0.],
            [-1.,  2., -1.],

@@ -61,7 +61,7 @@ def nearest(Z: Floats, Q: Floats, k: int, *, spare: int = _SPARE) -> tuple[Float
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.tasks.neighbor_search import nearest
+    >>> from nearkin.spaces.neighbors import nearest
     >>> nearest(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0]]), 2)
     (array([[0., 1.]]), array([[2, 0]]))
     """
@@ -129,7 +129,7 @@ def within(Z: Floats, Q: Floats, radius: float) -> tuple[list[Floats], list[Ints
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.tasks.neighbor_search import within
+    >>> from nearkin.spaces.neighbors import within
     >>> within(np.array([[0.0], [2.0], [1.0]]), np.array([[1.0], [9.0]]), 1.0)[1]
     [array([2, 0, 1]), array([], dtype=int64)]
     """
@@ -176,7 +176,7 @@ def near_groups(Z: Floats, radius: float) -> Ints:
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.tasks.neighbor_search import near_groups
+    >>> from nearkin.spaces.neighbors import near_groups
     >>> near_groups(np.array([[0.0], [5.0], [1.0], [2.0]]), 1.0)
     array([0, 1, 0, 0])
     """

@@ -38,13 +38,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
 
-from nearkin.graph import Rows, check_weights, laplacian, nearest_rows
-from nearkin.linalg import fix_signs
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.spaces.graph import Rows, check_weights, laplacian, nearest_rows
+from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.silence import silenced
 
 Floats = NDArray[np.floating]
@@ -104,7 +104,7 @@ def smoothest(
     eigenvalues : ndarray of shape (r,)
         In increasing order; r is ``n_vectors`` or n, whichever is less.
     eigenvectors : ndarray of shape (n, r)
-        Orthonormal columns with the signs of :func:`nearkin.linalg.fix_signs`. First, with
+        Orthonormal columns with the signs of :func:`nearkin.spaces.linalg.fix_signs`. First, with
         eigenvalue zero, come the indicators of connected components, isolated points among them,
         from the largest component to the smallest; components of the same size in the order of
         their first rows. If there are more than ``n_vectors`` of them, only the largest appear.
@@ -123,7 +123,7 @@ def smoothest(
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spectral import smoothest
+    >>> from nearkin.spaces.smooth_functions import smoothest
     >>> path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
     >>> eigenvalues, V = smoothest(path, 2)
     >>> eigenvalues.round(3)
@@ -197,7 +197,7 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spectral import lle_coordinates
+    >>> from nearkin.spaces.smooth_functions import lle_coordinates
     >>> t = np.linspace(0, 3, 60)
     >>> roughness, V = lle_coordinates(np.c_[np.cos(t), np.sin(t)], n_neighbors=4, n_vectors=2)
     >>> bool(abs(np.corrcoef(V[:, 1], t)[0, 1]) > 0.95)
@@ -251,7 +251,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     Examples
     --------
     >>> import numpy as np
-    >>> from nearkin.spectral import isomap_coordinates
+    >>> from nearkin.spaces.smooth_functions import isomap_coordinates
     >>> t = np.linspace(0, 3, 60)
     >>> roughness, V = isomap_coordinates(np.c_[np.cos(t), np.sin(t)], n_neighbors=4, n_vectors=2)
     >>> bool(abs(np.corrcoef(V[:, 1], t)[0, 1]) > 0.99)
