@@ -29,16 +29,16 @@ from nearkin import (
     MetricLearner,
     Pairs,
 )
-from nearkin.class_models import fit_class_models
 from nearkin.learners import _taught
-from nearkin.local_metrics import (
+from nearkin.rows import devices as backend
+from nearkin.scores import pair_auc, separability
+from nearkin.solvers.class_gaussians import fit_class_models
+from nearkin.solvers.local_metrics import (
     _foreign_metrics,
     bias_matrices,
     local_metrics,
     mean_local_metric,
 )
-from nearkin.rows import devices as backend
-from nearkin.scores import pair_auc, separability
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import choose_landmarks
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from nearkin.class_models import (
+from nearkin.solvers.class_gaussians import (
     POOLED_SHARES,
     _in_folds,
     fit_class_models,
@@ -151,7 +151,7 @@ def test_of_very_many_classes_the_largest_find_their_share(monkeypatch):
     classes = np.repeat(np.arange(6), [30, 8, 30, 8, 3, 30])
     X = rng.standard_normal((len(classes), 2)) * np.where(classes == 0, 9, 1)[:, None]
     all_of_them = fit_class_models(X, classes).pooled_shares
-    monkeypatch.setattr("nearkin.class_models._MOST_TRIALS", 3)
+    monkeypatch.setattr("nearkin.solvers.class_gaussians._MOST_TRIALS", 3)
     shares = fit_class_models(X, classes).pooled_shares
     np.testing.assert_array_equal(shares[[0, 2, 5]], all_of_them[[0, 2, 5]])
     np.testing.assert_array_equal(shares[[1, 3]], np.median(shares[[0, 2, 5]]))

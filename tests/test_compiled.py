@@ -52,11 +52,11 @@ def test_a_terminal_is_told_once(monkeypatch):
     announcer = Announcer()
     announcer.on_start(begun("somebody.elses"))
     assert sys.stderr.getvalue() == ""
-    for module in ("nearkin.spaces.local_weights", "nearkin.logdet"):
+    for module in ("nearkin.spaces.local_weights", "nearkin.solvers.logdet"):
         announcer.on_start(begun(module))
         announcer.on_end(begun(module))
     assert sys.stderr.getvalue().count("nearkin: compiling for this machine") == 1
-    Announcer().on_start(begun("nearkin.logdet", kept=None))
+    Announcer().on_start(begun("nearkin.solvers.logdet", kept=None))
     assert "let NUMBA_CACHE_DIR name one" in sys.stderr.getvalue()
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from nearkin.families import (
+from nearkin.solvers.kernel_families import (
     DataDependentFamily,
     RbfFamily,
     SpectralFamily,
@@ -15,7 +15,7 @@ from nearkin.families import (
     learn_width,
     ordered_weights,
 )
-from nearkin.logdet import BoundedPairs, divergence
+from nearkin.solvers.logdet import BoundedPairs, divergence
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.smooth_functions import smoothest
 from tests import oracles

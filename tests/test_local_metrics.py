@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import local_metrics as module
-from nearkin.class_models import ClassModels, fit_class_models
-from nearkin.local_metrics import (
+from nearkin.rows.devices import sign_iteration_scales
+from nearkin.solvers import local_metrics as module
+from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
+from nearkin.solvers.local_metrics import (
     FLOOR,
     bias_coefficients,
     bias_matrices,
@@ -14,7 +15,6 @@ from nearkin.local_metrics import (
     local_metrics_by_sign,
     mean_local_metric,
 )
-from nearkin.rows.devices import sign_iteration_scales
 from tests import oracles
 
 

@@ -6,8 +6,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import NonlinearConstraint, minimize
 
 from benchmarks import fuzz_learners
-from nearkin import logdet
-from nearkin.logdet import BoundedPairs, _Problem, _span, _sweep, best_slacks, divergence, objective
+from nearkin.solvers import logdet
+from nearkin.solvers.logdet import (
+    BoundedPairs,
+    _Problem,
+    _span,
+    _sweep,
+    best_slacks,
+    divergence,
+    objective,
+)
 from tests import oracles
 
 

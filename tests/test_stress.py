@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin import stress as module
-from nearkin.springs import CompleteSprings, all_squared_distances, join
-from nearkin.stress import relax, stress
+from nearkin.solvers import stress_majorization as module
+from nearkin.solvers.stress_majorization import relax, stress
+from nearkin.solvers.stress_springs import CompleteSprings, all_squared_distances, join
 
 
 def random_springs(seed, n=12, e=25, struts=True):

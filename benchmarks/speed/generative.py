@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import load
 from benchmarks.record import Table, publish, store, stored
 from nearkin import LMNN, EnergyClassifier, Generative
-from nearkin.class_models import fit_class_models
-from nearkin.local_metrics import bias_matrices, mean_local_metric
 from nearkin.rows import blocks
+from nearkin.solvers.class_gaussians import fit_class_models
+from nearkin.solvers.local_metrics import bias_matrices, mean_local_metric
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "generative.jsonl"

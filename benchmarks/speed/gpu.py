@@ -32,9 +32,9 @@ import sklearn
 import nearkin
 from benchmarks.speed.data import clustered, gaussian_classes
 from nearkin import EnergyClassifier, Generative, KernelBeta, Pairs
-from nearkin.class_models import fit_class_models
-from nearkin.local_metrics import mean_local_metric
 from nearkin.rows import devices as backend
+from nearkin.solvers.class_gaussians import fit_class_models
+from nearkin.solvers.local_metrics import mean_local_metric
 
 GOALS = {
     "KernelBeta transform, rows/s": 2e7,

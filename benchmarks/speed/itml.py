@@ -23,8 +23,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, Pairs
-from nearkin.logdet import BoundedPairs, best_slacks, objective, project
 from nearkin.scores import pair_auc
+from nearkin.solvers.logdet import BoundedPairs, best_slacks, objective, project
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "itml.jsonl"

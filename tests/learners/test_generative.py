@@ -7,7 +7,6 @@ from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from nearkin import Generative, Pairs
-from nearkin.class_models import fit_class_models
 from nearkin.datasets import make_three_normal
 from nearkin.learners import generative
 from nearkin.learners.generative import (
@@ -18,8 +17,9 @@ from nearkin.learners.generative import (
     majority,
     mixture_density_weights,
 )
-from nearkin.local_metrics import bias_matrices, local_metrics, mean_local_metric
 from nearkin.pairs.supervision import gather_evidence
+from nearkin.solvers.class_gaussians import fit_class_models
+from nearkin.solvers.local_metrics import bias_matrices, local_metrics, mean_local_metric
 
 COMBINE = ["uniform", "gmm", "kde", "local"]
 
@@ -380,6 +380,6 @@ def test_wrong_parameter(name, value, data):
 def test_the_mean_of_many_metrics_is_that_of_a_sample(monkeypatch):
     X, y = make_three_normal(random_state=0)
     whole = Generative(random_state=0).fit(X, y).metric_
-    monkeypatch.setattr("nearkin.local_metrics._WORK", 1)
+    monkeypatch.setattr("nearkin.solvers.local_metrics._WORK", 1)
     sampled = Generative(random_state=0).fit(X, y).metric_
     assert 0 < np.abs(sampled - whole).max() < 0.2 * np.abs(whole).max()

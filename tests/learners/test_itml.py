@@ -5,10 +5,10 @@ from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
 
 from nearkin import ITML, Pairs
-from nearkin.bounds import PERCENTILES, leading_components, random_bounds
 from nearkin.datasets import make_three_normal, make_xor
 from nearkin.learners.itml import prior_metric
-from nearkin.logdet import best_slacks, objective
+from nearkin.solvers.distance_bounds import PERCENTILES, leading_components, random_bounds
+from nearkin.solvers.logdet import best_slacks, objective
 from tests import oracles
 
 

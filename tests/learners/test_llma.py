@@ -9,13 +9,13 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from nearkin import LLMA, Pairs, window
-from nearkin import stress as stress_module
 from nearkin.datasets import make_xor
 from nearkin.learners import llma as module
 from nearkin.learners.llma import gaussian_weights
 from nearkin.scores import balanced_rand
-from nearkin.springs import join
-from nearkin.stress import relax, relax_along, stress
+from nearkin.solvers import stress_majorization as stress_module
+from nearkin.solvers.stress_majorization import relax, relax_along, stress
+from nearkin.solvers.stress_springs import join
 from tests import oracles
 
 

@@ -8,10 +8,11 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
-from nearkin import LMNN, Pairs, large_margin
+from nearkin import LMNN, Pairs
 from nearkin.datasets import make_three_normal
-from nearkin.large_margin import Problem, descend, known_classes, nearest_alike
 from nearkin.pairs.supervision import gather_evidence
+from nearkin.solvers import large_margin
+from nearkin.solvers.large_margin import Problem, descend, known_classes, nearest_alike
 
 
 def random_problem(seed=0, n=40, d=4, k=3, n_classes=3, push=0.4, margin=0.7):
@@ -335,7 +336,7 @@ def test_more_components_than_columns_are_all_columns(wine):
 
 
 def test_too_many_impostors_are_refused_with_what_can_be_changed(monkeypatch):
-    monkeypatch.setattr("nearkin.large_margin._MOST_RIVALS", 3)
+    monkeypatch.setattr("nearkin.solvers.large_margin._MOST_RIVALS", 3)
     X = np.random.default_rng(0).standard_normal((40, 2))
     with pytest.raises(ValueError, match="more than 3 pairs of unlike rows") as refused:
         LMNN().fit(X, np.arange(40) % 2)

@@ -30,9 +30,9 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 )
 from benchmarks.record import Table
 from nearkin import GeometryAware
-from nearkin.bounds import bounded_pairs, random_bounds, random_ends
-from nearkin.families import SpectralFamily, alternate
 from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
+from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.landmark_maps import equal_where_rows_are
 from nearkin.spaces.smooth_functions import smoothest

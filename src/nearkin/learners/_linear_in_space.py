@@ -13,7 +13,6 @@ from sklearn.base import _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.bounds import leading_components
 from nearkin.learners._metric import opened, projected
 from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.pairs.pairs import Pairs
@@ -24,6 +23,7 @@ from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.solvers.distance_bounds import leading_components
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,

@@ -15,18 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.bounds import leading_components
-from nearkin.class_models import ClassModels, fit_class_models
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.learners.rca import chunklets
-from nearkin.local_metrics import (
-    bias_matrices,
-    local_metrics,
-    mean_local_metric,
-    metric_eigenpairs,
-    most_metrics,
-    rows_at_a_time,
-)
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence, spread_labels
 from nearkin.rows import devices as backend
@@ -35,6 +25,16 @@ from nearkin.rows.centring import squared_distances
 from nearkin.rows.scaled import validated
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import MOST_COLUMNS
+from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
+from nearkin.solvers.distance_bounds import leading_components
+from nearkin.solvers.local_metrics import (
+    bias_matrices,
+    local_metrics,
+    mean_local_metric,
+    metric_eigenpairs,
+    most_metrics,
+    rows_at_a_time,
+)
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 
 Floats = NDArray[np.floating]
@@ -329,7 +329,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
 
     Notes
     -----
-    :mod:`nearkin.local_metrics` and :mod:`nearkin.class_models` state the mathematics. Rows whose
+    :mod:`nearkin.solvers.local_metrics` and :mod:`nearkin.solvers.class_gaussians` state the mathematics. Rows whose
     class is unknown are not used. Without labels of two classes, groups of rows tied by must-links
     are the classes. Cannot-links serve ``threshold_`` only.
 

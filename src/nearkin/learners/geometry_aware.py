@@ -13,7 +13,11 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.bounds import (
+from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.rows.scaled import validated
+from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
@@ -22,7 +26,7 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.families import (
+from nearkin.solvers.kernel_families import (
     Alternated,
     DataDependentFamily,
     RbfFamily,
@@ -31,10 +35,7 @@ from nearkin.families import (
     alternate,
     learn_width,
 )
-from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows.scaled import validated
+from nearkin.solvers.stress_springs import all_squared_distances
 from nearkin.spaces.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
 from nearkin.spaces.graph import (
     METRICS,
@@ -59,7 +60,6 @@ from nearkin.spaces.landmark_maps import (
 from nearkin.spaces.landmarks import choose_landmarks
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spaces.spectral_kernels import diffusion
-from nearkin.springs import all_squared_distances
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
 Floats = NDArray[np.floating]

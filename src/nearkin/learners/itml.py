@@ -11,14 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin.bounds import (
-    BOUNDS_CONSTRAINTS,
-    bounded_pairs,
-    checked_bounds,
-    random_bounds,
-    random_ends,
-    warn_unless_converged,
-)
 from nearkin.learners._linear_in_space import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -29,10 +21,18 @@ from nearkin.learners._linear_in_space import (
 )
 from nearkin.learners._metric import stored_learner
 from nearkin.learners._taught import Coordinates, Taught, at_home
-from nearkin.logdet import project
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.sparse import is_sparse
+from nearkin.solvers.distance_bounds import (
+    BOUNDS_CONSTRAINTS,
+    bounded_pairs,
+    checked_bounds,
+    random_bounds,
+    random_ends,
+    warn_unless_converged,
+)
+from nearkin.solvers.logdet import project
 from nearkin.spaces.kernels import KernelFunction
 from nearkin.storage.schema import numbers, real, tuple_of, whole
 
@@ -135,7 +135,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     bounds_ : tuple of two floats
         In use, not squared.
     objective_ : ndarray of shape (n_iter_ + 1,)
-        Before the first sweep and after each (:func:`nearkin.logdet.objective`).
+        Before the first sweep and after each (:func:`nearkin.solvers.logdet.objective`).
     n_iter_ : int
     landmarks_ : int ndarray of shape (m,)
         With a kernel: row numbers of the landmarks.
@@ -167,7 +167,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     Notes
     -----
-    :mod:`nearkin.logdet` states the problem and how it is solved. Differences from the paper:
+    :mod:`nearkin.solvers.logdet` states the problem and how it is solved. Differences from the paper:
     pairs have weights; they are visited in random order, which takes far fewer sweeps; the end is
     told by the duality gap; the slack parameter is that of the authors' program, equal to the
     printed one at 1 only. The paper takes the 5th and 95th percentile as bounds and a slack

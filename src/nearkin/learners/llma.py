@@ -20,9 +20,9 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.scaled import validated
+from nearkin.solvers.stress_majorization import relax_along
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole
-from nearkin.stress import relax_along
 from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 
 Floats = NDArray[np.floating]

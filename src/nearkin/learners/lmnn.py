@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin.large_margin import Classes, known_classes, learn
 from nearkin.learners._metric import LinearMetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.scaled import validated
 from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.solvers.large_margin import Classes, known_classes, learn
 from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.schema import floats, numbers, real, whole
 
@@ -107,7 +107,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
 
     Notes
     -----
-    The objective is at the head of :mod:`nearkin.large_margin`. It is lowered by L-BFGS over L;
+    The objective is at the head of :mod:`nearkin.solvers.large_margin`. It is lowered by L-BFGS over L;
     impostors are found exactly, by products of blocks of rows.
 
     Without labels, components of must-links are the classes, and only those count as different

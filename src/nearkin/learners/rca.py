@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin.bounds import leading_components
 from nearkin.learners._linear_in_space import columns_of
 from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
@@ -23,6 +22,7 @@ from nearkin.rows.class_sums import class_sums, within_scatters
 from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.solvers.distance_bounds import leading_components
 from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.schema import floats, real
 

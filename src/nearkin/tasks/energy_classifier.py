@@ -30,7 +30,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.large_margin import nearest_alike
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import devices as backend
@@ -40,6 +39,7 @@ from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import compiled
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.sparse import is_sparse, plain
+from nearkin.solvers.large_margin import nearest_alike
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -18,7 +18,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.bounds import (
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import gather_evidence
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, middle
+from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
@@ -27,12 +32,7 @@ from nearkin.bounds import (
     random_ends,
     warn_unless_converged,
 )
-from nearkin.families import SpectralFamily, alternate
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows import devices as backend
-from nearkin.rows.centring import centred, middle
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
 from nearkin.spaces.kernels import Kernel, Rows
 from nearkin.spaces.landmark_maps import KernelLandmarks, LocalExtension, equal_where_rows_are

@@ -16,13 +16,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.class_models import fit_class_models
-from nearkin.local_metrics import mean_local_metric
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.scaled import divided, warn_of_units
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.class_gaussians import fit_class_models
+from nearkin.solvers.local_metrics import mean_local_metric
 
 Floats = NDArray[np.floating]
 
@@ -58,7 +58,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
     n_clusters : int, default=8
     regularization : "auto" or float in [0, 1], default="auto"
         Share of the identity in the clusters' covariances, see
-        :func:`nearkin.class_models.fit_class_models`.
+        :func:`nearkin.solvers.class_gaussians.fit_class_models`.
     interpolation : float in [0, 1], default=0.5
         Share of the identity in the local metrics. 1 is plain k-means.
     max_iter : int, default=20

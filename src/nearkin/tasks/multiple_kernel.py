@@ -20,13 +20,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.class_models import fit_class_models
-from nearkin.kernel_weights import combine_kernels, weighted_sum
-from nearkin.local_metrics import mean_local_metric
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import devices as backend
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.class_gaussians import fit_class_models
+from nearkin.solvers.kernel_combination import combine_kernels, weighted_sum
+from nearkin.solvers.local_metrics import mean_local_metric
 
 Floats: TypeAlias = NDArray[np.floating]
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
@@ -162,7 +162,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     The problem and the stopping rule are those of SimpleMKL; weights move in closed form instead
-    of along a gradient, see :mod:`nearkin.kernel_weights`.
+    of along a gradient, see :mod:`nearkin.solvers.kernel_combination`.
 
     O(M n²) time a step for M kernels beside the machines. Kernel matrices are kept in memory up
     to 2 GB, and computed anew at each step beyond.

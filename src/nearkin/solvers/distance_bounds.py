@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from nearkin.logdet import BoundedPairs, LogDetResult
 from nearkin.pairs.pairs import Pairs
+from nearkin.solvers.logdet import BoundedPairs, LogDetResult
 from nearkin.spaces.linalg import fix_signs
 
 Floats = NDArray[np.floating]

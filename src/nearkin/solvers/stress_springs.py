@@ -3,7 +3,7 @@
 A few springs at each point are stored one by one (:class:`Springs`); springs between all points
 as matrices (:class:`CompleteSprings`), where products of matrices do most of the work. Both know
 
-- ``pull(Y)``: the weights of Q(Y), and the stress (see :mod:`nearkin.stress`);
+- ``pull(Y)``: the weights of Q(Y), and the stress (see :mod:`nearkin.solvers.stress_majorization`);
 - ``force(pull, Y)``: :math:`Q(Y) Y - P Y`;
 - ``times(Y)``: :math:`P Y`;
 - ``laplacian()``: P as a dense matrix.
@@ -29,7 +29,7 @@ _CANCELLED = 1e-6
 
 
 class AnySprings(Protocol):
-    """What :mod:`nearkin.stress` asks of springs, however they are stored."""
+    """What :mod:`nearkin.solvers.stress_majorization` asks of springs, however they are stored."""
 
     @property
     def n_points(self) -> int:

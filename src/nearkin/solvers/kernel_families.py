@@ -6,9 +6,9 @@ Geometry-aware metric learning looks for two kernels at once,
 
     \min_{K, M} \; D_{ld}(K, M) + \gamma \sum_c w_c D_{ld}(\xi_c, \xi^0_c),
 
-K within the bounds that pairs set (with slacks ξ, see :mod:`nearkin.logdet`) and M in a family.
+K within the bounds that pairs set (with slacks ξ, see :mod:`nearkin.solvers.logdet`) and M in a family.
 :func:`alternate` fixes one and finds the other. In coordinates F of the family, K = F B Fᵀ and
-M = F B₀ Fᵀ: the first step is :func:`nearkin.logdet.project` with the prior B₀, the second is
+M = F B₀ Fᵀ: the first step is :func:`nearkin.solvers.logdet.project` with the prior B₀, the second is
 what each family brings. Both can only lower the objective.
 
 References
@@ -28,8 +28,8 @@ from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
-from nearkin.logdet import BoundedPairs, LogDetResult, divergence, project
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.logdet import BoundedPairs, LogDetResult, divergence, project
 
 Floats = NDArray[np.floating]
 
@@ -332,7 +332,7 @@ def alternate(
     tol : float, default=1e-3
         Stop before that when a full step lowers the objective by no more than this share.
     max_sweeps, sweep_tol
-        Of :func:`nearkin.logdet.project`.
+        Of :func:`nearkin.solvers.logdet.project`.
     """
 
     def projected(family: SomeFamily) -> LogDetResult:

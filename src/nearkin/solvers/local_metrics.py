@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.class_models import ClassModels
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
+from nearkin.solvers.class_gaussians import ClassModels
 
 Floats = NDArray[np.floating]
 

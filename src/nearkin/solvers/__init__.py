@@ -1,0 +1,1 @@
+"""Pure mathematics: LogDet projections, stress, margins, families of kernels, Gaussians."""
