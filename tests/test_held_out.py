@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from nearkin.held_out import (
+from nearkin.scores.comparison import (
     USUAL_GAIN,
     Answers,
     Comparison,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin import Pairs
-from nearkin.pair_folds import pair_folds
+from nearkin.scores.pair_folds import pair_folds
 
 
 def some_pairs(n_points, n_pairs, seed):

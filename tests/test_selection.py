@@ -9,9 +9,9 @@ from sklearn.decomposition import PCA
 
 from nearkin import RCA, Blend, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.held_out import compare, ranks
-from nearkin.pair_folds import pair_folds
 from nearkin.scores import linked_distances
+from nearkin.scores.comparison import compare, ranks
+from nearkin.scores.pair_folds import pair_folds
 from nearkin.selection import (
     EUCLIDEAN,
     HeldOut,

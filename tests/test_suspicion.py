@@ -4,8 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
-from nearkin.held_out import model_answers, standing
-from nearkin.suspicion import Suspect, suspects, trusted
+from nearkin.scores.comparison import model_answers, standing
+from nearkin.scores.suspects import Suspect, suspects, trusted
 
 LINKS = np.arange(400).reshape(200, 2)
 PAIRS = Pairs(LINKS[:100], LINKS[100:], must_weight=np.linspace(1, 2, 100))

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from nearkin import Euclidean, GeometryAware, KernelBeta, Pairs, datasets, load
-from nearkin.verdicts import (
+from nearkin.scores.same_threshold import (
     Verdicts,
     best_sharpness,
     best_threshold,

@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from nearkin.pairs.pairs import Conflict, Pairs
     from nearkin.rows.open import open_rows
     from nearkin.rows.scaled import ScaleWarning
+    from nearkin.scores.suspects import Suspect
     from nearkin.selection import SelectionWarning
     from nearkin.spaces.spread_pairs import spread_pairs
     from nearkin.storage import models as model_file
     from nearkin.storage.arrays import StorageError
     from nearkin.storage.models import load
     from nearkin.studio.notebook import studio
-    from nearkin.suspicion import Suspect
     from nearkin.tasks.energy_classifier import EnergyClassifier
     from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
     from nearkin.tasks.live_view import LiveView
@@ -145,7 +145,7 @@ _HOMES = {
     "ScaleWarning": "nearkin.rows.scaled",
     "SelectionWarning": "nearkin.selection",
     "StorageError": "nearkin.storage.arrays",
-    "Suspect": "nearkin.suspicion",
+    "Suspect": "nearkin.scores.suspects",
     "cross_validate": "nearkin.cross_validation",
     "grid_search": "nearkin.cross_validation",
     "learn_actively": "nearkin.tasks.learn_actively",

@@ -22,11 +22,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin.learners._metric import n_rows_of
-from nearkin.pair_folds import row_folds
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices as backend
 from nearkin.rows.sparse import plain
 from nearkin.scores import pair_auc
+from nearkin.scores.pair_folds import row_folds
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
 

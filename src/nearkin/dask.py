@@ -29,8 +29,8 @@ from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.scores import pair_auc, rowwise_distances
+from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.whole_file import StrPath
-from nearkin.verdicts import verdicts_of
 
 __all__ = [
     "DaskEuclidean",

@@ -16,7 +16,7 @@ from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
 from nearkin.cli.apart import Part, kept_apart
 from nearkin.rows.open import open_rows
-from nearkin.verdicts import verdicts_of
+from nearkin.scores.same_threshold import verdicts_of
 from tests.cli.conftest import write_csv
 
 BETA = ("--learner", "kernel-beta", "--set", "n_landmarks=30")

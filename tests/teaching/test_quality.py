@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.held_out import ranks
-from nearkin.pair_folds import pair_folds
+from nearkin.scores.comparison import ranks
+from nearkin.scores.pair_folds import pair_folds
 from nearkin.studio.history import Past
 from nearkin.studio.knowledge import MOST_TOLD, knowledge_of
 from nearkin.studio.quality import auc_of, quality_of, suspects_of, trial_of

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from nearkin.cli.messages import counted
+from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.arrays import printable
 from nearkin.storage.models import ModelInfo
-from nearkin.verdicts import verdicts_of
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
 _METHODS = {

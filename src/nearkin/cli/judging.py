@@ -9,7 +9,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.models import Model
 from nearkin.rows.streams import RowStream
 from nearkin.scores import linked_distances
-from nearkin.verdicts import Verdicts, best_verdicts
+from nearkin.scores.same_threshold import Verdicts, best_verdicts
 
 Floats = NDArray[np.floating]
 

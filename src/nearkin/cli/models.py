@@ -11,8 +11,8 @@ import numpy as np
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.rows.base import Floats
+from nearkin.scores.same_threshold import Verdicts, verdicts_of
 from nearkin.storage.models import Facts, load_with_facts
-from nearkin.verdicts import Verdicts, verdicts_of
 
 if TYPE_CHECKING:
     from nearkin.cli.files.tables import Table

@@ -24,6 +24,7 @@ from nearkin.rows.one_row import matrix_of_rows, row_by_row
 from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.scores import linked_distances, pair_auc, rowwise_distances
+from nearkin.scores.same_threshold import best_verdicts, checked_prevalence, verdicts_of
 from nearkin.storage import models as model_file
 from nearkin.storage.schema import (
     Spec,
@@ -40,7 +41,6 @@ from nearkin.storage.schema import (
     words,
 )
 from nearkin.storage.whole_file import StrPath
-from nearkin.verdicts import best_verdicts, checked_prevalence, verdicts_of
 
 Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.

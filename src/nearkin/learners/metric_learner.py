@@ -33,6 +33,7 @@ from nearkin.rows.progress import progress, tell
 from nearkin.rows.scaled import divided, units_are_known, validated
 from nearkin.rows.sparse import along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.scores.suspects import suspects, trusted
 from nearkin.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
@@ -49,7 +50,6 @@ from nearkin.selection import (
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 from nearkin.storage.silence import silenced
-from nearkin.suspicion import suspects, trusted
 
 Floats = NDArray[np.floating]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.held_out import placements, ranks, with_both_kinds
-from nearkin.pair_folds import pair_folds
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores import linked_distances
+from nearkin.scores.comparison import placements, ranks, with_both_kinds
+from nearkin.scores.pair_folds import pair_folds
+from nearkin.scores.suspects import suspects
 from nearkin.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.studio.notes import noted
 from nearkin.studio.taught_metric import Learned, View, retaught
-from nearkin.suspicion import suspects
 from nearkin.tasks.scene import keys_of
 
 Floats = NDArray[np.floating]
@@ -65,7 +65,7 @@ def trial_of(learned: Learned, X: Floats, told: Pairs, seed: int = 0) -> Trial:
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
-    known of their points (:func:`nearkin.pair_folds.pair_folds`). Every part is learned in the
+    known of their points (:func:`nearkin.scores.pair_folds.pair_folds`). Every part is learned in the
     space that the metric has already, which takes milliseconds.
 
     Parameters

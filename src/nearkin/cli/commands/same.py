@@ -68,7 +68,7 @@ def same(
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.judging import distances_of, verdicts_by
     from nearkin.cli.models import Model
-    from nearkin.verdicts import checked_prevalence
+    from nearkin.scores.same_threshold import checked_prevalence
 
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)

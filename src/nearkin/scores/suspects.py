@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.held_out import model_answers, standing
 from nearkin.pairs.pairs import Pairs
+from nearkin.scores.comparison import model_answers, standing
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
 Floats = NDArray[np.floating]
@@ -54,7 +54,7 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     """Pairs that count the less the more likely they are wrong.
 
     Weights are multiplied with the probability that what was said is right, by the place of the
-    pair among all of them (:func:`nearkin.held_out.standing`, :class:`nearkin.held_out.Answers`).
+    pair among all of them (:func:`nearkin.scores.comparison.standing`, :class:`nearkin.scores.comparison.Answers`).
 
     Parameters
     ----------
