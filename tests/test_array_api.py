@@ -29,7 +29,7 @@ from nearkin import (
     MetricLearner,
     Pairs,
 )
-from nearkin.learners import _taught
+from nearkin.learners import incremental as _taught
 from nearkin.rows import devices as backend
 from nearkin.scores import pair_auc, separability
 from nearkin.solvers.class_gaussians import fit_class_models

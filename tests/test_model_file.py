@@ -30,7 +30,7 @@ from nearkin import (
     Pairs,
     StorageError,
 )
-from nearkin.selection import SelectionReport
+from nearkin.learners.selection import SelectionReport
 from nearkin.spaces.kernels import Kernel
 from nearkin.storage.arrays import read_arrays, write_arrays
 from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save

@@ -9,10 +9,7 @@ from sklearn.decomposition import PCA
 
 from nearkin import RCA, Blend, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.scores import linked_distances
-from nearkin.scores.comparison import compare, ranks
-from nearkin.scores.pair_folds import pair_folds
-from nearkin.selection import (
+from nearkin.learners.selection import (
     EUCLIDEAN,
     HeldOut,
     choose,
@@ -20,6 +17,9 @@ from nearkin.selection import (
     unseen_choice,
     with_euclidean,
 )
+from nearkin.scores import linked_distances
+from nearkin.scores.comparison import compare, ranks
+from nearkin.scores.pair_folds import pair_folds
 
 
 @pytest.fixture(scope="module")

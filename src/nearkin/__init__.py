@@ -44,15 +44,16 @@ if TYPE_CHECKING:
     from nearkin.learners.itml import ITML
     from nearkin.learners.kernel_a import KernelA
     from nearkin.learners.kernel_beta import KernelBeta
+    from nearkin.learners.live_view import LiveView
     from nearkin.learners.llma import LLMA
     from nearkin.learners.lmnn import LMNN
     from nearkin.learners.metric_learner import MetricLearner
     from nearkin.learners.rca import RCA
+    from nearkin.learners.selection import SelectionWarning
     from nearkin.pairs.pairs import Conflict, Pairs
     from nearkin.rows.open import open_rows
     from nearkin.rows.scaled import ScaleWarning
     from nearkin.scores.suspects import Suspect
-    from nearkin.selection import SelectionWarning
     from nearkin.spaces.spread_pairs import spread_pairs
     from nearkin.storage import models as model_file
     from nearkin.storage.arrays import StorageError
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from nearkin.studio.notebook import studio
     from nearkin.tasks.energy_classifier import EnergyClassifier
     from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
-    from nearkin.tasks.live_view import LiveView
     from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
     from nearkin.tasks.metric_kmeans import MetricKMeans
     from nearkin.tasks.mpck_means import MPCKMeans
@@ -131,7 +131,7 @@ _HOMES = {
     "KernelBeta": "nearkin.learners.kernel_beta",
     "LLMA": "nearkin.learners.llma",
     "LMNN": "nearkin.learners.lmnn",
-    "LiveView": "nearkin.tasks.live_view",
+    "LiveView": "nearkin.learners.live_view",
     "MPCKMeans": "nearkin.tasks.mpck_means",
     "ManifoldAlignment": "nearkin.tasks.manifold_alignment",
     "MetricKMeans": "nearkin.tasks.metric_kmeans",
@@ -143,7 +143,7 @@ _HOMES = {
     "Pairs": "nearkin.pairs.pairs",
     "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.rows.scaled",
-    "SelectionWarning": "nearkin.selection",
+    "SelectionWarning": "nearkin.learners.selection",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.suspects",
     "cross_validate": "nearkin.cross_validation",

@@ -21,7 +21,7 @@ from sklearn.model_selection import BaseCrossValidator, GridSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from nearkin.learners._metric import n_rows_of
+from nearkin.learners.metric import n_rows_of
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices as backend
 from nearkin.rows.sparse import plain

@@ -23,14 +23,14 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._version import __version__
-from nearkin.learners._linear_in_space import LinearInSpaceMixin
-from nearkin.learners._metric import LinearMetricMixin, MetricMixin
 from nearkin.learners.compositions import Blend, Chain, as_metric
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.geometry_aware import GeometryAware
 from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.learners.linear import LinearInSpaceMixin
 from nearkin.learners.llma import LLMA
+from nearkin.learners.metric import LinearMetricMixin, MetricMixin
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.own_names import own_names
 from nearkin.spaces.kernels import Kernel, unit_rows

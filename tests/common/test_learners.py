@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import nearkin
 from nearkin import LMNN, RCA, Euclidean, Generative, KernelBeta, Pairs
-from nearkin.learners._metric import MetricMixin
+from nearkin.learners.metric import MetricMixin
 from nearkin.scores import pair_auc
 from tests.common.learners import (
     LEARNERS,

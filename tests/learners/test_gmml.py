@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 from nearkin import GMML, RCA, Pairs
 from nearkin.datasets import make_three_normal, make_xor
-from nearkin.learners._linear_in_space import columns_of, shrunk_covariance
 from nearkin.learners.gmml import best_metric, label_scatter, objective, pair_scatters
+from nearkin.learners.linear import columns_of, shrunk_covariance
 from tests import oracles
 
 BALANCES = [0.0, 0.2, 0.5, 0.9, 1.0]

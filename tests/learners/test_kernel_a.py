@@ -7,11 +7,11 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 from nearkin import KernelA, Pairs
-from nearkin import window as module
 from nearkin.datasets import make_xor
+from nearkin.learners import window_objective as module
+from nearkin.learners.window_objective import window_edges
 from nearkin.scores import balanced_rand
 from nearkin.spaces.kernels import center_kernel
-from nearkin.window import window_edges
 from tests import oracles
 
 

@@ -8,9 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from nearkin import LLMA, Pairs, window
+from nearkin import LLMA, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners import llma as module
+from nearkin.learners import window_objective as window
 from nearkin.learners.llma import gaussian_weights
 from nearkin.scores import balanced_rand
 from nearkin.solvers import stress_majorization as stress_module

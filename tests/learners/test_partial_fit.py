@@ -17,7 +17,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import nearkin
 from nearkin import GMML, ITML, KernelBeta, Pairs
-from nearkin.learners import _linear_in_space, _taught
+from nearkin.learners import incremental as _taught
+from nearkin.learners import linear as _linear_in_space
 from nearkin.spaces import feature_space
 from nearkin.spaces.kernels import Kernel
 from tests.common.learners import as_seen_by, example

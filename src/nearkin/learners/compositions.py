@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearkin.learners._metric import MetricMixin, n_rows_of, stored_learner
+from nearkin.learners.metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import devices as backend

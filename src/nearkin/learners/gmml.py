@@ -13,15 +13,15 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin.learners._linear_in_space import (
+from nearkin.learners.incremental import Coordinates, Taught
+from nearkin.learners.linear import (
     KEPT,
     SPACE_CONSTRAINTS,
     LinearInSpaceMixin,
     Space,
     shrunk_covariance,
 )
-from nearkin.learners._metric import stored_learner
-from nearkin.learners._taught import Coordinates, Taught
+from nearkin.learners.metric import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.class_sums import class_sums, within_scatters

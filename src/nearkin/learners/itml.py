@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
-from nearkin.learners._linear_in_space import (
+from nearkin.learners.incremental import Coordinates, Taught, at_home
+from nearkin.learners.linear import (
     KEPT,
     SPACE_CONSTRAINTS,
     Columns,
@@ -19,8 +20,7 @@ from nearkin.learners._linear_in_space import (
     Space,
     shrunk_covariance,
 )
-from nearkin.learners._metric import stored_learner
-from nearkin.learners._taught import Coordinates, Taught, at_home
+from nearkin.learners.metric import stored_learner
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices as backend
 from nearkin.rows.sparse import is_sparse

@@ -12,7 +12,8 @@ from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.stress_majorization import relax
@@ -26,7 +27,6 @@ from nearkin.spaces.feature_space import (
 from nearkin.spaces.kernels import Floats, KernelFunction, Rows
 from nearkin.spaces.landmark_maps import LocalExtension, equal_where_rows_are
 from nearkin.storage.schema import a, floats, ints, numbers, positive, whole
-from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 
 _RANK_TOL = 0.03
 

@@ -13,8 +13,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.learners._metric import opened, stored_learner
-from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
+from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
+from nearkin.learners.metric import opened, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import (
     Evidence,

@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.learners._metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.blocks import block_rows, for_each_block
@@ -23,7 +24,6 @@ from nearkin.rows.scaled import validated
 from nearkin.solvers.stress_majorization import relax_along
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole
-from nearkin.window import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 
 Floats = NDArray[np.floating]
 

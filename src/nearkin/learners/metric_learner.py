@@ -15,26 +15,16 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.learners._metric import MetricMixin, stored_learner
-from nearkin.learners._preparation import (
+from nearkin.learners.compositions import Blend, Chain
+from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
+from nearkin.learners.preparation import (
     View,
     scales_of_differing,
     tells_copies,
     view_by_few_axes,
 )
-from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows import devices as backend
-from nearkin.rows.centring import centred, mean_row, middle
-from nearkin.rows.column_scales import scales_of
-from nearkin.rows.progress import progress, tell
-from nearkin.rows.scaled import divided, units_are_known, validated
-from nearkin.rows.sparse import along, is_sparse, leading_axes
-from nearkin.rows.wide import axes_of_wide_rows
-from nearkin.scores.suspects import suspects, trusted
-from nearkin.selection import (
+from nearkin.learners.selection import (
     EUCLIDEAN,
     LEAST_PAIRS,
     N_FOLDS,
@@ -47,6 +37,16 @@ from nearkin.selection import (
     unseen_choice,
     unseen_copies,
 )
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.rows import devices as backend
+from nearkin.rows.centring import centred, mean_row, middle
+from nearkin.rows.column_scales import scales_of
+from nearkin.rows.progress import progress, tell
+from nearkin.rows.scaled import divided, units_are_known, validated
+from nearkin.rows.sparse import along, is_sparse, leading_axes
+from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.scores.suspects import suspects, trusted
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 from nearkin.storage.silence import silenced

@@ -14,7 +14,7 @@ from nearkin.learners.kernel_a import KernelA
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.lmnn import LMNN
 from nearkin.learners.rca import RCA
-from nearkin.selection import EUCLIDEAN, Recipe
+from nearkin.learners.selection import EUCLIDEAN, Recipe
 
 USUAL = "usual blend"
 _OF_ALL_COLUMNS = " of all columns"

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin.learners._linear_in_space import columns_of
-from nearkin.learners._metric import LinearMetricMixin, opened, stored_learner
+from nearkin.learners.linear import columns_of
+from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import devices as backend

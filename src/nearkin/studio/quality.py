@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.pairs.pairs import Pairs
 from nearkin.scores import linked_distances
 from nearkin.scores.comparison import placements, ranks, with_both_kinds
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
-from nearkin.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.studio.notes import noted
 from nearkin.studio.taught_metric import Learned, View, retaught
 from nearkin.tasks.scene import keys_of

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from nearkin.learners._taught import TeachableMixin
+from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.itml import ITML
+from nearkin.learners.live_view import LiveView
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.scaled import units_are_known
 from nearkin.scores import linked_distances
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.studio.notes import noted
-from nearkin.tasks.live_view import LiveView
 
 Floats = NDArray[np.floating]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing
 
-from nearkin.learners._metric import MetricMixin, calibration, n_rows_of
+from nearkin.learners.metric import MetricMixin, calibration, n_rows_of
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.pairs.supervision import Evidence, with_other_pairs

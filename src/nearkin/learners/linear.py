@@ -13,8 +13,8 @@ from sklearn.base import _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.learners._metric import opened, projected
-from nearkin.learners._taught import Coordinates, Learned, Taught, TeachableMixin
+from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
+from nearkin.learners.metric import opened, projected
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import devices as backend

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.learners._linear_in_space import Columns, columns_of
-from nearkin.learners._taught import TeachableMixin, taught_of
 from nearkin.learners.compositions import last_learner, seen_by_last
+from nearkin.learners.incremental import TeachableMixin, taught_of
+from nearkin.learners.linear import Columns, columns_of
 from nearkin.rows import devices as backend
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.linalg import fix_signs

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from nearkin.learners.selection import is_one_thing, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_scales import differing_units, scales_of
 from nearkin.scores import linked_distances
 from nearkin.scores.comparison import Comparison, compare, ranks
-from nearkin.selection import is_one_thing, random_pairs
 
 Floats = NDArray[np.floating]
 
