@@ -37,9 +37,9 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils import _safe_indexing, shuffle
 
 import nearkin as nk
-from nearkin.cross_validation import PairScorer
 from nearkin.datasets import make_three_normal
 from nearkin.rows.open import open_rows
+from nearkin.tasks.cross_validation import PairScorer
 
 N = 60
 

@@ -9,7 +9,7 @@ import nearkin
 
 HOMES = {
     "nearkin.learners.rca",
-    "nearkin.tasks.suggest",
+    "nearkin.tasks.questions.suggest",
     "nearkin.rows.open",
     "nearkin.plot",
     "nearkin.studio.notebook",

@@ -27,8 +27,8 @@ from benchmarks.data import load, standardized
 from benchmarks.record import Table, publish, store, stored
 from nearkin import ITML, KernelBeta, Pairs, learn_actively
 from nearkin.pairs.numbering import draw_numbers, pairs_within
-from nearkin.tasks.learn_actively import with_inferred
-from nearkin.tasks.question_strategies import STRATEGIES
+from nearkin.tasks.questions.active import with_inferred
+from nearkin.tasks.questions.strategies import STRATEGIES
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

@@ -35,7 +35,6 @@ from nearkin._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from nearkin import datasets, onnx_file, plot, scores
-    from nearkin.cross_validation import PairKFold, cross_validate, grid_search
     from nearkin.learners.compositions import Blend, Chain
     from nearkin.learners.euclidean import Euclidean
     from nearkin.learners.generative import Generative
@@ -59,14 +58,15 @@ if TYPE_CHECKING:
     from nearkin.storage.arrays import StorageError
     from nearkin.storage.models import load
     from nearkin.studio.notebook import studio
+    from nearkin.tasks.cross_validation import PairKFold, cross_validate, grid_search
     from nearkin.tasks.energy_classifier import EnergyClassifier
-    from nearkin.tasks.learn_actively import ActiveResult, Oracle, learn_actively
     from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
     from nearkin.tasks.metric_kmeans import MetricKMeans
     from nearkin.tasks.mpck_means import MPCKMeans
     from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
     from nearkin.tasks.neighbor_index import NeighborIndex
-    from nearkin.tasks.suggest import suggest_pairs
+    from nearkin.tasks.questions.active import ActiveResult, Oracle, learn_actively
+    from nearkin.tasks.questions.suggest import suggest_pairs
 
 __all__ = [
     "GMML",
@@ -117,7 +117,7 @@ __all__ = [
 # Where each name is. They are imported when first used, so that what needs little of the library,
 # such as the command line's help, does not wait for the rest.
 _HOMES = {
-    "ActiveResult": "nearkin.tasks.learn_actively",
+    "ActiveResult": "nearkin.tasks.questions.active",
     "Blend": "nearkin.learners.compositions",
     "Chain": "nearkin.learners.compositions",
     "Conflict": "nearkin.pairs.pairs",
@@ -138,23 +138,23 @@ _HOMES = {
     "MetricLearner": "nearkin.learners.metric_learner",
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NeighborIndex": "nearkin.tasks.neighbor_index",
-    "Oracle": "nearkin.tasks.learn_actively",
-    "PairKFold": "nearkin.cross_validation",
+    "Oracle": "nearkin.tasks.questions.active",
+    "PairKFold": "nearkin.tasks.cross_validation",
     "Pairs": "nearkin.pairs.pairs",
     "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.rows.scaled",
     "SelectionWarning": "nearkin.learners.selection",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.suspects",
-    "cross_validate": "nearkin.cross_validation",
-    "grid_search": "nearkin.cross_validation",
-    "learn_actively": "nearkin.tasks.learn_actively",
+    "cross_validate": "nearkin.tasks.cross_validation",
+    "grid_search": "nearkin.tasks.cross_validation",
+    "learn_actively": "nearkin.tasks.questions.active",
     "load": "nearkin.storage.models",
     "open_rows": "nearkin.rows.open",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.spaces.spread_pairs",
     "studio": "nearkin.studio.notebook",
-    "suggest_pairs": "nearkin.tasks.suggest",
+    "suggest_pairs": "nearkin.tasks.questions.suggest",
 }
 
 

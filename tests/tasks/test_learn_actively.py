@@ -9,9 +9,9 @@ from sklearn.base import clone
 
 from nearkin import ITML, LMNN, RCA, KernelBeta, Pairs, learn_actively
 from nearkin.datasets import make_xor
-from nearkin.tasks.learn_actively import with_inferred
-from nearkin.tasks.question_strategies import STRATEGIES
-from nearkin.tasks.scene import follows
+from nearkin.tasks.questions.active import with_inferred
+from nearkin.tasks.questions.candidates import follows
+from nearkin.tasks.questions.strategies import STRATEGIES
 
 each_strategy = pytest.mark.parametrize("strategy", list(STRATEGIES))
 

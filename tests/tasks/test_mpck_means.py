@@ -12,7 +12,7 @@ from nearkin import MPCKMeans, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.scores import balanced_rand
 from nearkin.tasks.mpck_means import LEAST_SPREAD, Problem, descend
-from nearkin.tasks.seeding import Seeds, draw_apart
+from nearkin.tasks.mpck_seeding import Seeds, draw_apart
 
 
 @parametrize_with_checks([MPCKMeans(3), MPCKMeans(3, learn_metric=False)])

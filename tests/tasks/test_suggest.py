@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 
 from nearkin import RCA, KernelBeta, Pairs, suggest_pairs
 from nearkin.datasets import make_xor
-from nearkin.tasks.question_strategies import (
+from nearkin.tasks.questions.candidates import follows, keys_of, scene_of
+from nearkin.tasks.questions.strategies import (
     STRATEGIES,
     expected_change_of_spectrum,
     farthest_first,
@@ -17,8 +18,7 @@ from nearkin.tasks.question_strategies import (
     probability_of_same,
     spread_out,
 )
-from nearkin.tasks.scene import follows, keys_of, scene_of
-from nearkin.tasks.suggest import candidate_rows
+from nearkin.tasks.questions.suggest import candidate_rows
 from tests.common.learners import LEARNERS, ONE_OF_EACH, as_seen_by, example, fitted
 
 each_strategy = pytest.mark.parametrize("strategy", list(STRATEGIES))

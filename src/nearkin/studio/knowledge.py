@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nearkin.pairs.numbering import pairs_between, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.studio.history import Pair, Past
-from nearkin.tasks.scene import keys_of, scene_of
+from nearkin.tasks.questions.candidates import keys_of, scene_of
 
 Ints = NDArray[np.int64]
 

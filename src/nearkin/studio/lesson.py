@@ -45,7 +45,7 @@ from nearkin.studio.taught_metric import (
     untaught,
 )
 from nearkin.studio.thumbnails import Image
-from nearkin.tasks.question_strategies import strategy_named
+from nearkin.tasks.questions.strategies import strategy_named
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]

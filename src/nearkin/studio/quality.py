@@ -16,7 +16,7 @@ from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
 from nearkin.studio.notes import noted
 from nearkin.studio.taught_metric import Learned, View, retaught
-from nearkin.tasks.scene import keys_of
+from nearkin.tasks.questions.candidates import keys_of
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from nearkin.studio.knowledge import Knowledge
 from nearkin.studio.taught_metric import Learned
-from nearkin.tasks.question_strategies import questions, strategy_named
-from nearkin.tasks.scene import scene_of
-from nearkin.tasks.suggest import candidate_rows
+from nearkin.tasks.questions.candidates import scene_of
+from nearkin.tasks.questions.strategies import questions, strategy_named
+from nearkin.tasks.questions.suggest import candidate_rows
 
 Ints = NDArray[np.int64]
 

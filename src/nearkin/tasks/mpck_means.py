@@ -45,7 +45,7 @@ from nearkin.rows.column_scales import scales_of
 from nearkin.rows.compiled import compiled
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.sparse import dense, is_sparse, variances
-from nearkin.tasks.seeding import Seeds, fill_distances, squared_distances
+from nearkin.tasks.mpck_seeding import Seeds, fill_distances, squared_distances
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -17,8 +17,8 @@ from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices as backend
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.sparse import about
-from nearkin.tasks.question_strategies import questions, strategy_named
-from nearkin.tasks.scene import scene_of
+from nearkin.tasks.questions.candidates import scene_of
+from nearkin.tasks.questions.strategies import questions, strategy_named
 
 Ints = NDArray[np.int64]
 

@@ -22,9 +22,9 @@ from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
 from nearkin.scores import linked_distances
 from nearkin.storage.silence import silenced
-from nearkin.tasks.question_strategies import questions, strategy_named
-from nearkin.tasks.scene import Scene, follows, scene_of
-from nearkin.tasks.suggest import candidate_rows, checked_knowledge
+from nearkin.tasks.questions.candidates import Scene, follows, scene_of
+from nearkin.tasks.questions.strategies import questions, strategy_named
+from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.rows.blocks import blocks
 from nearkin.scores import linked_distances
-from nearkin.tasks.scene import Scene, ends_of, keys_of
+from nearkin.tasks.questions.candidates import Scene, ends_of, keys_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Which pairs to ask a person about, and learning by asking."""
