@@ -19,7 +19,10 @@ class StudioPage(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Before anything is packed."""
         root = Path(self.root)
-        if version == "editable" or (root / "src/nearkin/studio/server/page/index.html").is_file():
+        if (
+            version == "editable"
+            or (root / "src/nearkin/teaching/server/page/index.html").is_file()
+        ):
             return
         npm = shutil.which("npm")
         if npm is None or not (root / "page/package.json").is_file():

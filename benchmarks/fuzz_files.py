@@ -40,9 +40,9 @@ from nearkin.storage import index_files
 from nearkin.storage.arrays import StorageError, _digest, read_arrays, write_arrays
 from nearkin.storage.models import KIND, NEWEST, OLDEST, Facts, Trial, describe, save
 from nearkin.storage.row_marks import smallest_marks
-from nearkin.studio.journal import JournalError, line_of
-from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import Records
+from nearkin.teaching.journal import JournalError, line_of
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.records import Records
 
 MOST_TIMES, MOST_BESIDE = 4, 100 * 10**6
 N = 24

@@ -12,7 +12,7 @@ HOMES = {
     "nearkin.tasks.questions.suggest",
     "nearkin.rows.open",
     "nearkin.plot",
-    "nearkin.studio.notebook",
+    "nearkin.teaching.notebook",
 }
 MODULES = {"datasets", "model_file", "onnx_file", "plot", "scores"}
 SLOW_TO_IMPORT = {

@@ -30,27 +30,28 @@ class Module:
 
 MODULES = {
     "pairs": Module(
-        ["pairs.py", "pair_checks.py", "pair_numbers.py", "pair_frames.py"],
+        ["pairs/pairs.py", "pairs/checks.py", "pairs/numbering.py", "pairs/frames.py"],
         [
-            "tests/test_pairs.py",
-            "tests/test_cross_validation.py::test_pairs_are_cut_like_rows",
+            "tests/pairs/test_pairs.py",
+            "tests/tasks/test_cross_validation.py::test_pairs_are_cut_like_rows",
             "src/nearkin/pairs/pairs.py",
         ],
     ),
-    "logdet": Module(["logdet.py"], ["tests/test_logdet.py"]),
-    "local_weights": Module(["local_weights.py"], ["tests/test_local_weights.py"]),
+    "logdet": Module(["solvers/logdet.py"], ["tests/solvers/test_logdet.py"]),
+    "local_weights": Module(["spaces/local_weights.py"], ["tests/spaces/test_local_weights.py"]),
     "journal": Module(
         ["teaching/journal.py"],
         [
             "tests/teaching/test_journal.py",
             "tests/teaching/test_kept_file.py",
-            "src/nearkin/studio/journal.py",
+            "src/nearkin/teaching/journal.py",
         ],
     ),
     "whole_file": Module(
-        ["whole_file.py"], ["tests/test_whole_file.py", "src/nearkin/storage/whole_file.py"]
+        ["storage/whole_file.py"],
+        ["tests/storage/test_whole_file.py", "src/nearkin/storage/whole_file.py"],
     ),
-    "guard": Module(["web/guard.py"], ["tests/web/test_guard_alone.py"]),
+    "guard": Module(["teaching/server/guard.py"], ["tests/teaching/server/test_guard_alone.py"]),
 }
 
 

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from nearkin.storage import models as model_file
     from nearkin.storage.arrays import StorageError
     from nearkin.storage.models import load
-    from nearkin.studio.notebook import studio
     from nearkin.tasks.cross_validation import PairKFold, cross_validate, grid_search
     from nearkin.tasks.energy_classifier import EnergyClassifier
     from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     from nearkin.tasks.neighbor_index import NeighborIndex
     from nearkin.tasks.questions.active import ActiveResult, Oracle, learn_actively
     from nearkin.tasks.questions.suggest import suggest_pairs
+    from nearkin.teaching.notebook import studio
 
 __all__ = [
     "GMML",
@@ -153,24 +153,31 @@ _HOMES = {
     "open_rows": "nearkin.rows.open",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.spaces.spread_pairs",
-    "studio": "nearkin.studio.notebook",
+    "studio": "nearkin.teaching.notebook",
     "suggest_pairs": "nearkin.tasks.questions.suggest",
 }
 
 
+# Modules that are public. All others are private: they may change from one version to the next.
+_MODULES = {
+    "dask": "nearkin.dask",
+    "datasets": "nearkin.datasets",
+    "model_file": "nearkin.storage.models",
+    "onnx_file": "nearkin.onnx_file",
+    "plot": "nearkin.plot",
+    "scores": "nearkin.scores",
+}
+
+
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is not None:
-        value = globals()[name] = getattr(import_module(home), name)
-        return value
-    if not name.startswith("_"):  # a module
-        path = f"{__name__}.{name}"
-        try:
-            return import_module(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

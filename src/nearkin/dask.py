@@ -28,7 +28,8 @@ from nearkin.learners.rca import RCA
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
-from nearkin.scores import pair_auc, rowwise_distances
+from nearkin.rows.distances import rowwise_distances
+from nearkin.scores import pair_auc
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.whole_file import StrPath
 

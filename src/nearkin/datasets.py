@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from nearkin.own_names import own_names
+__all__ = ["make_three_normal", "make_xor"]
+
 
 _CORNERS = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
 
@@ -91,4 +92,4 @@ def make_three_normal(
 
 
 def __dir__() -> list[str]:
-    return own_names(globals())
+    return __all__

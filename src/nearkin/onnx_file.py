@@ -32,7 +32,6 @@ from nearkin.learners.linear import LinearInSpaceMixin
 from nearkin.learners.llma import LLMA
 from nearkin.learners.metric import LinearMetricMixin, MetricMixin
 from nearkin.learners.metric_learner import MetricLearner
-from nearkin.own_names import own_names
 from nearkin.spaces.kernels import Kernel, unit_rows
 from nearkin.spaces.landmark_maps import (
     FAR,
@@ -45,6 +44,8 @@ from nearkin.spaces.landmark_maps import (
 from nearkin.spaces.local_weights import EPSILON
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file
+
+__all__ = ["export"]
 
 Floats = NDArray[np.floating]
 PRECISIONS = ("float64", "float32")
@@ -443,4 +444,4 @@ def _divided(X: Tensor, size: Tensor) -> Tensor:
 
 
 def __dir__() -> list[str]:
-    return own_names(globals())
+    return __all__

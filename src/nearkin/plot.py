@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.learners.compositions import last_learner
-from nearkin.own_names import own_names
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.spaces.linalg import principal_coordinates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+__all__ = ["distances", "embedding", "in_the_plane", "selection", "spectrum"]
 
 _MARKERS = "osD^vP*X<>"
 _UNKNOWN = "0.7"
@@ -214,4 +215,4 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def __dir__() -> list[str]:
-    return own_names(globals())
+    return __all__

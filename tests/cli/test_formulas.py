@@ -6,7 +6,7 @@ import pytest
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.formulas import is_formula, quoted, unquoted
-from nearkin.studio.exports import clusters_file, pairs_file
+from nearkin.teaching.exports import clusters_file, pairs_file
 
 ODD = ["=1+1", "+cmd|x", "-cmd", "@sum(a)", "\tx", "\rx", "-5\n"]
 PLAIN = ["", "a=1", "'", "'tis", "-3", "+4.5", "-1e-5", "-.5", "n-1", "\n=1"]

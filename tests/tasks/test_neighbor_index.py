@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.datasets import make_xor
-from nearkin.scores import rowwise_distances
+from nearkin.rows.distances import rowwise_distances
 from nearkin.spaces import neighbors as neighbor_search
 from nearkin.spaces.neighbor_cells import Cells
 from nearkin.spaces.neighbors import near_groups, nearest, within

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearkin.studio.history import (
+from nearkin.teaching.history import (
     MOST_BETWEEN,
     NOTHING,
     Conflict,

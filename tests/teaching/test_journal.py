@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import nearkin
-from nearkin.studio import journal as journal_module
-from nearkin.studio.journal import (
+from nearkin.teaching import journal as journal_module
+from nearkin.teaching.journal import (
     InMemory,
     Journal,
     JournalError,
@@ -20,7 +20,7 @@ from nearkin.studio.journal import (
     line_of,
     read_lines,
 )
-from nearkin.studio.kept_file import KeptFile
+from nearkin.teaching.kept_file import KeptFile
 
 ENTRIES = [
     {"do": "answer", "left": 3, "right": 5, "same": True, "origin": "question"},
@@ -31,7 +31,7 @@ ENTRIES = [
 # Writes entries until it is ended, and says after each that it is safe.
 WRITER = """
 import sys
-from nearkin.studio.journal import Journal
+from nearkin.teaching.journal import Journal
 journal = Journal(sys.argv[1], "data")
 start = len(journal.entries)
 print("open", flush=True)
@@ -277,7 +277,7 @@ def test_a_journal_opens_on_a_full_disk(path, monkeypatch):
 def test_a_file_that_may_not_grow(path):
     code = """
 import resource, sys
-from nearkin.studio.journal import Journal
+from nearkin.teaching.journal import Journal
 journal = Journal(sys.argv[1], "data")
 journal.append({"first": 1})
 size = journal.path.stat().st_size
@@ -303,7 +303,7 @@ def test_a_second_opener_is_refused_here_and_elsewhere(path):
             Journal(path, "data")
         code = """
 import sys
-from nearkin.studio.journal import Journal, JournalInUse
+from nearkin.teaching.journal import Journal, JournalInUse
 try:
     Journal(sys.argv[1], "data")
 except JournalInUse as error:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from nearkin.datasets import make_xor
-from nearkin.studio import kept_file
-from nearkin.studio.journal import Journal, JournalInUse
-from nearkin.studio.kept_file import KeptFile
-from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import records_of
+from nearkin.teaching import kept_file
+from nearkin.teaching.journal import Journal, JournalInUse
+from nearkin.teaching.kept_file import KeptFile
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.records import records_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there, open files stay in place")
 

@@ -14,10 +14,10 @@ from sklearn.base import clone
 import nearkin as nk
 from nearkin import GMML, ITML, LMNN, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.studio.history import Conflict
-from nearkin.studio.journal import JournalError, JournalInUse
-from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import records_of
+from nearkin.teaching.history import Conflict
+from nearkin.teaching.journal import JournalError, JournalInUse
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.records import records_of
 
 X, Y = make_xor(120, random_state=0)
 LEARNERS = [

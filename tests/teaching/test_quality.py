@@ -9,10 +9,10 @@ from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.scores.comparison import ranks
 from nearkin.scores.pair_folds import pair_folds
-from nearkin.studio.history import Past
-from nearkin.studio.knowledge import MOST_TOLD, knowledge_of
-from nearkin.studio.quality import auc_of, quality_of, suspects_of, trial_of
-from nearkin.studio.taught_metric import first_learned
+from nearkin.teaching.history import Past
+from nearkin.teaching.knowledge import MOST_TOLD, knowledge_of
+from nearkin.teaching.quality import auc_of, quality_of, suspects_of, trial_of
+from nearkin.teaching.taught_metric import first_learned
 
 X, Y = make_xor(300, random_state=0)
 LEARNER = KernelBeta(random_state=0)

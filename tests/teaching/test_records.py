@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
 
-from nearkin.studio.records import records_of, records_of_digits, sample_numbers
-from nearkin.studio.thumbnails import FilePictures, PixelPictures
+from nearkin.teaching.records import records_of, records_of_digits, sample_numbers
+from nearkin.teaching.thumbnails import FilePictures, PixelPictures
 
 CELLS = {
     "height": [1.5, 2.0, 9.0],
@@ -233,7 +233,7 @@ def blank(path, side, mode="RGB", **settings):
 
 def test_pictures_are_refused_by_what_their_header_says(tmp_path, monkeypatch):
     """Each file has a few kB; in memory it would be up to a thousand times as large."""
-    monkeypatch.setattr("nearkin.studio.thumbnails._MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("nearkin.teaching.thumbnails._MOST_BYTES", 1_000_000)
     monkeypatch.setattr(ImageFile.ImageFile, "load", lambda self: pytest.fail("decoded"))
     files = [
         blank(tmp_path / "large.png", 600),
@@ -260,7 +260,7 @@ def tile_of(path, side, tile):
 
 
 def test_pictures_within_the_limit_are_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr("nearkin.studio.thumbnails._MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("nearkin.teaching.thumbnails._MOST_BYTES", 1_000_000)
     files = [
         blank(tmp_path / "small.png", 400),
         blank(tmp_path / "small.webp", 200),

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.models import Model
+from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
-from nearkin.scores import linked_distances
 from nearkin.scores.same_threshold import Verdicts, best_verdicts
 
 Floats = NDArray[np.floating]

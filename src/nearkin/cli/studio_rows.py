@@ -15,9 +15,9 @@ from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
-from nearkin.studio.records import MOST_SHOWN, Records, sample_numbers
-from nearkin.studio.shown_pairs import among_shown, with_labels
-from nearkin.studio.thumbnails import FilePictures
+from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
+from nearkin.teaching.shown_pairs import among_shown, with_labels
+from nearkin.teaching.thumbnails import FilePictures
 
 # Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.
 _MOST_NUMBERS = 100_000_000
@@ -56,8 +56,8 @@ def records_of_file(
     """Records of a file, and pairs of them that are known.
 
     A column of vectors or columns of numbers are learned from, see
-    :func:`nearkin.rows.column_roles.roles_of`; all others are shown. Of more rows than ``most``, an even
-    sample is taken, and with it all rows that are named in pairs.
+    :func:`nearkin.rows.column_roles.roles_of`; all others are shown. Of more rows than ``most``, an
+    even sample is taken, and with it all rows that are named in pairs.
     """
     table, roles = _opened(path, wishes)
     n, d = table.rows.shape

@@ -17,11 +17,11 @@ from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import counted, say
 from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.pairs.pairs import Pairs
-from nearkin.studio.journal import JournalError, JournalInUse
-from nearkin.studio.lesson import Lesson
-from nearkin.studio.records import MOST_SHOWN, Records, records_of_digits
-from nearkin.studio.server.hosts import is_this_machine, listens_everywhere
-from nearkin.studio.server.serving import THIS_MACHINE, AddressError, Serving
+from nearkin.teaching.journal import JournalError, JournalInUse
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
+from nearkin.teaching.server.hosts import is_this_machine, listens_everywhere
+from nearkin.teaching.server.serving import THIS_MACHINE, AddressError, Serving
 
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
 

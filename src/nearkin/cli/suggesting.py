@@ -12,7 +12,7 @@ from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.base import Floats
-from nearkin.scores import linked_distances
+from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.suggest import suggest_pairs
 
 _SOME_PAIRS = 1000

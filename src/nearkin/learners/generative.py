@@ -329,9 +329,9 @@ class Generative(LinearMetricMixin, BaseEstimator):
 
     Notes
     -----
-    :mod:`nearkin.solvers.local_metrics` and :mod:`nearkin.solvers.class_gaussians` state the mathematics. Rows whose
-    class is unknown are not used. Without labels of two classes, groups of rows tied by must-links
-    are the classes. Cannot-links serve ``threshold_`` only.
+    :mod:`nearkin.solvers.local_metrics` and :mod:`nearkin.solvers.class_gaussians` state the
+    mathematics. Rows whose class is unknown are not used. Without labels of two classes, groups of
+    rows tied by must-links are the classes. Cannot-links serve ``threshold_`` only.
 
     Differences from the paper. Covariances are regularised, from the data alone; the paper says
     nothing about this. Eigenvalues of a local metric have a floor. Where no metric is free of bias

@@ -139,8 +139,8 @@ def label_scatter(
 ) -> tuple[Scatter, Scatter]:
     """Scatter of all pairs that labels imply, of one class and of different classes.
 
-    Both weigh as much as there are labels, or nothing where there is no such pair. The formulas
-    are those of :mod:`nearkin.pairs.supervision`, for outer products instead of squares: O(n r²) time.
+    Both weigh as much as there are labels, or nothing where there is no such pair. The formulas are
+    those of :mod:`nearkin.pairs.supervision`, for outer products instead of squares: O(n r²) time.
 
     Parameters
     ----------

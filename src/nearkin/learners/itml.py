@@ -167,10 +167,10 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     Notes
     -----
-    :mod:`nearkin.solvers.logdet` states the problem and how it is solved. Differences from the paper:
-    pairs have weights; they are visited in random order, which takes far fewer sweeps; the end is
-    told by the duality gap; the slack parameter is that of the authors' program, equal to the
-    printed one at 1 only. The paper takes the 5th and 95th percentile as bounds and a slack
+    :mod:`nearkin.solvers.logdet` states the problem and how it is solved. Differences from the
+    paper: pairs have weights; they are visited in random order, which takes far fewer sweeps; the
+    end is told by the duality gap; the slack parameter is that of the authors' program, equal to
+    the printed one at 1 only. The paper takes the 5th and 95th percentile as bounds and a slack
     chosen by validation; the defaults here ask for more and insist less. Some implementations
     compare squared distances with bounds that are not squared; here both are distances.
 

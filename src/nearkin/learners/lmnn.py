@@ -107,8 +107,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
 
     Notes
     -----
-    The objective is at the head of :mod:`nearkin.solvers.large_margin`. It is lowered by L-BFGS over L;
-    impostors are found exactly, by products of blocks of rows.
+    The objective is at the head of :mod:`nearkin.solvers.large_margin`. It is lowered by L-BFGS
+    over L; impostors are found exactly, by products of blocks of rows.
 
     Without labels, components of must-links are the classes, and only those count as different
     between which there is a cannot-link. Weights of pairs are not used.

@@ -19,11 +19,12 @@ from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
 from nearkin.rows import devices as backend
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.one_row import matrix_of_rows, row_by_row
 from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import is_sparse, plain
-from nearkin.scores import linked_distances, pair_auc, rowwise_distances
+from nearkin.scores import pair_auc
 from nearkin.scores.same_threshold import best_verdicts, checked_prevalence, verdicts_of
 from nearkin.storage import models as model_file
 from nearkin.storage.schema import (

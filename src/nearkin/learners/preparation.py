@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from nearkin.learners.selection import is_one_thing, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_scales import differing_units, scales_of
-from nearkin.scores import linked_distances
+from nearkin.rows.distances import linked_distances
 from nearkin.scores.comparison import Comparison, compare, ranks
 
 Floats = NDArray[np.floating]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.distances import linked_distances
 from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.scores import linked_distances
 from nearkin.scores.comparison import Comparison, compare, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
@@ -241,7 +241,8 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     data is the better guess then. From 50 of them on, the usual recipe is left for the best of
     those that are better by 2.5 standard errors, from 100 on by 1.5 (and, where the usual one gains
     nothing, as much better than the Euclidean distance). The outcome is compared with that distance
-    (:meth:`nearkin.scores.comparison.Comparison.chance_of_gain`): kept, blended with it, or given up for it.
+    (:meth:`nearkin.scores.comparison.Comparison.chance_of_gain`): kept, blended with it, or given
+    up for it.
 
     Parameters
     ----------

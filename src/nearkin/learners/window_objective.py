@@ -14,8 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.distances import linked_distances
 from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.scores import linked_distances
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
 

@@ -524,7 +524,7 @@ def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
 
 
 def middle(X: Array) -> Array:
-    """Median of each column over some evenly spaced rows, as :func:`nearkin.rows.centring.middle`."""
+    """Median of each column over some evenly spaced rows."""
     some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
     return namespace(X).sort(some, axis=0)[some.shape[0] // 2]
 

@@ -54,7 +54,8 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     """Pairs that count the less the more likely they are wrong.
 
     Weights are multiplied with the probability that what was said is right, by the place of the
-    pair among all of them (:func:`nearkin.scores.comparison.standing`, :class:`nearkin.scores.comparison.Answers`).
+    pair among all of them (:func:`nearkin.scores.comparison.standing`,
+    :class:`nearkin.scores.comparison.Answers`).
 
     Parameters
     ----------

@@ -6,10 +6,10 @@ Geometry-aware metric learning looks for two kernels at once,
 
     \min_{K, M} \; D_{ld}(K, M) + \gamma \sum_c w_c D_{ld}(\xi_c, \xi^0_c),
 
-K within the bounds that pairs set (with slacks ξ, see :mod:`nearkin.solvers.logdet`) and M in a family.
-:func:`alternate` fixes one and finds the other. In coordinates F of the family, K = F B Fᵀ and
-M = F B₀ Fᵀ: the first step is :func:`nearkin.solvers.logdet.project` with the prior B₀, the second is
-what each family brings. Both can only lower the objective.
+K within the bounds that pairs set (with slacks ξ, see :mod:`nearkin.solvers.logdet`) and M in a
+family. :func:`alternate` fixes one and finds the other. In coordinates F of the family, K = F B Fᵀ
+and M = F B₀ Fᵀ: the first step is :func:`nearkin.solvers.logdet.project` with the prior B₀, the
+second is what each family brings. Both can only lower the objective.
 
 References
 ----------

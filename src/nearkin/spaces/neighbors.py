@@ -19,9 +19,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, middle, squared_lengths
+from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import dense
 from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.scores import rowwise_distances
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

@@ -1,8 +1,8 @@
 r"""Kernels of smooth functions on a graph, :math:`\sum_i \mu_i v_i v_i^\top`, and their weights.
 
 Each rule takes the eigenvalues and eigenvectors of a Laplacian (see
-:func:`nearkin.spaces.smooth_functions.smoothest`) and the classes of some points, and gives the weights μ. Rows
-of ``vectors * sqrt(weights)`` then embed the points.
+:func:`nearkin.spaces.smooth_functions.smoothest`) and the classes of some points, and gives the
+weights μ. Rows of ``vectors * sqrt(weights)`` then embed the points.
 
 References
 ----------

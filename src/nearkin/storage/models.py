@@ -1,7 +1,8 @@
 """Fitted learners in a file: written, read, and described.
 
-A model file is a file of :mod:`nearkin.storage.arrays` that holds what :mod:`nearkin.storage.schema` makes of a
-learner. Nothing in it is code, and only classes of the register there can be built from it.
+A model file is a file of :mod:`nearkin.storage.arrays` that holds what
+:mod:`nearkin.storage.schema` makes of a learner. Nothing in it is code, and only classes of the
+register there can be built from it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin._version import __version__
-from nearkin.own_names import own_names
 from nearkin.storage.arrays import (
     Header,
     StorageError,
@@ -32,6 +32,8 @@ from nearkin.storage.row_marks import Marks, are_marks
 from nearkin.storage.schema import Packed, fields_of, pack, unpack
 from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
+
+__all__ = ["Facts", "ModelInfo", "Trial", "describe", "load", "load_with_facts", "save"]
 
 KIND = "nearkin model"
 # Format versions that are read, and that is written: the last. A change of what a class keeps is a
@@ -419,4 +421,4 @@ def _refusing(path: StrPath) -> Iterator[None]:
 
 
 def __dir__() -> list[str]:
-    return own_names(globals())
+    return __all__

@@ -575,6 +575,6 @@ def _why_not(value: Any, path: str) -> str:
     if callable(value):
         return (
             f"{path} is a function, that is code, of which a file holds none. Take a kernel by its "
-            "name, a nearkin.spaces.kernels.Kernel, or kernel='precomputed' with the function's values."
+            "name, or kernel='precomputed' with the function's values."
         )
     return f"{path} is a {kind}, which is not stored."

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from nearkin.rows.centring import centred, middle, squared_lengths
+from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import is_sparse, variances
-from nearkin.scores import rowwise_distances
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]

@@ -118,7 +118,7 @@ def studio(
 
     if demo == (data is not None):
         raise UserError("name a file of rows, or --demo for scikit-learn's digits.")
-    from nearkin.studio.packages import check_packages
+    from nearkin.teaching.packages import check_packages
 
     check_packages()
     from nearkin.cli.studio_rows import Wishes

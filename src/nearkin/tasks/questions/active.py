@@ -18,9 +18,9 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import devices as backend
+from nearkin.rows.distances import linked_distances
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
-from nearkin.scores import linked_distances
 from nearkin.storage.silence import silenced
 from nearkin.tasks.questions.candidates import Scene, follows, scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named

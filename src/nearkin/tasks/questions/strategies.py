@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.rows.blocks import blocks
-from nearkin.scores import linked_distances
+from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.candidates import Scene, ends_of, keys_of
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,83 @@
+"""What was taught, as files that the rest of the library and other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.pairs.pairs import Pairs
+from nearkin.storage.formulas import quoted
+
+# A file's name and its content.
+File = tuple[str, bytes]
+
+
+def pairs_file(pairs: Pairs, unsure: NDArray[np.int64], ids: Sequence[Any]) -> File:
+    """Pairs by their ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
+
+    Ids that a spreadsheet would take for formulas have a quotation mark before them, which
+    ``--pairs`` knows.
+    """
+    n_must = len(pairs.must_link)
+    weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
+    links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
+    lines: list[list[Any]] = [["left", "right", "same", "weight"]]
+    for k, (i, j) in enumerate(links):
+        lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
+    lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
+    return "pairs.csv", _csv(lines)
+
+
+def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str) -> File:
+    """Number of each row's cluster, from 1."""
+    lines = zip(ids, (clusters + 1).tolist(), strict=True)
+    return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
+
+
+def embedding_file(
+    Z: NDArray[np.floating], plane: NDArray[np.floating], ids: Sequence[Any], id_name: str
+) -> File:
+    """Ids, the two coordinates of the picture, and all learned ones, ``z0`` and so on.
+
+    Euclidean distances between the learned ones are the learned distances. Parquet where pyarrow is
+    installed, CSV otherwise.
+    """
+    names = [id_name if id_name not in ("x", "y") else f"{id_name} (id)", "x", "y"]
+    names += [f"z{j}" for j in range(Z.shape[1])]
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        rows = zip(ids, plane.tolist(), Z.tolist(), strict=True)
+        return "embedding.csv", _csv([names, *([name, *xy, *z] for name, xy, z in rows)])
+    try:
+        first = pa.array(list(ids))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):  # of several types
+        first = pa.array([str(one) for one in ids])
+    table = pa.table([first, *map(pa.array, plane.T.copy()), *map(pa.array, Z.T.copy())], names)
+    content = io.BytesIO()
+    pyarrow.parquet.write_table(table, content)
+    return "embedding.parquet", content.getvalue()
+
+
+def model_file(metric: Any) -> File:
+    """The metric as :func:`nearkin.load` reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.nearkin"
+        metric.save(path)
+        return path.name, path.read_bytes()
+
+
+def _csv(lines: Iterable[list[Any]]) -> bytes:
+    """A table whose cells are no formulas in a spreadsheet."""
+    text = io.StringIO(newline="")
+    cells = ([quoted(c) if isinstance(c, str) else c for c in line] for line in lines)
+    csv.writer(text, lineterminator="\n").writerows(cells)
+    return text.getvalue().encode(errors="surrogatepass")

@@ -1,0 +1,290 @@
+"""What is known after a series of answers, withdrawals, undone and done again: pure functions.
+
+An entry is a plain dict with the key ``do``:
+
+- ``answer``: ``left``, ``right``, ``same`` (None for unsure) and ``origin``;
+- ``groups``: ``first``, ``second`` (row numbers) and ``same``;
+- ``withdraw``: ``left``, ``right``;
+- ``undo`` and ``redo``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+# Two rows, the smaller first, and what was said of them: same, different, or None for unsure.
+Pair = tuple[int, int]
+Answers = Mapping[Pair, bool | None]
+# A change: pairs with what is said of them from then on; a pair that is not known is "nothing".
+Change = list[tuple[Pair, "bool | Nothing | None"]]
+
+# Cannot-links that two groups are turned into at most.
+MOST_BETWEEN = 2000
+
+
+class Nothing:
+    """Stands for: nothing is said."""
+
+
+NOTHING = Nothing()
+# What may be said of two rows, in a word.
+WORDS = ("same", "different", "unsure", "nothing")
+
+
+class Conflict(ValueError):
+    """Something else was said meanwhile than whoever answers believes.
+
+    Attributes
+    ----------
+    said : str
+        What is said now, in a word.
+    pair : tuple of int or None
+        The rows that it is said of, the first if there are more.
+    """
+
+    def __init__(self, message: str, said: str, pair: Pair | None = None) -> None:
+        super().__init__(message)
+        self.said, self.pair = said, pair
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is known, and the way back and forth. Never changed: :func:`after` gives another.
+
+    Attributes
+    ----------
+    answers : mapping of pairs to True, False or None
+    undo, redo : tuple of changes
+        What takes back each step, the latest at the end, and what does each step again that was
+        taken back.
+    back : change
+        What takes back the last entry, whatever that was.
+    """
+
+    answers: Answers = field(default_factory=dict)
+    undo: tuple[Change, ...] = ()
+    redo: tuple[Change, ...] = ()
+    back: Change = field(default_factory=list)
+
+    def changes(self) -> list[dict[str, Any]]:
+        """What the last entry has changed: ``left``, ``right``, and ``before`` and ``now``."""
+        found = []
+        for (left, right), before in reversed(self.back):
+            now = self.answers.get((left, right), NOTHING)
+            if now is not before:
+                found.append({"left": left, "right": right, "before": word_of(before)})
+                found[-1]["now"] = word_of(now)
+        return found
+
+
+def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
+    """What is known after one more entry.
+
+    Parameters
+    ----------
+    past : Past
+    entry : dict
+        See this module.
+    n_rows : int
+        Of the data.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the entry is not possible: it names rows that are not there, takes back what was not
+        said, or undoes where there is nothing to undo.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.history import Past, after
+    >>> said = {"do": "answer", "left": 5, "right": 2, "same": True}
+    >>> past = after(Past(), said, n_rows=10)
+    >>> past.answers
+    {(2, 5): True}
+    >>> after(past, {"do": "undo"}, n_rows=10).answers
+    {}
+    """
+    do = entry.get("do")
+    if do == "undo":
+        if not past.undo:
+            raise ValueError("there is nothing to undo.")
+        answers, back = _changed(past.answers, past.undo[-1])
+        return Past(answers, past.undo[:-1], (*past.redo, back), back)
+    if do == "redo":
+        if not past.redo:
+            raise ValueError("there is nothing to do again.")
+        answers, back = _changed(past.answers, past.redo[-1])
+        return Past(answers, (*past.undo, back), past.redo[:-1], back)
+    answers, back = _changed(past.answers, change_of(past.answers, entry, n_rows))
+    return Past(answers, (*past.undo, back), (), back)
+
+
+def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
+    """What an entry other than undo and redo changes."""
+    do = entry.get("do")
+    if do == "answer":
+        pair = checked_pair(entry["left"], entry["right"], n_rows)
+        return [(pair, checked_answer(entry["same"]))]
+    if do == "withdraw":
+        pair = checked_pair(entry["left"], entry["right"], n_rows)
+        if pair not in answers:
+            raise ValueError(f"nothing was said of rows {pair[0]} and {pair[1]}.")
+        return [(pair, NOTHING)]
+    if do == "groups":
+        same = checked_answer(entry["same"])
+        if same is None:
+            raise ValueError("same must be true or false for groups.")
+        links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
+        return [((i, j), same) for i, j in links.tolist()]
+    raise ValueError(f"an entry that says do={do!r} is unknown.")
+
+
+def word_of(said: bool | Nothing | None) -> str:
+    """What is said of two rows, in a word.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.history import NOTHING, word_of
+    >>> [word_of(said) for said in (True, False, None, NOTHING)]
+    ['same', 'different', 'unsure', 'nothing']
+    """
+    if isinstance(said, Nothing):
+        return "nothing"
+    return "unsure" if said is None else "same" if said else "different"
+
+
+def check_belief(answers: Answers, change: Change, believed: str) -> None:
+    """Raise a Conflict if something else is said of a pair than is believed, or than is to be said.
+
+    Parameters
+    ----------
+    answers : mapping
+    change : list
+        What is to be said.
+    believed : {"same", "different", "unsure", "nothing"}
+        What whoever says it believes to be said of these pairs now.
+    """
+    if believed not in WORDS:
+        raise ValueError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
+    other = []
+    for pair, to_say in change:
+        said = answers.get(pair, NOTHING)
+        if said is not to_say and word_of(said) != believed:
+            other.append((pair, word_of(said)))
+    if not other:
+        return
+    (left, right), word = other[0]
+    if len(change) == 1:
+        message = f"{word} was said of rows {left} and {right} meanwhile."
+        raise Conflict(message, word, (left, right))
+    raise Conflict(
+        f"of {len(other)} of these {len(change)} pairs something else was said before: of rows "
+        f"{left} and {right}, {word}.",
+        word,
+        (left, right),
+    )
+
+
+def _changed(answers: Answers, change: Change) -> tuple[dict[Pair, bool | None], Change]:
+    """Answers after a change, and the change back."""
+    new = dict(answers)
+    back: Change = []
+    for pair, said in change:
+        back.append((pair, new.get(pair, NOTHING)))
+        if isinstance(said, Nothing):
+            new.pop(pair, None)
+        else:
+            new[pair] = said
+    back.reverse()
+    return new, back
+
+
+def pairs_of_groups(
+    first: Sequence[int], second: Sequence[int], same: bool, n_rows: int
+) -> tuple[Ints, int]:
+    """Pairs that say that two groups of rows are the same, or that they differ.
+
+    Parameters
+    ----------
+    first, second : sequence of int
+        Row numbers; with ``same`` the second may be empty.
+    same : bool
+        True links every row of both to the next. False links every row of one with every
+        row of the other, or an even choice of 2000 such pairs where there are more.
+    n_rows : int
+
+    Returns
+    -------
+    links : int ndarray of shape (k, 2)
+        The smaller row first.
+    n_possible : int
+        How many pairs follow from what was said.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.history import pairs_of_groups
+    >>> links, n_possible = pairs_of_groups([4, 7], [1], True, n_rows=10)
+    >>> links.tolist(), n_possible
+    ([[1, 4], [4, 7]], 3)
+    """
+    one, two = (_checked_group(rows, n_rows) for rows in (first, second))
+    both = np.intersect1d(one, two, assume_unique=True)
+    if len(both):
+        raise ValueError(
+            f"row {both[0]} is in both groups"
+            + (f", and so are {len(both) - 1} others." if len(both) > 1 else ".")
+        )
+    if same:
+        rows = np.union1d(one, two)
+        if len(rows) < 2:
+            raise ValueError("a pair takes two rows: select more.")
+        return np.column_stack([rows[:-1], rows[1:]]), len(rows) * (len(rows) - 1) // 2
+    if not len(one) or not len(two):
+        raise ValueError("one group is empty: select rows of two groups that differ.")
+    n_possible = len(one) * len(two)
+    n_taken = min(n_possible, MOST_BETWEEN)
+    # Slowly through one group and round and round through the other: no pair twice, and the rows
+    # of each group in equally many pairs, give or take one.
+    step = np.arange(n_taken)
+    links = np.column_stack([one[step * len(one) // n_taken], two[step % len(two)]])
+    return np.sort(links, axis=1), n_possible
+
+
+def checked_pair(left: Any, right: Any, n_rows: int) -> Pair:
+    """Two different rows, the smaller first, or an error."""
+    rows = []
+    for row in (left, right):
+        if isinstance(row, bool) or not isinstance(row, Integral):
+            raise TypeError(f"{row!r:.60} is not a row number.")
+        if not 0 <= int(row) < n_rows:
+            raise ValueError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
+        rows.append(int(row))
+    if rows[0] == rows[1]:
+        raise ValueError(f"a pair takes two rows, not row {rows[0]} twice.")
+    return min(rows), max(rows)
+
+
+def checked_answer(same: Any) -> bool | None:
+    """True, False or None, or an error."""
+    if same is None or isinstance(same, (bool, np.bool_)):
+        return None if same is None else bool(same)
+    raise TypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
+
+
+def _checked_group(rows: Sequence[int], n_rows: int) -> Ints:
+    found = np.asarray(rows)
+    if not found.size:
+        return np.empty(0, dtype=np.int64)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise TypeError("a group is a list of row numbers.")
+    outside = found[(found < 0) | (found >= n_rows)]
+    if len(outside):
+        raise ValueError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
+    return np.unique(found.astype(np.int64))

@@ -1,0 +1,204 @@
+"""What is known at one moment, as learners and questions take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.pairs.numbering import pairs_between, pairs_within
+from nearkin.pairs.pairs import Pairs
+from nearkin.tasks.questions.candidates import keys_of, scene_of
+from nearkin.teaching.history import Pair, Past
+
+Ints = NDArray[np.int64]
+
+# Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
+MOST_TOLD = 1000
+# Rows among which these are looked for: 45 000 pairs.
+_MOST_ROWS = 300
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known after so many changes. Nothing of it ever changes.
+
+    Attributes
+    ----------
+    version : int
+        How many changes there were.
+    pairs : Pairs
+        With the number of rows.
+    unsure : int ndarray of shape (k, 2)
+    can_undo, can_redo : bool
+    """
+
+    version: int
+    pairs: Pairs
+    unsure: Ints
+    can_undo: bool
+    can_redo: bool
+
+    @cached_property
+    def n_conflicts(self) -> int:
+        """Cannot-links between rows that must-links tie together."""
+        return int(self._contradicting.sum())
+
+    @property
+    def _contradicting(self) -> NDArray[np.bool_]:
+        ends = self.pairs.components()[np.searchsorted(self.pairs.points, self.pairs.cannot_link)]
+        return np.asarray(ends[:, 0] == ends[:, 1])
+
+    @cached_property
+    def told(self) -> Pairs:
+        """What a learner is told: these pairs and what follows from them.
+
+        Of groups of rows that contradict themselves only what was said, since anything follows from
+        a contradiction. At most 1000 pairs of each kind beside those that were said.
+        """
+        pairs = self.pairs
+        points, component = pairs.points, pairs.components()
+        must = component[np.searchsorted(points, pairs.must_link)]
+        cannot = component[np.searchsorted(points, pairs.cannot_link)]
+        wrong = np.unique(cannot[cannot[:, 0] == cannot[:, 1]])
+        sound = np.concatenate([~np.isin(must, wrong).any(axis=1), ~np.isin(cannot, wrong).any(1)])
+        return pairs + _drawn_of_closure(pairs.subset(sound))
+
+    def are_open(self, questions: Ints) -> NDArray[np.bool_]:
+        """Whether nothing is said of each pair of rows, nor follows."""
+        rows = np.unique(questions)
+        scene = scene_of(np.zeros((len(rows), 1)), 0.0, rows, self.pairs, self.unsure)
+        return scene.is_open(np.searchsorted(rows, questions))
+
+    def first_open(self, questions: Ints) -> dict[str, int] | None:
+        """The first of some pairs of rows of which nothing is known, or None."""
+        left = questions[self.are_open(questions)] if len(questions) else questions
+        return {"left": int(left[0, 0]), "right": int(left[0, 1])} if len(left) else None
+
+    def said_of(self, row: int, others: Ints) -> list[bool | None]:
+        """Whether a row is the same as others, as far as that was said or follows."""
+        pairs = self.pairs
+        points, component = pairs.points, pairs.components()
+        group = dict(zip(points.tolist(), component.tolist(), strict=True))
+        differ = {frozenset(link) for link in pairs.cannot_link.tolist()}
+        groups = component[np.searchsorted(points, pairs.cannot_link)]
+        differing = {frozenset(ends) for ends in groups.tolist()}
+        said: list[bool | None] = []
+        for other in others.tolist():
+            ends = group.get(row), group.get(other)
+            if frozenset((row, other)) in differ:
+                said.append(False)
+            elif None in ends:
+                said.append(None)
+            elif ends[0] == ends[1]:
+                said.append(True)
+            else:
+                said.append(False if frozenset(ends) in differing else None)
+        return said
+
+
+def start_of(
+    pairs: Pairs | None,
+) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
+    """What is known from the start, how much each pair counts, and what is to be said of it."""
+    if pairs is None:
+        return Past(), {}, []
+    weights: dict[Pair, tuple[bool, float]] = {}
+    twice = set()
+    kinds = ((True, pairs.must_link, pairs.must_weight),)
+    for same, links, weight in (*kinds, (False, pairs.cannot_link, pairs.cannot_weight)):
+        for (i, j), w in zip(links.tolist(), weight.tolist(), strict=True):
+            if (i, j) in weights:
+                twice.add((i, j))
+            weights[i, j] = (same, w)
+    for pair in twice:
+        del weights[pair]
+    notes = []
+    if twice:
+        notes.append(
+            f"{len(twice)} of the given pairs are said to be both the same and different, and are "
+            "left out."
+        )
+    past = Past({pair: same for pair, (same, _) in weights.items()})
+    if all(weight == 1 for _, weight in weights.values()):
+        weights = {}
+    return past, weights, notes
+
+
+def knowledge_of(
+    past: Past, version: int, n_rows: int, weights: Mapping[Pair, tuple[bool, float]]
+) -> Knowledge:
+    """What is known.
+
+    Parameters
+    ----------
+    past : Past
+    version : int
+    n_rows : int
+    weights : mapping
+        What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
+    """
+    kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
+    for pair, said in past.answers.items():
+        kinds[said].append(pair)
+
+    def weighted(said: bool) -> list[float]:
+        given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
+        return [weight if same is said else 1.0 for same, weight in given]
+
+    pairs = Pairs(
+        kinds[True],
+        kinds[False],
+        must_weight=weighted(True) if weights else None,
+        cannot_weight=weighted(False) if weights else None,
+        n_rows=n_rows,
+    )
+    unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
+    return Knowledge(version, pairs, unsure, bool(past.undo), bool(past.redo))
+
+
+def _drawn_of_closure(pairs: Pairs) -> Pairs:
+    """What follows from pairs without contradictions, or 1000 of each kind.
+
+    Which ones is a matter of chance, but of the pair alone: one more answer leaves most of them as
+    they were, so that the picture does not shake.
+    """
+    points, group = pairs.points, pairs.components()
+    sizes = np.bincount(group)
+    one, two = np.unique(
+        np.sort(group[np.searchsorted(points, pairs.cannot_link)], axis=1), axis=0
+    ).T
+    if max((sizes * (sizes - 1) // 2).sum(), (sizes[one] * sizes[two]).sum()) <= MOST_TOLD:
+        return pairs.closure()
+    some = _first_by_chance(points, _MOST_ROWS)
+    order = some[np.argsort(group[some], kind="stable")]
+    members, sizes = points[order], np.bincount(group[order], minlength=len(sizes))
+    starts = np.cumsum(sizes) - sizes
+    must, _ = pairs_within(np.arange((sizes * (sizes - 1) // 2).sum()), starts, sizes)
+    cannot, _ = pairs_between(
+        np.arange((sizes[one] * sizes[two]).sum()), starts[one], sizes[one], starts[two], sizes[two]
+    )
+    least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))
+    links = [members[links] for links in (must, cannot)]
+    links = [some[_first_by_chance(keys_of(some), MOST_TOLD)] for some in links]
+    return Pairs(
+        *links,
+        must_weight=np.full(len(links[0]), least),
+        cannot_weight=np.full(len(links[1]), least),
+        n_rows=pairs.n_rows,
+    )
+
+
+def _first_by_chance(numbers: Ints, most: int) -> Ints:
+    """Positions of so many numbers: as if drawn, but each for what it is, whatever the others."""
+    if len(numbers) <= most:
+        return np.arange(len(numbers))
+    # The mixing steps of SplitMix64.
+    mixed = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(np.argpartition(mixed, most)[:most])

@@ -1,0 +1,239 @@
+"""The studio from Python: a handle that shows the page and gives back what was taught."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from nearkin.pairs.pairs import Pairs
+from nearkin.storage.whole_file import StrPath
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.packages import check_packages
+from nearkin.teaching.records import Records, records_of
+from nearkin.teaching.server.serving import AddressError, Serving
+from nearkin.teaching.shown_pairs import among_shown, in_the_data, with_labels
+
+
+class Studio:
+    """A studio that runs beside your program; :func:`nearkin.studio` makes one.
+
+    As the last value of a notebook's cell it shows the page. The server ends with :meth:`close`, at
+    the end of a ``with`` block, or with the process.
+
+    Attributes
+    ----------
+    url : str
+        Where the page is, for a browser on this machine.
+    pairs : Pairs
+        What is known now: pairs given at the start and answers, by row numbers of X.
+    metric : learner
+        A copy of what was learned last.
+    """
+
+    def __init__(self, key: _Key, records: Records, serving: Serving) -> None:
+        self._key = key
+        self._show(records, serving)
+
+    def _show(self, records: Records, serving: Serving) -> None:
+        self._records, self._serving, self._lesson = records, serving, serving.lesson
+        self.url = serving.url
+        self._closed = False
+
+    @property
+    def pairs(self) -> Pairs:
+        """What is known now, by row numbers of X."""
+        records = self._records
+        return in_the_data(self._lesson.pairs, records.numbers, records.n_total)
+
+    @property
+    def metric(self) -> Any:
+        """A copy of what was learned last."""
+        return self._lesson.metric
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the studio is closed, or for some seconds; whether it is closed."""
+        return self._serving.wait(seconds)
+
+    def close(self) -> None:
+        """End the server. What was taught can still be read, and a new studio begins anew."""
+        self._closed = True
+        if _open.get(self._key) is self:
+            del _open[self._key]
+        self._serving.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        n_answers = self._lesson.state()["n_answers"]
+        where = "closed" if self._closed else self.url
+        return f"Studio({self._records.source}, {n_answers} answers, {where})"
+
+    def _repr_html_(self) -> str:
+        if self._closed:
+            return f"<p>{html.escape(repr(self))}</p>"
+        url = html.escape(self.url, quote=True)
+        return (
+            f'<p><a href="{url}" target="_blank" rel="noopener">nearkin studio in a tab of its own'
+            f'</a></p><iframe src="{url}" title="nearkin.teaching" width="100%" height="720" '
+            'allow="clipboard-write"></iframe>'
+        )
+
+
+# What a studio is about, and the file that its answers are kept in.
+_Key = tuple[str, str | None]
+# Those of this process, so that a cell that is run again goes on with what was answered.
+_open: dict[_Key, Studio] = {}
+
+
+def studio(
+    X: Any,
+    pairs: Pairs | None = None,
+    *,
+    labels: Any = None,
+    ids: Any = None,
+    columns: Mapping[str, Sequence[Any]] | Any = None,
+    images: str | tuple[int, int] | None = None,
+    folder: StrPath = ".",
+    learn_from: Sequence[str] | None = None,
+    journal: StrPath | None = None,
+    standardise: bool = False,
+    seed: int = 0,
+    port: int | None = None,
+) -> Studio:
+    """Teach a metric in a browser or a notebook: answer "same or different?", see points move.
+
+    Needs the extra "studio".
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or frame of pandas, polars or pyarrow
+        Numeric columns of a frame, or its column of vectors, are learned from, all others are
+        shown. Columns that name or count rows (``id``, ``index``), look like classes (``label``,
+        ``target``) or say yes or no are only shown too, and the page says so.
+    pairs : Pairs, optional
+        What is known of rows of X already.
+    labels : array-like of shape (n,), optional
+        Classes, as far as they are known (-1 or None if not): up to 500 pairs of them count as
+        known, and points can be coloured by them.
+    ids : sequence or str, optional
+        What to call rows, or the column that says so.
+    columns : mapping or frame, optional
+        More to show and to colour by, n values by each name.
+    images : str or (int, int), optional
+        The column that names a picture's file for each row, or height and width if the numbers of
+        X are pixels.
+    folder : path, default="."
+        Where these files are.
+    learn_from : sequence of str, optional
+        Columns of a frame to learn from, whatever they are called.
+    journal : path, optional
+        Where each answer is kept at once. If it is there, you go on from it. Without: in memory
+        only, until the program ends.
+    standardise : bool, default=False
+        Bring all columns to one scale first.
+    seed : int, default=0
+        The same seed asks the same questions.
+    port : int, optional
+        Without: 8765, or the next one free.
+
+    Returns
+    -------
+    Studio
+        With ``pairs`` and ``metric``, at any time. The page is only served to this machine.
+
+    Notes
+    -----
+    Called again for the same rows, as when a notebook's cell is run again, it goes on with what was
+    answered: it gives the same handle, at the same address, with the other arguments as they are
+    now. ``close`` ends that: the next studio begins anew, or from its journal.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> with nk.studio(X, nk.Pairs(must_link=[(0, 1)]), port=0) as handle:
+    ...     address = handle.url  # or show the handle in a notebook
+    >>> handle.pairs
+    Pairs(1 must-link, 0 cannot-links, n_rows=60)
+    """
+    check_packages()
+    more = _by_name(columns)
+    if labels is not None:
+        pairs = with_labels(pairs, labels, seed)
+        name = getattr(labels, "name", None)
+        more.setdefault(name if isinstance(name, str) else "label", list(labels))
+    records = records_of(
+        X,
+        ids,
+        more,
+        images,
+        folder=folder,
+        source="the rows of X",
+        learn_from=learn_from,
+        keep=() if pairs is None else pairs.points,
+        seed=seed,
+    )
+    if pairs is not None:
+        pairs.check_rows(records.n_total)
+        pairs = among_shown(pairs, records.numbers, "X")
+    key = records.fingerprint, None if journal is None else os.path.realpath(journal)
+    earlier = _open.get(key) or _to_be_kept(key)
+    if earlier is not None:
+        earlier._serving.close()
+    lesson = Lesson(
+        records,
+        journal=journal,
+        pairs=pairs,
+        entries=() if earlier is None else earlier._lesson.entries,
+        standardise=standardise,
+        seed=seed,
+    )
+    try:
+        serving = _serving(lesson, port, None if earlier is None else earlier._serving)
+        serving.start()
+    except BaseException:
+        lesson.close()
+        raise
+    if earlier is None:
+        found = Studio(key, records, serving)
+    else:
+        found = _open.pop(earlier._key)
+        found._key = key
+        found._show(records, serving)
+    _open[key] = found
+    return found
+
+
+def _to_be_kept(key: _Key) -> Studio | None:
+    """A studio about the same rows whose answers are in memory, if the journal is a new one."""
+    fingerprint, journal = key
+    is_new = journal is not None and not os.path.exists(journal)
+    return _open.get((fingerprint, None)) if is_new else None
+
+
+def _serving(lesson: Lesson, port: int | None, before: Serving | None) -> Serving:
+    """A server, at the address of the one before if there was one and no other is asked for."""
+    if before is None:
+        return Serving(lesson, port=port)
+    try:
+        return Serving(lesson, port=port or before.port, token=before.token)
+    except AddressError:  # taken by another program within this moment
+        return Serving(lesson, port=port, token=before.token)
+
+
+def _by_name(columns: Any) -> dict[str, Sequence[Any]]:
+    """Columns of a mapping or a frame."""
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    import narwhals
+
+    frame = narwhals.from_native(columns, eager_only=True)
+    return {str(name): frame[name].to_list() for name in frame.columns}

@@ -1,0 +1,375 @@
+"""What there is to look at: rows of numbers, and all that a person may want to see of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nearkin.rows.column_scales import differing_units
+from nearkin.rows.scaled import in_words
+from nearkin.storage.whole_file import StrPath
+from nearkin.teaching.record_sources import parts_of
+from nearkin.teaching.thumbnails import FilePictures, Image, Pictures, PixelPictures
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.int64]
+
+# Rows that are shown at most; of more, a sample is.
+MOST_SHOWN = 200_000
+# Characters of a value that are shown at most, and fields of a record.
+MOST_CHARACTERS = 2000
+MOST_FIELDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows, and what there is to show of them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Finite numbers, in float32 or float64: what is learned from.
+    features : list of str
+        Names of its columns.
+    ids : sequence
+        What a person calls each row: ids, or row numbers of the file.
+    columns : mapping of str to sequence
+        What else there is to show or to colour by. None is an empty cell.
+    source : str
+        Name of the file or of the data, for people.
+    n_total : int
+        Rows of the file: more than n if X is a sample.
+    numbers : int ndarray of shape (n,)
+        Row numbers in the file, increasing.
+    pictures : Pictures or None
+    hidden : frozenset of str
+        Columns to colour by that a record does not show, since they would give the answer away.
+    id_name : str
+        What the ids are called.
+    named : bool
+        Whether the names of the features are the data's own, not made up.
+    notes : tuple of str
+        What is to be said of the data, such as which columns are learned from.
+    remembered : dict
+        Other attributes that a metric is to keep, so that it can read files like this one.
+    """
+
+    X: Floats
+    features: list[str]
+    ids: Sequence[Any]
+    columns: Mapping[str, Sequence[Any]]
+    source: str
+    n_total: int
+    numbers: Ints
+    pictures: Pictures | None = None
+    hidden: frozenset[str] = frozenset()
+    id_name: str = "row"
+    named: bool = False
+    notes: tuple[str, ...] = ()
+    remembered: Mapping[str, Any] = field(default_factory=dict)
+    # A few numbers of each feature, so that a record can say which of them stand out.
+    _mean: Floats = field(init=False, repr=False)
+    _deviation: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.X)
+        if n < 2:
+            raise ValueError(f"a pair takes two rows, but {self.source} has {n}.")
+        if self.X.shape[1] == 0:
+            raise ValueError(
+                f"{self.source} has no numeric columns: there is nothing to measure distances by."
+            )
+        _check_finite(self.X, self.features, self.numbers, self.source)
+        lengths = {"ids": len(self.ids), "numbers": len(self.numbers)}
+        lengths |= {f"column {name!r}": len(column) for name, column in self.columns.items()}
+        for name, length in lengths.items():
+            if length != n:
+                raise ValueError(f"X has {n} rows, but {name} has {length}.")
+        object.__setattr__(self, "_mean", self.X.mean(axis=0, dtype=np.float64))
+        object.__setattr__(self, "_deviation", self.X.std(axis=0, dtype=np.float64))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
+        """What to show of a row: columns first, then the features that stand out most.
+
+        Parameters
+        ----------
+        row : int
+        beside : int, optional
+            Another row that it is shown with: of both, the same features are shown.
+
+        Returns
+        -------
+        dict
+            ``row``, ``id``, ``image`` (whether there may be one) and ``fields``, each with
+            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning).
+        """
+        row = self.checked_row(row)
+        shown = [name for name in self.columns if name not in self.hidden]
+        fields = [_field(name, self.columns[name][row]) for name in shown[:MOST_FIELDS]]
+        left = MOST_FIELDS - len(fields)
+        if left and not isinstance(self.pictures, PixelPictures):
+            scale = np.where(self._deviation > 0, self._deviation, np.inf)
+            rows = [row] if beside is None else [row, self.checked_row(beside)]
+            unusual = np.abs((self.X[rows] - self._mean) / scale).max(axis=0)
+            first = np.sort(np.argsort(-unusual, kind="stable")[:left])
+            fields += [_field(self.features[j], float(self.X[row, j])) for j in first]
+        name, _ = _cut(_text(self.ids[row]))
+        return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
+
+    def image(self, row: int) -> Image | None:
+        """Bytes and media type of a thumbnail of at most 160 pixels, or None."""
+        row = self.checked_row(row)
+        return None if self.pictures is None else self.pictures.image(row)
+
+    def checked_row(self, row: int) -> int:
+        """The same number, or an error."""
+        if not 0 <= row < len(self):
+            raise ValueError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
+        return int(row)
+
+    @cached_property
+    def ids_differ(self) -> bool:
+        """Whether every row has an id of its own."""
+        return len({str(one) for one in self.ids}) == len(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of X, ids and names: what was answered of these records holds for no others."""
+        digest = hashlib.sha256()
+        digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
+        digest.update(np.ascontiguousarray(self.X).data)
+        digest.update(np.ascontiguousarray(self.numbers, dtype=np.int64).data)
+        for text in (*self.features, *map(str, self.ids)):
+            digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
+        return digest.hexdigest()[:32]
+
+
+def sample_numbers(
+    n_rows: int, most: int = MOST_SHOWN, seed: int = 0, keep: ArrayLike = ()
+) -> Ints:
+    """Numbers of the rows to show: all, or one at random of each of ``most`` equal stretches.
+
+    Parameters
+    ----------
+    n_rows : int
+    most : int
+    seed : int
+    keep : row numbers
+        Shown in any case, beside those.
+
+    Returns
+    -------
+    int ndarray
+        Increasing.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.records import sample_numbers
+    >>> sample_numbers(4).tolist()
+    [0, 1, 2, 3]
+    >>> len(sample_numbers(5_000_000, most=1000))
+    1000
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    edges = np.arange(most + 1) * n_rows // most
+    drawn = np.random.RandomState(seed).randint(edges[:-1], edges[1:], dtype=np.int64)
+    numbers = np.union1d(drawn, np.asarray(keep, dtype=np.int64))
+    if not 0 <= numbers[0] <= numbers[-1] < n_rows:
+        outside = numbers[0] if numbers[0] < 0 else numbers[-1]
+        raise ValueError(f"row {outside} is to be shown, but there are {n_rows} rows.")
+    return numbers
+
+
+def records_of(
+    X: Any,
+    ids: Sequence[Any] | None = None,
+    columns: Mapping[str, Sequence[Any]] | Any = None,
+    images: str | tuple[int, int] | None = None,
+    *,
+    folder: StrPath = ".",
+    source: str = "the data",
+    hidden: Sequence[str] = (),
+    learn_from: Sequence[str] | None = None,
+    most: int = MOST_SHOWN,
+    keep: ArrayLike = (),
+    seed: int = 0,
+) -> Records:
+    """Records of an array or a frame.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or frame of pandas, polars or pyarrow
+        Numeric columns of a frame, or its column of vectors, are learned from, all others are
+        shown; see :func:`nearkin.rows.column_roles.roles_of`.
+    ids : sequence or str, optional
+        What to call each row, or the column of the frame that says so; row numbers by default.
+    columns : mapping or frame, optional
+        More to show and to colour by: a sequence of n values by each name.
+    images : str or (int, int), optional
+        The column that names a picture's file for each row, or height and width if the numbers of
+        X are pixels.
+    folder : path, default="."
+        Where picture files are. None outside it is read.
+    source : str
+        What the data are called.
+    hidden : sequence of str
+        Columns to colour by that are not shown with a question.
+    learn_from : sequence of str, optional
+        Columns of the frame to learn from, whatever they are called.
+    most : int, default=200_000
+        Rows that are shown. Of more, a sample is.
+    keep : row numbers
+        That are in the sample in any case: those that are named in pairs.
+    seed : int, default=0
+        Draws the sample.
+
+    Returns
+    -------
+    Records
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are no numbers, fewer than two rows, or a number is missing or infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.teaching.records import records_of
+    >>> records = records_of(np.eye(3), columns={"name": ["a", "b", "c"]})
+    >>> records.record(1)["fields"][0]
+    {'name': 'name', 'value': 'b', 'cut': False}
+    """
+    more = _as_columns(columns)
+    aside = [*more, *([ids] if isinstance(ids, str) else [])]
+    parts = parts_of(X, source, learn_from, aside)
+    given, others = parts.X, {**parts.others, **more}
+    id_name = "row"
+    if isinstance(ids, str):
+        if ids not in others:
+            raise ValueError(f"ids={ids!r}: {source} has no such column.")
+        id_name, ids = ids, _plain_ids(others.pop(ids))
+    n_total = len(given)
+    numbers = sample_numbers(n_total, most, seed, keep)
+    named_ids = numbers.tolist() if ids is None else list(ids)
+    for name, values in {"ids": named_ids if ids is not None else None, **others}.items():
+        if values is not None and len(values) != n_total:
+            raise ValueError(f"X has {n_total} rows, but {name} has {len(values)}.")
+    if n_total > len(numbers):
+        given = given[numbers]
+        others = {name: _some(values, numbers) for name, values in others.items()}
+        named_ids = named_ids if ids is None else _some(named_ids, numbers)
+    pictures: Pictures | None = None
+    if isinstance(images, str):
+        if images not in others:
+            raise ValueError(f"images={images!r}: {source} has no such column of texts.")
+        pictures = FilePictures(others[images], folder)
+    elif images is not None:
+        pictures = PixelPictures(given, images)
+    return Records(
+        given,
+        parts.features,
+        named_ids,
+        others,
+        source,
+        n_total,
+        numbers,
+        pictures,
+        frozenset(hidden),
+        id_name,
+        parts.named,
+        parts.notes,
+    )
+
+
+def records_of_digits() -> Records:
+    """Scikit-learn's digits: 1797 pictures of 8 × 8 pixels, and which digit each is, hidden.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.records import records_of_digits
+    >>> records_of_digits().X.shape
+    (1797, 64)
+    """
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return records_of(
+        data.data,
+        columns={"digit": data.target.tolist()},
+        images=(8, 8),
+        source="digits",
+        hidden=["digit"],
+    )
+
+
+def unequal_columns(records: Records) -> str | None:
+    """A word on columns of which one has a far larger unit than another."""
+    found = None if records.pictures is not None else differing_units(records.X)
+    if found is None:
+        return None
+    said = in_words(found, records.features)
+    return f"{said[0].upper()}{said[1:]}: standardise to give all columns the same say."
+
+
+def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        import narwhals as nw
+
+        frame = nw.from_native(columns, eager_only=True)
+        return {str(name): frame[name].to_list() for name in frame.columns}
+    return {str(name): list(values) for name, values in columns.items()}
+
+
+def _plain_ids(values: Sequence[Any]) -> list[Any]:
+    """Whole numbers without a decimal point."""
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
+
+
+def _some(values: Sequence[Any], numbers: Ints) -> list[Any]:
+    return [values[k] for k in numbers.tolist()]
+
+
+def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -> None:
+    bad = ~np.isfinite(X)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"row {numbers[row]}, column {names[column]!r} of {source} is {X[row, column]}: fill "
+            "or drop rows with missing numbers first."
+        )
+    largest = np.abs(X).max(axis=0)
+    column = int(largest.argmax())
+    # Squares of distances must be numbers too.
+    if largest[column] > np.sqrt(np.finfo(X.dtype).max) / 1000:
+        raise ValueError(
+            f"column {names[column]!r} of {source} has numbers as large as {largest[column]:.3g}, "
+            "too large to measure distances by: scale it first."
+        )
+
+
+def _field(name: str, value: Any) -> dict[str, Any]:
+    text, cut = _cut(_text(value))
+    return {"name": name, "value": text, "cut": cut}
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _cut(text: str) -> tuple[str, bool]:
+    return text[:MOST_CHARACTERS], len(text) > MOST_CHARACTERS

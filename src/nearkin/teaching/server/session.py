@@ -1,0 +1,138 @@
+"""A lesson with all who take part in it: changes in their order, refits, and tabs that follow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from nearkin.teaching.history import Conflict
+from nearkin.teaching.server.background import Refits
+from nearkin.teaching.server.broadcast import Live, Mailbox
+from nearkin.teaching.server.encoding import as_json, layout_bytes
+from nearkin.teaching.server.overruled import conflict_sentence, overruled_sentence
+
+if TYPE_CHECKING:
+    from nearkin.teaching.lesson import Lesson
+    from nearkin.teaching.thumbnails import Image
+
+
+# Pictures that are opened at once; each may take as much memory as a large one has pixels.
+_MOST_PICTURES = 2
+# Sentences that a tab which does not listen may have waiting.
+_MOST_SENTENCES = 16
+
+
+class Room:
+    """What the routes share.
+
+    Changes come from one thread, one after the other; each is in the journal before its answer goes
+    out. Refits run in threads of their own; whatever comes of both is told to every tab. Pictures
+    are made in two more.
+
+    Attributes
+    ----------
+    lesson : Lesson
+    live : Live
+    report : mapping or None
+        The last one.
+    """
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+        self.live = Live()
+        self.report: Mapping[str, Any] | None = None
+        self._n_sentences = 0
+        self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
+        self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
+        self._refits = Refits(
+            lesson,
+            on_layout=self._tell_layout,
+            on_report=self._tell_report,
+            on_problem=self._tell_problem,
+        )
+
+    def open(self) -> None:
+        """Begin, on the event loop that now runs."""
+        self.live.open()
+        self._refits.start()
+
+    async def close(self) -> None:
+        """End: changes that have begun are finished, refits as soon as they can be."""
+        self.live.close()
+        self._pictures.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self._changes.shutdown)
+        await asyncio.to_thread(self._refits.stop)
+
+    async def change(
+        self, by: str, change: Callable[..., dict[str, Any]], *arguments: Any
+    ) -> dict[str, Any]:
+        """Change what is known, after all changes before this one; gives the new state.
+
+        Whoever does not have this tab, ``by``, is told if it overrules what was said before.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._changes, self._changed, by, change, arguments)
+
+    def _changed(
+        self, by: str, change: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]
+    ) -> dict[str, Any]:
+        try:
+            found = change(*arguments)
+        except Conflict as conflict:
+            self._tell_others(by, conflict_sentence(conflict, self._name))
+            raise
+        self.tell_state()
+        self._tell_others(by, overruled_sentence(found, self._name))
+        self._refits.want()
+        return found
+
+    def _name(self, row: int) -> str:
+        return str(self.lesson.record(row)["id"])[:100]
+
+    def _tell_others(self, by: str, sentence: str | None) -> None:
+        if sentence is not None:
+            self._n_sentences = (self._n_sentences + 1) % _MOST_SENTENCES
+            told = _typed("notice", {"by": by, "message": sentence})
+            self.live.tell(f"notice {self._n_sentences}", told)
+
+    async def image(self, row: int) -> Image | None:
+        """Bytes and media type of a row's thumbnail, when it is this one's turn."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pictures, self.lesson.image, row)
+
+    async def greet(self, mailbox: Mailbox) -> None:
+        """Tell a tab that has just been opened how things stand."""
+        state, layout = await asyncio.to_thread(self._standing)
+        mailbox.greet("state", state)
+        mailbox.greet("layout", layout)
+        if self.report is not None:
+            mailbox.greet("report", _typed("report", self.report))
+
+    def _standing(self) -> tuple[str, bytes]:
+        state = _typed("state", self.lesson.state())
+        return state, layout_bytes(self.lesson.layout("learned"))
+
+    def tell_state(self) -> None:
+        """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
+        self.live.tell("state", _typed("state", self.lesson.state()))
+
+    def _tell_layout(self, layout: Mapping[str, Any]) -> None:
+        self.live.tell("layout", layout_bytes(layout))
+
+    def _tell_report(self, report: Mapping[str, Any]) -> None:
+        self.report = report
+        self.live.tell("report", _typed("report", report))
+        # It has brought questions, and the state says which is next.
+        try:
+            self._changes.submit(self.tell_state)
+        except RuntimeError:  # closed meanwhile
+            return
+
+    def _tell_problem(self, sentence: str) -> None:
+        self.live.tell("problem", _typed("problem", {"message": sentence}))
+
+
+def _typed(kind: str, content: Mapping[str, Any]) -> str:
+    return as_json({"type": kind, **content})

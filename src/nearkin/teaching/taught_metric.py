@@ -1,0 +1,220 @@
+"""A metric that follows what is known, and the rows as it sees them."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from nearkin.learners.incremental import TeachableMixin
+from nearkin.learners.itml import ITML
+from nearkin.learners.live_view import LiveView
+from nearkin.pairs.pairs import Pairs
+from nearkin.rows.blocks import blocks
+from nearkin.rows.distances import linked_distances
+from nearkin.rows.scaled import units_are_known
+from nearkin.spaces.linalg import principal_coordinates
+from nearkin.teaching.notes import noted
+
+Floats = NDArray[np.floating]
+
+# The usual learner is ITML in a kernel's feature space: on digits, 100 answers teach it more than
+# 500 random pairs teach KernelBeta, whose weights of directions have learned all they can by then.
+# Up to this many rows all are landmarks, which makes the metric exact; of more, so many are.
+_EXACT_ROWS = 1000
+_LANDMARKS = 500
+# Shares of the spectrum that are shown.
+_MOST_SHARES = 30
+_BLOCK = 16_384
+# Random pairs whose median distance stands for the threshold of distances that are not learned.
+_RANDOM_PAIRS = 1000
+
+
+class View(Protocol):
+    """Rows as a metric sees them."""
+
+    def coordinates(self, n_components: int = 2) -> Floats:
+        """Along the principal axes."""
+
+    def embedding(self, rows: Any = None) -> Floats:
+        """Coordinates between which Euclidean distances are those of the metric."""
+
+    def variances(self) -> Floats:
+        """Along each principal axis, decreasing."""
+
+
+class PlainView:
+    """Rows as they are.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    """
+
+    def __init__(self, X: Floats) -> None:
+        self._X = X
+
+    def coordinates(self, n_components: int = 2) -> Floats:
+        """Along the principal axes."""
+        return principal_coordinates(self._X, n_components)
+
+    def embedding(self, rows: Any = None) -> Floats:
+        """The rows themselves."""
+        return self._X if rows is None else self._X[rows]
+
+    def variances(self) -> Floats:
+        """Along each principal axis, decreasing."""
+        centred = self._X - self._X.mean(axis=0, dtype=np.float64)
+        found = np.linalg.eigvalsh(centred.T @ centred / len(centred))[::-1]
+        return np.asarray(np.maximum(found, 0.0))
+
+
+class Step(NamedTuple):
+    """A metric, what it was told, and the rows as it sees them."""
+
+    metric: Any
+    told: Pairs
+    view: LiveView
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned from what is known at one moment. Nothing of it ever changes.
+
+    Attributes
+    ----------
+    version : int
+        Of the knowledge.
+    step : Step
+        From which the next is learned: the last that could be.
+    succeeded : bool
+        Whether that was learned from this knowledge, and not from what was known before.
+    view : View
+        Rows as the metric sees them, or as they are where there is none.
+    threshold : float
+        Distance at which same and different are equally likely.
+    notes : tuple of str
+        What the learner had to say.
+    """
+
+    version: int
+    step: Step
+    succeeded: bool
+    view: View
+    threshold: float
+    notes: tuple[str, ...]
+
+    @property
+    def metric(self) -> Any:
+        """The fitted learner, or None if it can make nothing of what is known."""
+        return self.step.metric if self.succeeded else None
+
+
+def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
+    """A copy of a learner that can be taught, or the usual one.
+
+    Parameters
+    ----------
+    learner : KernelBeta, ITML, GMML or None
+    n_rows : int
+    seed : int
+        Taken where the learner has none of its own, so that it learns the same each time.
+    """
+    if learner is None:
+        landmarks = None if n_rows <= _EXACT_ROWS else _LANDMARKS
+        return ITML(kernel="rbf", n_landmarks=landmarks, random_state=seed)
+    if isinstance(learner, type) or not isinstance(learner, TeachableMixin):
+        name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
+        raise TypeError(
+            f"learner must be one that learns answer by answer (partial_fit), such as "
+            f"KernelBeta(), ITML() or GMML(), not {name}."
+        )
+    if getattr(learner, "kernel", None) == "precomputed":
+        raise ValueError("kernel='precomputed' has no rows to look at: use another kernel.")
+    own = clone(learner)
+    if own.random_state is None:
+        own.set_params(random_state=seed)
+    return own
+
+
+def first_learned(learner: Any, X: Floats, pairs: Pairs) -> Learned:
+    """What is learned before the first answer: from pairs, or from none.
+
+    Space and landmarks are found here once, so that the same answers give the same metric however
+    they came.
+    """
+    given = pairs if len(pairs) else Pairs([(0, 1)], n_rows=len(X))
+    with noted() as notes, units_are_known():  # of which the lesson has a word itself
+        fitted = clone(learner).fit(X, pairs=given)
+        view = LiveView(fitted, X)
+    step = Step(fitted, given, view)
+    first = Learned(0, step, True, view, float(fitted.threshold_), tuple(notes))
+    return first if len(pairs) else learned_after(first, X, pairs, 0)
+
+
+def learned_after(before: Learned, X: Floats, told: Pairs, version: int) -> Learned:
+    """What is learned from other pairs, in the same space.
+
+    Parameters
+    ----------
+    before : Learned
+    X : ndarray of shape (n, d)
+    told : Pairs
+    version : int
+        Of the knowledge that ``told`` comes from.
+    """
+    step = before.step
+    try:
+        with noted() as notes:
+            metric = retaught(step, X, told)
+            view = step.view.seen_by(metric)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        plain = PlainView(X)
+        said = f"Nothing can be learned from these answers, and rows are shown as they are: {error}"
+        return Learned(version, step, False, plain, _usual_distance(plain), (*notes, said))
+    threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
+    return Learned(version, Step(metric, told, view), True, view, threshold, tuple(notes))
+
+
+def retaught(step: Step, X: Floats, told: Pairs) -> Any:
+    """The metric that other pairs give; that of the step is left as it is."""
+    metric = copy(step.metric)  # partial_fit sets attributes anew, and changes none
+    return metric.partial_fit(X, pairs=told, withdrawn=step.told)
+
+
+def untaught(first: Learned, X: Floats) -> View:
+    """Rows as the metric sees them without any pair, or as they are."""
+    try:
+        with noted():
+            return first.step.view.seen_by(retaught(first.step, X, Pairs(n_rows=len(X))))
+    except (ValueError, np.linalg.LinAlgError):
+        return PlainView(X)
+
+
+def shares_of(view: View) -> list[float]:
+    """Shares of the variance along principal axes, decreasing."""
+    variances = view.variances()
+    total = float(variances.sum())
+    shares = variances / total if total > 0 else np.zeros(len(variances))
+    return [float(share) for share in shares[:_MOST_SHARES]]
+
+
+def distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
+    """Learned distance of every row from one."""
+    here = np.asarray(view.embedding(np.array([row])), dtype=np.float64)
+    found = np.empty(n_rows)
+    for block in blocks(n_rows, _BLOCK):
+        Z = view.embedding(np.arange(n_rows)[block])
+        found[block] = np.sqrt(((Z - here) ** 2).sum(axis=1))
+    return found
+
+
+def _usual_distance(view: View) -> float:
+    """Median distance of random pairs of rows."""
+    Z = view.embedding()
+    links = np.random.RandomState(0).randint(len(Z), size=(_RANDOM_PAIRS, 2))
+    return float(np.median(linked_distances(Z, links[links[:, 0] != links[:, 1]])))

@@ -1,0 +1,248 @@
+"""Choosing among metrics by held-out pairs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
+
+from nearkin import RCA, Blend, Euclidean, KernelBeta, Pairs
+from nearkin.datasets import make_xor
+from nearkin.learners.selection import (
+    EUCLIDEAN,
+    HeldOut,
+    choose,
+    hold_out,
+    unseen_choice,
+    with_euclidean,
+)
+from nearkin.rows.distances import linked_distances
+from nearkin.scores.comparison import compare, ranks
+from nearkin.scores.pair_folds import pair_folds
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_xor(120, random_state=0)
+    return X, Pairs.from_labels(y, 40, random_state=0)
+
+
+def test_held_out_ranks_are_those_of_metrics_that_did_not_see_the_pairs(data):
+    X, pairs = data
+    learners = [(EUCLIDEAN, Euclidean(), X), ("beta", KernelBeta(random_state=0), X)]
+    found = hold_out(learners, len(X), pairs, np.random.RandomState(3))
+    rng = np.random.RandomState(3)
+    folds = pair_folds(pairs, 5, rng)
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    random_links = rng.randint(len(X), size=(1000, 2))
+    random_links = random_links[random_links[:, 0] != random_links[:, 1]]
+    expected = np.full(len(pairs), np.nan)
+    for learn, judge in folds:
+        Z = KernelBeta(random_state=0).fit(X, pairs=pairs.subset(learn)).transform(X)
+        expected[judge] = ranks(
+            linked_distances(Z, links[judge]) ** 2, linked_distances(Z, random_links) ** 2
+        )
+    assert_allclose(found.ranks({"beta": 1.0}), expected)
+
+
+def test_a_recipe_ranks_as_the_blend_does(data):
+    X, pairs = data
+    learners = {"rca": RCA(random_state=0), "beta": KernelBeta(random_state=0)}
+    parts = [(name, learner, X) for name, learner in learners.items()]
+    found = hold_out(parts, len(X), pairs, np.random.RandomState(0))
+    blend = [("both", Blend(list(learners.values()), weights=[0.3, 0.7], random_state=0), X)]
+    whole = hold_out(blend, len(X), pairs, np.random.RandomState(0))
+    # Scales come from random pairs here and from variances there.
+    expected = whole.ranks({"both": 1.0})
+    assert_allclose(found.ranks({"rca": 0.3, "beta": 0.7}), expected, atol=0.03)
+
+
+def test_pairs_that_no_fold_judges_are_measured_if_asked_for():
+    X = np.random.RandomState(0).normal(size=(20, 3))
+    pairs = Pairs([(i, i + 1) for i in range(15)], [(i, i + 4) for i in range(15)])
+    learners = [("rca", RCA(random_state=0), X)]
+    some = hold_out(learners, len(X), pairs, np.random.RandomState(0)).ranks({"rca": 1.0})
+    every = hold_out(learners, len(X), pairs, np.random.RandomState(0), every_pair=True)
+    all_ranks = every.ranks({"rca": 1.0})
+    judged = ~np.isnan(some)
+    assert 0 < judged.sum() < 30
+    assert not np.isnan(all_ranks).any()
+    assert_array_equal(all_ranks[judged], some[judged])
+
+
+def test_a_learner_that_refuses_is_left_out(data):
+    X, pairs = data
+    only_cannot = Pairs(cannot_link=pairs.cannot_link)
+    learners = [(EUCLIDEAN, Euclidean(), X), ("rca", RCA(), X)]
+    found = hold_out(learners, len(X), only_cannot, np.random.RandomState(0))
+    assert set(found.distances) == {EUCLIDEAN}
+
+
+def test_every_learner_sees_the_rows_that_are_meant_for_it(data):
+    X, pairs = data
+    axis = PCA(1, random_state=0).fit_transform(X)
+    learners = [("wide", Euclidean(), X), ("narrow", Euclidean(), axis)]
+    found = hold_out(learners, len(X), pairs, np.random.RandomState(0))
+    alone = hold_out(learners[1:], len(X), pairs, np.random.RandomState(0))
+    assert_array_equal(found.ranks({"narrow": 1.0}), alone.ranks({"narrow": 1.0}))
+    assert (found.ranks({"narrow": 1.0}) != found.ranks({"wide": 1.0})).any()
+
+
+def test_duplicates_are_judged_by_the_pairs_themselves():
+    rng = np.random.RandomState(0)
+    things = rng.normal(size=(300, 20))
+    X = np.repeat(things, 2, axis=0) + 0.1 * rng.normal(size=(600, 20))
+    # As near to one another as no two random rows are, and yet clearly not duplicates.
+    X[1::4] += 0.5
+    pairs = Pairs([(i, i + 1) for i in range(2, 100, 4)], [(i, i + 1) for i in range(0, 100, 4)])
+    found = hold_out([(EUCLIDEAN, Euclidean(), X)], len(X), pairs, np.random.RandomState(0))
+    truth = Euclidean().fit(X, pairs=pairs).score(X, pairs=pairs)
+    rank = found.ranks({EUCLIDEAN: 1.0})
+    assert np.nanmax(rank) < 0.01
+    assert compare(rank, rank, found.same).auc == truth == 1
+
+
+def held_out_with(gains, n=200, seed=0, noise=0.3):
+    """Made-up distances of metrics that tell kinds apart the better the larger their gain."""
+    rng = np.random.RandomState(seed)
+    same = np.arange(n) < n // 2
+    common = rng.normal(size=n)
+    distances, random = {}, {}
+    for name, gain in gains.items():
+        own = noise * rng.normal(size=n)
+        distances[name] = [np.exp(np.where(same, -gain, gain) + common + own)]
+        random[name] = [np.exp(rng.normal(size=500))]
+    return HeldOut([np.ones(n, dtype=bool)], distances, random, same)
+
+
+RECIPES = {name: {name: 1.0} for name in (EUCLIDEAN, "usual", "other")}
+
+
+def test_the_usual_one_is_taken_when_it_gains():
+    report = choose(held_out_with({EUCLIDEAN: 0.2, "usual": 0.6, "other": 0.6}), RECIPES, "usual")
+    assert report.recipe == {"usual": 1.0}
+    assert report.chance_of_gain > 0.95
+    assert report.n_judged == 200
+    assert "better than the Euclidean distance" in report.reason
+    assert [line.name for line in report.candidates if line.chosen] == ["usual"]
+
+
+def test_another_is_taken_when_it_is_clearly_better():
+    report = choose(held_out_with({EUCLIDEAN: 0.2, "usual": 0.5, "other": 1.5}), RECIPES, "usual")
+    assert report.recipe == {"other": 1.0}
+    assert report.candidates[0].name == "other"
+
+
+def test_on_few_pairs_the_luckiest_is_not_taken():
+    for n, expected in ((30, "usual"), (200, "other")):
+        held_out = held_out_with({EUCLIDEAN: 0.2, "usual": 0.6, "other": 1.5}, n=n)
+        assert expected in choose(held_out, RECIPES, "usual").recipe
+
+
+def test_of_those_clearly_better_the_best_is_taken():
+    recipes = {**RECIPES, "third": {"third": 1.0}}
+    gains = {EUCLIDEAN: 0.2, "usual": 0.5, "other": 1.5, "third": 2.0}
+    assert choose(held_out_with(gains), recipes, "usual").recipe == {"third": 1.0}
+
+
+def test_euclidean_is_kept_when_nothing_is_gained():
+    report = choose(held_out_with({EUCLIDEAN: 0.5, "usual": 0.4, "other": 0.45}), RECIPES, "usual")
+    assert report.recipe == {EUCLIDEAN: 1.0}
+    assert "Nothing is gained" in report.reason
+    assert [line.name for line in report.candidates if line.chosen] == [EUCLIDEAN]
+
+
+def test_in_doubt_euclidean_is_blended_in():
+    few = held_out_with({EUCLIDEAN: 0.5, "usual": 0.5, "other": 0.5}, n=40)
+    report = choose(few, RECIPES, "usual")
+    assert report.recipe == {EUCLIDEAN: 0.25, "usual": 0.75}
+    assert 0.5 < report.chance_of_gain < 0.95
+    assert "is not certain: a share of 25% of the Euclidean distance" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("gains", "n", "said"),
+    [
+        ({EUCLIDEAN: 0.2, "usual": 0.9}, 200, "better than the Euclidean distance"),
+        ({EUCLIDEAN: 0.2, "usual": 0.4}, 12, "say so too, but do not prove it"),
+        ({EUCLIDEAN: 0.9, "usual": 0.7}, 12, "do not show it here"),
+    ],
+)
+def test_a_reason_tells_what_was_seen_from_what_is_believed(gains, n, said):
+    report = choose(held_out_with({**gains, "other": 0.1}, n=n), RECIPES, "usual")
+    line = next(line for line in report.candidates if line.chosen)
+    assert line.name == "usual"
+    assert said in report.reason
+    assert ("better than" in report.reason) == (line.gain >= 2 * line.error)
+    assert ("on most data" in report.reason) == (line.gain < 2 * line.error)
+
+
+def test_where_must_links_are_duplicates_nothing_is_believed_to_be_gained():
+    held_out = held_out_with({EUCLIDEAN: 2.0, "usual": 2.0, "other": 2.0}, n=20, noise=0.01)
+    assert choose(held_out, RECIPES, "usual").recipe.keys() > {"usual"}
+    near = {name: [1e-6 * values[0]] for name, values in held_out.distances.items()}
+    report = choose(replace(held_out, distances=near), RECIPES, "usual")
+    assert report.recipe == {EUCLIDEAN: 1.0}
+    assert "nearer than nearly all random pairs already" in report.reason
+
+
+def test_where_the_usual_one_fails_another_must_show_that_it_gains():
+    gains = {EUCLIDEAN: 0.5, "usual": -0.5, "other": 0.5}
+    assert choose(held_out_with(gains), RECIPES, "usual").recipe == {EUCLIDEAN: 1.0}
+    gains["other"] = 1.2
+    assert choose(held_out_with(gains), RECIPES, "usual").recipe == {"other": 1.0}
+
+
+@pytest.mark.parametrize("kind", [True, False])
+def test_random_pairs_stand_for_a_kind_that_is_missing(kind):
+    both = held_out_with({EUCLIDEAN: 0.1, "usual": 1.0, "other": 0.2})
+    kept = both.same == kind
+    one = HeldOut(
+        [np.ones(kept.sum(), dtype=bool)],
+        {name: [values[0][kept]] for name, values in both.distances.items()},
+        both.random,
+        both.same[kept],
+    )
+    report = choose(one, RECIPES, "usual")
+    assert report.recipe == {"usual": 1.0}
+    rank = one.ranks({"usual": 1.0})
+    expected = 1 - rank.mean() if kind else rank.mean()
+    found = next(line for line in report.candidates if line.name == "usual")
+    assert_allclose(found.auc, expected, atol=0.01)
+
+
+def test_the_report_can_be_read():
+    report = choose(held_out_with({EUCLIDEAN: 0.2, "usual": 0.6, "other": 0.4}), RECIPES, "usual")
+    text = str(report)
+    assert text.splitlines()[0].split() == ["candidate", "pair", "AUC", "gain", "over", "Euclidean"]
+    chosen = next(line for line in text.splitlines() if line.startswith("→"))
+    gain = next(line.gain for line in report.candidates if line.chosen)
+    assert f"{gain:+.3f} ±" in chosen
+    assert text.endswith(report.reason)
+    html = report._repr_html_()
+    assert html.count("<tr>") == 4
+    assert report.reason in html
+
+
+def test_the_report_without_candidates_is_the_reason():
+    report = unseen_choice({"usual": 1.0}, "3 pairs are too few")
+    assert report.recipe == {EUCLIDEAN: 0.5, "usual": 0.5}
+    assert str(report).startswith("3 pairs are too few: ")
+    assert "<table>" not in report._repr_html_()
+
+
+def test_shares_sum_to_one():
+    recipe = with_euclidean({"a": 0.3, "b": 0.7}, 0.25)
+    assert_allclose(sum(recipe.values()), 1)
+    assert recipe[EUCLIDEAN] == 0.25
+
+
+def test_gains_in_the_report_are_those_of_paired_comparison():
+    held_out = held_out_with({EUCLIDEAN: 0.2, "usual": 0.6, "other": 0.4})
+    report = choose(held_out, RECIPES, "usual")
+    expected = compare(
+        held_out.ranks({"other": 1.0}), held_out.ranks({EUCLIDEAN: 1.0}), held_out.same
+    )
+    other = next(line for line in report.candidates if line.name == "other")
+    assert (other.auc, other.gain, other.error) == (expected.auc, expected.gain, expected.error)

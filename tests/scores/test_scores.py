@@ -1,0 +1,228 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import manhattan_distances
+
+from nearkin import Pairs
+from nearkin.rows import blocks
+from nearkin.rows.distances import linked_distances, rowwise_distances
+from nearkin.scores import balanced_rand, pair_auc, retrieval_recall, separability
+from tests import oracles
+
+
+@pytest.fixture
+def labelled():
+    rng = np.random.RandomState(0)
+    y = rng.randint(3, size=150)
+    return rng.standard_normal((150, 3)) + y[:, None], y
+
+
+def test_separability_equals_the_double_loop(labelled):
+    Z, y = labelled
+    # A point's distance to itself is rounding, sqrt(1e-16) of it.
+    assert_allclose(separability(Z, y), oracles.separability(Z, y), rtol=1e-8)
+
+
+def test_separability_of_sparse_rows_and_float32(labelled):
+    Z, y = labelled
+    exact = oracles.separability(Z, y)
+    assert_allclose(separability(sp.csr_array(Z), y), exact, rtol=1e-8)
+    assert_allclose(separability(Z.astype(np.float32), y), exact, rtol=1e-6)
+
+
+def test_separability_far_from_the_origin(labelled):
+    Z, y = labelled
+    assert_allclose(separability(Z + 1e6, y), oracles.separability(Z, y), rtol=1e-7)
+
+
+def test_separability_leaves_out_unknown_labels(labelled):
+    Z, y = labelled
+    partial = np.where(np.arange(150) < 40, y, -1)
+    assert_allclose(separability(Z, partial), oracles.separability(Z[:40], y[:40]), rtol=1e-8)
+
+
+def test_separability_takes_labels_of_any_kind(labelled):
+    Z, y = labelled
+    names = np.array(["a", "b", "c"])[y]
+    assert separability(Z, names) == separability(Z, y)
+
+
+def test_separability_with_another_distance(labelled):
+    Z, y = labelled
+    D = manhattan_distances(Z)
+    same = y[:, None] == y
+    off = ~np.eye(150, dtype=bool)
+    expected = D[~same].mean() / D[same & off].mean()
+    assert_allclose(separability(Z, y, distance=manhattan_distances), expected, rtol=1e-12)
+
+
+def test_separability_works_by_blocks(labelled, monkeypatch):
+    Z, y = labelled
+    whole = separability(Z, y)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    seen = []
+
+    def distance(A, B):
+        seen.append(A.shape[0])
+        return np.sqrt(((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+    assert_allclose(separability(Z, y, distance=distance), whole, rtol=1e-8)
+    assert sorted(seen) == [22, 64, 64]
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e8 / 3])
+def test_separability_of_equal_points_is_one(value):
+    assert separability(np.full((7, 2), value), [0, 0, 1, 1, 0, 1, 0]) == 1.0
+
+
+def test_separability_of_classes_that_are_single_points_is_infinite():
+    Z = np.repeat(np.random.RandomState(0).standard_normal((3, 2)), 4, axis=0)
+    assert separability(Z, np.repeat([0, 1, 2], 4)) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("y", "got"),
+    [
+        ([0, 0, 0], "1 classes of at most 3"),
+        ([0, 1, 2], "3 classes of at most 1"),
+        ([-1, -1, -1], "0 classes of at most 0"),
+    ],
+)
+def test_separability_needs_two_classes_and_two_points(y, got):
+    with pytest.raises(ValueError, match=f"at least two classes.* got {got} points"):
+        separability(np.eye(3), y)
+
+
+def test_separability_needs_a_label_for_each_row():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        separability(np.eye(3), [0, 1])
+
+
+partition = st.lists(st.integers(0, 3), min_size=12, max_size=12)
+
+
+@given(partition, partition)
+def test_balanced_rand_equals_the_double_loop(labels_true, labels_pred):
+    assert_allclose(
+        balanced_rand(labels_true, labels_pred), oracles.balanced_rand(labels_true, labels_pred)
+    )
+
+
+@given(partition)
+def test_balanced_rand_of_equal_partitions_is_one(labels):
+    assert balanced_rand(labels, [("x", "y", "z", "u")[label] for label in labels]) == 1.0
+
+
+def test_balanced_rand_needs_two_points():
+    with pytest.raises(ValueError, match="at least two points"):
+        balanced_rand([0], [0])
+
+
+def test_pair_auc_by_labels_equals_the_double_loop(labelled):
+    Z, y = labelled[0][:25], labelled[1][:25]
+    must, cannot = oracles.pairs_of_labels(y)
+    expected = oracles.pair_auc(
+        [np.linalg.norm(Z[i] - Z[j]) for i, j in must],
+        [np.linalg.norm(Z[i] - Z[j]) for i, j in cannot],
+    )
+    assert_allclose(pair_auc(Z, y), expected)
+    assert_allclose(pair_auc(Z, pairs=Pairs(must, cannot)), expected)
+
+
+def test_pair_auc_weighs_pairs_and_counts_ties_half():
+    Z = np.array([[0.0], [1.0], [2.0], [4.0]])
+    pairs = Pairs([(0, 1), (1, 3)], [(1, 2), (0, 3)], must_weight=[2, 1], cannot_weight=[3, 1])
+    # Same: 1 (weight 2), 3 (weight 1). Different: 1 (weight 3), 4 (weight 1).
+    expected = oracles.pair_auc([1, 3], [1, 4], [2, 1], [3, 1])
+    assert_allclose(expected, (2 * 3 / 2 + 2 * 1 + 0 + 1) / 12)
+    assert_allclose(pair_auc(Z, pairs=pairs), expected)
+
+
+def test_pair_auc_joins_labels_and_pairs():
+    Z = np.array([[0.0], [1.0], [5.0], [5.5], [9.0]])
+    y = [0, 0, 1, -1, -1]
+    both = Pairs([(0, 1), (3, 4)], [(0, 2), (1, 2)])
+    assert pair_auc(Z, y, pairs=Pairs([(3, 4)])) == pair_auc(Z, pairs=both)
+
+
+def test_pair_auc_of_many_labels_is_a_reproducible_sample(labelled):
+    Z, y = labelled
+    exact = pair_auc(Z, y)
+    sampled = pair_auc(Z, y, max_pairs=2000)
+    assert sampled == pair_auc(Z, y, max_pairs=2000)
+    assert sampled != pair_auc(Z, y, max_pairs=2000, random_state=1)
+    # Three standard deviations of an AUC from 1000 + 1000 pairs.
+    assert_allclose(sampled, exact, atol=3 * np.sqrt(1 / 12 * (1 / 1000 + 1 / 1000)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "needs labels y or pairs"),
+        ({"y": [0, 0, 0]}, ValueError, "needs both, got 3 must-links and 0 cannot-links"),
+        ({"y": [0, -1, -1]}, ValueError, "needs both, got 0 must-links and 0 cannot-links"),
+        ({"pairs": Pairs([(0, 1)])}, ValueError, "got 1 must-links and 0 cannot-links"),
+        ({"pairs": Pairs([(0, 3)])}, ValueError, r"must-link \(0, 3\) names row 3"),
+        ({"pairs": [(0, 1)]}, TypeError, "must be a nearkin.Pairs"),
+        ({"y": Pairs([(0, 1)])}, TypeError, "by name"),
+        ({"y": [0, 1]}, ValueError, "inconsistent numbers of samples"),
+    ],
+)
+def test_pair_auc_says_what_it_needs(arguments, error, message):
+    with pytest.raises(error, match=message):
+        pair_auc(np.eye(3), **arguments)
+
+
+@given(st.integers(0, 10**6))
+def test_pair_auc_equals_the_area_under_the_roc_curve(seed):
+    rng = np.random.RandomState(seed)
+    Z, y = rng.standard_normal((12, 2)), np.arange(12) % 3
+    must, cannot = (np.array(links) for links in oracles.pairs_of_labels(y))
+    distances = np.r_[linked_distances(Z, must), linked_distances(Z, cannot)]
+    expected = roc_auc_score(np.repeat([1, 0], [len(must), len(cannot)]), -distances)
+    assert_allclose(pair_auc(Z, y), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rowwise_distances_work_by_blocks_and_do_not_cancel(dtype, monkeypatch):
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    rng = np.random.RandomState(0)
+    A = (1e4 + rng.standard_normal((150, 3))).astype(dtype)
+    B = A + dtype(0.5)
+    expected = [np.sqrt(((a.astype(float) - b) ** 2).sum()) for a, b in zip(A, B, strict=True)]
+    assert_allclose(rowwise_distances(A, B), expected, rtol=1e-12)
+    links = np.column_stack([np.arange(150), np.arange(150)[::-1]])
+    expected = [np.linalg.norm(A[i].astype(float) - A[j]) for i, j in links]
+    assert_allclose(linked_distances(A, links), expected, rtol=1e-12)
+
+
+def test_retrieval_recall_counts_what_the_nearest_rows_hold():
+    rng = np.random.default_rng(0)
+    D, relevant = rng.random((6, 9)), rng.random((6, 9)) < 0.4
+    D[2, 3] = np.inf
+    relevant[4] = False
+    shares = []
+    for distances, wanted in zip(D, relevant, strict=True):
+        all_wanted = {j for j in range(9) if wanted[j] and distances[j] < np.inf}
+        nearest = sorted(range(9), key=lambda j, row=distances: row[j])[:4]
+        if all_wanted:
+            shares.append(len(all_wanted & set(nearest)) / len(all_wanted))
+    assert retrieval_recall(D, relevant, 4) == pytest.approx(np.mean(shares))
+    assert retrieval_recall(D, relevant, 9) == 1
+
+
+@pytest.mark.parametrize(
+    ("relevant", "n", "message"),
+    [
+        ([[True]], 1, "same shape"),
+        ([[True, False]], 0, "n_retrieved must be at least 1"),
+        ([[False, False]], 1, "no query has a relevant row"),
+    ],
+)
+def test_retrieval_recall_refuses(relevant, n, message):
+    with pytest.raises(ValueError, match=message):
+        retrieval_recall([[1.0, 2.0]], relevant, n)

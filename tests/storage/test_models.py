@@ -1,0 +1,477 @@
+import pickle
+import tracemalloc
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA, FastICA, TruncatedSVD
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
+
+import nearkin
+from nearkin import (
+    GMML,
+    ITML,
+    LLMA,
+    RCA,
+    Blend,
+    Chain,
+    Euclidean,
+    Generative,
+    KernelBeta,
+    Pairs,
+    StorageError,
+)
+from nearkin.learners.selection import SelectionReport
+from nearkin.spaces.kernels import Kernel
+from nearkin.storage.arrays import read_arrays, write_arrays
+from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
+from nearkin.storage.row_marks import marks_of, smallest_marks
+from tests.common.learners import example
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return example()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.nearkin"
+
+
+def test_files_of_format_version_1_are_read():
+    # A Blend of all learners and transformers, from 16 rows of XOR, written by nearkin 0.1.0.
+    metric = nearkin.load(GOLDEN / "model-1.nearkin")
+    rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]])
+    expected = [0.79170231, 0.65221643, 0.91637392, 1.32785463, 1.36148016, 0.88109814]
+    with pytest.warns(UserWarning, match="feature names"):
+        distances = metric.distance(rows)
+    assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    assert metric.threshold_ == 0.9216060351399968
+    assert metric.weights == [1, 2, *[1] * 11]
+    assert isinstance(metric.learners_[-1].report_, SelectionReport)
+    info = describe(GOLDEN / "model-1.nearkin")
+    assert info.feature_names == ["a", "b", "c"]
+    assert info.format_version == 1
+    assert info.nearkin_version == "0.1.0"
+
+
+def test_files_of_format_version_2_are_read():
+    # As version 1, and it says what was learned from.
+    metric = nearkin.load(GOLDEN / "model-2.nearkin")
+    rows = pd.DataFrame([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]], columns=list("abc"))
+    expected = [0.77914392, 0.59338727, 0.94961884, 1.25022883, 1.41340455, 0.94191114]
+    assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    told = {"rows": 16, "must_links": 0, "cannot_links": 0, "labels": 16, "classes": 2}
+    assert metric.learned_from_ == told
+    info = describe(GOLDEN / "model-2.nearkin")
+    assert info.learned_from == told
+    assert info.format_version == 2
+    assert "learned from: 16 rows, 16 labels, 2 classes" in str(info)
+    assert "Landmarks are such rows" in str(info)
+    assert describe(GOLDEN / "model-1.nearkin").learned_from is None
+
+
+def test_files_of_format_version_3_are_read():
+    # A Blend of learners that divide the columns of 16 rows of XOR in other units, calibrated by
+    # four pairs of the rows below and at another prevalence, with what is known of rows and tests.
+    metric, facts = load_with_facts(GOLDEN / "model-3.nearkin")
+    units = np.array([1, 1000, 0.001])
+    rows = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]]) * units
+    expected = [0.8897691, 0.64554798, 0.86219928, 1.32336228, 1.36107951, 0.95472762]
+    distances = metric.distance(pd.DataFrame(rows, columns=list("abc")))
+    assert_allclose(distances[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    for learner in metric.learners_:
+        assert_allclose(learner.column_scale_ / units, [1.0698372, 1.0177324, 1.0324787])
+    assert metric.prevalence_ == 0.2
+    assert 0 < metric.sharpness_ != metric.far_sharpness_ > 0
+    assert metric.same_distance_ == pytest.approx(np.mean([0.64554798, 0.86219928]))
+    assert_array_equal(np.isin(marks_of(rows), facts.marks), True)
+    assert facts.tested == [Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20)]
+    assert describe(GOLDEN / "model-3.nearkin").format_version == 3
+    before = nearkin.load(GOLDEN / "model-2.nearkin")
+    assert not any(hasattr(learner, "column_scale_") for learner in before.learners_)
+
+
+def test_a_file_may_say_more_of_rows(data, path):
+    metric = Euclidean().fit(*data[:2])
+    facts = Facts(
+        marks=smallest_marks([data[0]]),
+        tested=[
+            Trial("pairs", "pair_auc", 0.75, 0.5, 10, 20),
+            Trial("labels", "separability", np.inf, 0.5, 10, 20),  # no number that a file has
+        ],
+    )
+    save(metric, path, facts=facts)
+    found, known = load_with_facts(path)
+    assert_array_equal(found.transform(data[0]), metric.transform(data[0]))
+    assert_array_equal(known.marks, facts.marks)
+    assert known.tested == facts.tested[:1]
+    info = describe(path)
+    assert info.tested == facts.tested[:1]
+    assert info.n_marks == len(facts.marks)
+    assert nearkin.load(path).threshold_ == metric.threshold_
+    metric.save(path)
+    assert load_with_facts(path)[1] == Facts(None, [])
+
+
+@pytest.mark.parametrize(
+    "tested",
+    [
+        None,
+        [{}],
+        [{"judged_by": 1}],
+        [[]],
+        [vars(Trial("pairs", "pair_auc", 1, 0.5, 10, 20))],
+        [vars(Trial("pairs", "pair_auc", 1.0, 0.5, 10, 20))] * 101,
+    ],
+)
+def test_forged_tests(data, path, tested):
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, lambda content, _: content.update(tested=tested))
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match="how it was tested"):
+            reader(path)
+
+
+def test_forged_marks(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, lambda _, arrays: arrays.update({"learned rows": np.arange(3.0)}))
+    with pytest.raises(StorageError, match="are no marks of rows"):
+        nearkin.load(path)
+
+
+def test_a_description_says_where_training_rows_are(data, path):
+    X, y, pairs, _ = data
+    learner = KernelBeta(n_landmarks=20, kernel="laplacian", random_state=0)
+    metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
+    metric.save(path)
+    info = describe(path)
+    n_landmarks = len(metric.steps_[1].landmarks_)
+    assert info.training_rows == {"steps_.1._stages.0.0.landmarks.rows": (n_landmarks, 3)}
+    assert info.parameters == {"steps": ["StandardScaler(...)", "KernelBeta(...)"]}
+    assert f"rows of the training data: {n_landmarks} in steps_.1._stages" in str(info)
+    assert "from 3 columns to" in str(info)
+    for learner, place in ((LLMA(), "anchor_rows_"), (Generative(), "_known")):
+        learner.fit(X, y).save(path)
+        assert describe(path).training_rows == {place: (50, 3)}
+    RCA().fit(X, y).save(path)
+    assert describe(path).training_rows == {}
+    assert "rows of the training data: none" in str(describe(path))
+
+
+def test_estimators_that_are_parameters_are_stored_without_what_they_learned(data, path):
+    X, y, _, _ = data
+    step = KernelBeta(random_state=0).fit(X, y)
+    Chain([step]).fit(X[:5], y[:5]).save(path)
+    loaded = nearkin.load(path)
+    assert list(describe(path).training_rows.values()) == [(5, 3)]
+    assert not hasattr(loaded.steps[0], "threshold_")
+    assert loaded.steps[0].get_params() == step.get_params()
+
+
+def test_how_rows_came_from_a_file_is_kept(data, path):
+    X, y, _, _ = data
+    metric = RCA().fit(X, y)
+    metric.vector_column_ = "v"
+    metric.fill_values_ = np.array([1.0, 2.0, 3.0])
+    metric.save(path)
+    found = nearkin.load(path)
+    assert found.vector_column_ == "v"
+    assert_array_equal(found.fill_values_, [1, 2, 3])
+    metric.save(path, forget_names=True)
+    found = nearkin.load(path)
+    assert not hasattr(found, "vector_column_")
+    assert_array_equal(found.fill_values_, [1, 2, 3])
+    for wrong in (np.ones(2), np.array([1, np.nan, 3])):
+        metric.fill_values_ = wrong
+        with pytest.raises(StorageError, match="fill_values_"):
+            metric.save(path)
+
+
+def test_a_linear_metric_takes_little_more_than_its_matrix(path):
+    X = np.random.RandomState(0).standard_normal((300, 100))
+    GMML().fit(X, pairs=Pairs([(0, 1)], [(2, 3)])).save(path)
+    assert path.stat().st_size < 8 * 100 * 100 + 3000
+
+
+def test_parameters_come_back(data, path):
+    X, _, _, _ = data
+    learner = ITML(bounds=(0.1, 2.0), prior=np.eye(3), slack=np.inf, random_state=0)
+    learner.fit(X, pairs=Pairs([(0, 1)])).save(path)
+    found = nearkin.load(path).get_params()
+    assert_array_equal(found.pop("prior"), np.eye(3))
+    expected = learner.get_params()
+    del expected["prior"]
+    assert found == expected
+    assert describe(path).parameters["slack"] == np.inf
+    assert describe(path).parameters["bounds"] == [0.1, 2.0]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        PCA(2, whiten=True, random_state=0),
+        TruncatedSVD(2, random_state=0),
+        StandardScaler(),
+        StandardScaler(with_mean=False),
+        StandardScaler(with_std=False),
+        MinMaxScaler(),
+        MaxAbsScaler(),
+        RobustScaler(),
+        RobustScaler(with_centering=False),
+        Normalizer("l1"),
+    ],
+    ids=repr,
+)
+def test_transformers_within_a_chain(step, data, path):
+    X, y, _, X_new = data
+    metric = Chain([step, RCA(random_state=0)]).fit(X, y)
+    metric.save(path)
+    loaded = nearkin.load(path)
+    assert type(loaded.steps_[0]) is type(step)
+    assert repr(loaded) == repr(metric)
+    assert_array_equal(loaded.transform(X_new), metric.transform(X_new))
+    public = {name for name in vars(metric.steps_[0]) if not name.startswith("_")}
+    assert public <= set(vars(loaded.steps_[0]))
+
+
+def test_other_transformers_are_refused(data, path):
+    X, y, _, _ = data
+    metric = Chain([FastICA(2, random_state=0), RCA()]).fit(X, y)
+    with pytest.raises(StorageError, match=r"steps\.0 is a FastICA.*not stored.*PCA, Trunc"):
+        metric.save(path)
+    assert not path.exists()
+
+
+def test_kernels_that_are_functions_are_refused(data, path):
+    X, y, _, X_new = data
+    metric = KernelBeta(kernel=lambda a, b: a @ b.T).fit(X, y)
+    with pytest.raises(StorageError, match=r"kernel is a function.*kernels\.Kernel"):
+        metric.save(path)
+    metric = KernelBeta(kernel=Kernel("poly", degree=2)).fit(X, y)
+    metric.save(path)
+    assert_array_equal(nearkin.load(path).transform(X_new), metric.transform(X_new))
+
+
+def test_random_generators_are_refused(data, path):
+    metric = Euclidean(random_state=np.random.RandomState(0)).fit(*data[:2])
+    with pytest.raises(StorageError, match=r"random_state is a RandomState.*number or None"):
+        metric.save(path)
+    metric.set_params(random_state=None).save(path)
+
+
+def test_classes_of_others_are_refused(data, path):
+    class Mine(Euclidean):
+        pass
+
+    with pytest.raises(StorageError, match="this is a Mine, which is not stored"):
+        Mine().fit(*data[:2]).save(path)
+
+
+def test_a_new_fit_with_another_kernel_can_be_stored(data, path):
+    X, y, _, X_new = data
+    metric = ITML(kernel="rbf", random_state=0).fit(X, y)
+    for kernel in (None, "linear"):
+        metric.set_params(kernel=kernel).fit(X[:, :2], y).save(path)
+        assert_array_equal(
+            nearkin.load(path).transform(X_new[:, :2]), metric.transform(X_new[:, :2])
+        )
+
+
+def test_loading_anew_is_exact_after_use(data, path):
+    """What a learner computes and keeps while it is used is no part of it."""
+    X, y, _, X_new = data
+    metric = KernelBeta(kernel="laplacian", random_state=0).fit(X, y)
+    metric.save(path)
+    before = path.read_bytes()
+    metric.transform(X_new)
+    metric.set_output(transform="pandas").transform(X_new)
+    metric.save(path)
+    assert path.read_bytes() == before
+
+
+# What is refused
+
+
+def forged(path, change=lambda content, arrays: None, version=NEWEST):
+    arrays, content = read_arrays(path, KIND, (1, NEWEST))
+    change(content, arrays)
+    write_arrays(path, KIND, version, arrays, content)
+    return path
+
+
+def test_no_model(path):
+    path.write_bytes(pickle.dumps(Euclidean()))
+    with pytest.raises(StorageError, match=r"model\.nearkin is no nearkin model file"):
+        nearkin.load(path)
+    write_arrays(path, "nearkin index", 1, {}, {})
+    with pytest.raises(StorageError, match="is a nearkin index file, not a nearkin model file"):
+        nearkin.load(path)
+    for content in ({}, [], None, {"nearkin": "1", "model": {}}, {"model": {"class": "PCA"}}):
+        write_arrays(path, KIND, NEWEST, {}, content)
+        for reader in (nearkin.load, describe):
+            with pytest.raises(StorageError, match="holds no whole model"):
+                reader(path)
+
+
+def test_other_versions(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, version=NEWEST + 1)
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match="written by a newer nearkin: update"):
+            reader(path)
+    Euclidean().fit(*data[:2]).save(path)
+    forged(path, version=0)
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match=r"reads 1 and later.*fit the metric again"):
+            reader(path)
+
+
+@pytest.mark.parametrize("state", ["unfitted", "wrong columns", "too many columns"])
+def test_forged_models(state, data, path):
+    Euclidean().fit(*data[:2]).save(path)
+
+    def change(content, _):
+        if state == "unfitted":
+            content["model"]["state"] = {}
+        else:
+            content["model"]["state"]["n_features_in_"] = 4 if state == "wrong columns" else 10**12
+
+    message = {
+        "unfitted": "no fitted learner",
+        "wrong columns": r"image has shape \(1, 4\)",
+        "too many columns": "1000000000000 columns are more than 16777216",
+    }
+    with pytest.raises(StorageError, match=message[state]):
+        nearkin.load(forged(path, change))
+
+
+def test_a_description_is_printable(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+
+    def change(content, _):
+        content["nearkin"] = content["model"]["class"] = "\x1b[2J"
+        content["model"]["parameters"]["\x1b[2J"] = content["model"]["state"]["\r"] = "\x07"
+
+    assert str(describe(forged(path, change))).replace("\n", "").isprintable()
+    with pytest.raises(StorageError) as caught:
+        nearkin.load(path)
+    assert str(caught.value).isprintable()
+
+
+def test_what_landmarks_say_must_fit(data, path):
+    KernelBeta(random_state=0).fit(*data[:2]).save(path)
+
+    def too_few(content, arrays):
+        rows = "_stages.0.0.landmarks.rows"
+        arrays[rows] = arrays[rows][:10]
+
+    with pytest.raises(StorageError, match="coordinates of 50 landmarks, but there are 10"):
+        nearkin.load(forged(path, too_few))
+
+
+def test_loading_takes_no_more_memory_than_its_file_lets_expect(data, path):
+    X, y, _, _ = data
+    KernelBeta(kernel="laplacian", n_landmarks=20, random_state=0).fit(X, y).save(path)
+    n = 20_000  # a matrix of all pairs would take 3 GB
+
+    def more_landmarks(content, arrays):
+        for name, array in arrays.items():
+            if 20 in array.shape:
+                arrays[name] = np.concatenate([array] * (n // 20), axis=array.shape.index(20))
+
+    forged(path, more_landmarks)
+    assert list(describe(path).training_rows.values()) == [(n, 3)]
+    tracemalloc.start()
+    nearkin.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 10 * path.stat().st_size
+    tracemalloc.stop()
+
+
+def of_many(n_learners, learner, change):
+    """A blend of many learners that are one, after a change of what it says."""
+
+    def forge(content, arrays):
+        blend = content["model"]["state"]
+        one = blend["learners_"][0]
+        change(one["state"], arrays)
+        blend["learners_"] = [one] * n_learners
+        blend["n_features_in_"] = one["state"]["n_features_in_"]
+        blend["n_components_"] = n_learners * one["state"]["n_components_"]
+        arrays["factors_"] = np.ones(n_learners)
+
+    return Blend([learner]), forge
+
+
+def wide(columns):
+    def change(state, _):
+        state.update(n_features_in_=columns, n_components_=columns)
+
+    return change
+
+
+def long_words(state, _):
+    state["feature_names_in_"] = {"words": ["x" * 4000, *["y"] * 3999], "dtype": "str"}
+    state["n_features_in_"] = state["n_components_"] = 4000
+
+
+def many_landmarks(state, arrays):
+    for name, array in arrays.items():
+        if 10 in array.shape:
+            axis = array.shape.index(10)
+            arrays[name] = np.concatenate([array] * 90, axis=axis)
+
+
+@pytest.mark.parametrize(
+    ("learner", "n_learners", "change", "message"),
+    [
+        (Euclidean(random_state=0), 50, wide(2**18), "for all learners in it together"),
+        (Euclidean(random_state=0), 10, wide(2**19), None),
+        (Euclidean(random_state=0), 100, long_words, "too long"),
+        (
+            KernelBeta(kernel="laplacian", n_landmarks=10, random_state=0),
+            20,
+            many_landmarks,
+            None,
+        ),
+    ],
+)
+def test_limits_hold_for_the_whole_tree(learner, n_learners, change, message, data, path):
+    blend, forge = of_many(n_learners, learner, change)
+    blend.fit(*data[:2]).save(path)
+    forged(path, forge)
+    allowed = 4 * path.stat().st_size + 100 * 10**6
+    tracemalloc.start()
+    try:
+        with pytest.raises(StorageError, match=message) if message else nullcontext():
+            nearkin.load(path)
+        assert tracemalloc.get_traced_memory()[1] < allowed
+    finally:
+        tracemalloc.stop()
+
+
+def test_headers_of_very_many_values_are_not_read(data, path):
+    Euclidean().fit(*data[:2]).save(path)
+    whole = path.read_bytes()
+    header = b"[" + b"[],[]," * 500_000 + b"[]]"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + whole[-8:])
+    tracemalloc.start()
+    for reader in (nearkin.load, describe):
+        with pytest.raises(StorageError, match="no nearkin model file, or a damaged one"):
+            reader(path)
+    assert tracemalloc.get_traced_memory()[1] < 2 * len(header)
+    tracemalloc.stop()
+    with pytest.raises(StorageError, match="too many values"):
+        write_arrays(path, KIND, NEWEST, {}, [[]] * 1_000_000)

@@ -1,0 +1,135 @@
+"""Use without a mouse, and with a screen reader."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.teaching.server.browser.watched import Oracle, expect
+
+AXE = Path(__file__).parents[4] / "page/node_modules/axe-core/axe.min.js"
+
+# The element with the focus: its name for tests, and whether it looks focused.
+FOCUSED = """() => {
+    const element = document.activeElement;
+    if (element === null || element === document.body) return null;
+    const style = getComputedStyle(element);
+    const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    const box = element.getBoundingClientRect();
+    return {
+        name: element.dataset.testid ?? element.className ?? element.tagName,
+        visible: outlined || style.boxShadow !== "none",
+        shown: box.width > 0 && box.height > 0,
+    };
+}"""
+
+
+def walk(tab, most=80):
+    """What has the focus after each Tab, until it leaves the page."""
+    steps = []
+    for _ in range(most):
+        tab.press("Tab")
+        focused = tab.page.evaluate(FOCUSED)
+        if focused is None:
+            break
+        steps.append(focused)
+    return steps
+
+
+def test_tab_reaches_every_control_in_order(tab, demo):
+    tab.answer(Oracle().key(tab.question()))
+    tab.page.reload()
+    tab.settle(demo.state()["version"])
+    steps = walk(tab)
+    assert all(step["visible"] and step["shown"] for step in steps)
+    names = [step["name"] for step in steps]
+    expected = [
+        "skip",
+        "export",
+        "theme",
+        "help",
+        "colour-by",
+        "links-toggle",
+        "lasso-mode",
+        "fit",
+        "stage",
+        "blend",
+        "compare",
+        "answer-same",
+        "answer-different",
+        "answer-unsure",
+        "undo",
+        "tab-quality",
+        "panel-quality",
+    ]
+    assert [name for name in names if name in expected] == expected
+    # Nothing that can be clicked is left out, but for tabs, which arrow keys reach.
+    clickable = tab.page.locator("button:visible:enabled, a:visible, select:visible, input:visible")
+    missed = clickable.evaluate_all(
+        "(all, names) => all.map((one) => one.dataset.testid)"
+        ".filter((name) => name && !name.startsWith('tab-') && !names.includes(name))",
+        names,
+    )
+    assert missed == []
+
+
+def test_arrow_keys_walk_through_the_map(tab, demo):
+    tab.press("m")
+    expect(tab.part("stage")).to_be_focused()
+    names = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown"):
+        tab.press(key)
+        expect(tab.part("announcer")).not_to_have_text(names[-1] if names else "")
+        expect(tab.part("announcer")).to_contain_text("Record")
+        names.append(tab.part("announcer").inner_text())
+    assert len(set(names)) >= 3
+    expect(tab.part("hover-card")).to_be_visible()
+    tab.press("Enter")
+    expect(tab.part("neighbour")).to_have_count(10)
+    tab.shoot("keyboard-map")
+    # Two points as groups, said to be different, all by keys.
+    tab.press("a", "ArrowRight", "b")
+    tab.shows("group-a", "1 point")
+    tab.shows("group-b", "1 point")
+    tab.press("d")
+    tab.shows_answers(1)
+    # Arrow keys change tabs as well.
+    tab.part("tab-point").focus()
+    tab.press("ArrowLeft")
+    expect(tab.part("tab-suspects")).to_be_focused()
+    expect(tab.part("panel-suspects")).to_be_visible()
+
+
+def test_answers_are_announced(tab, demo):
+    tab.answer("d")
+    tab.shows("announcer", "Different. 1 answer. Next:")
+    tab.press("z")
+    tab.shows("announcer", "Undone.")
+
+
+def serious(tab, rules=None):
+    """What axe-core finds on the page as it is, by all rules or by some."""
+    options = {"runOnly": rules} if rules else {}
+    found = tab.page.evaluate("(options) => window.axe.run(options)", options)["violations"]
+    return [
+        (one["id"], [node["html"][:120] for node in one["nodes"]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+# In the dark only colours differ.
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make studio")
+@pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
+def test_axe_finds_nothing_serious(open_tab, demo, scheme, rules):
+    version = Oracle().teach(demo, 10)
+    tab = open_tab(demo.url, version=version, color_scheme=scheme)
+    tab.page.evaluate(AXE.read_text())
+    tab.part("export").click()
+    assert serious(tab, rules) == []
+    tab.press("Escape", "m", "ArrowRight", "Enter", "a", "ArrowRight", "b")
+    expect(tab.part("groups-same")).to_be_visible()
+    expect(tab.part("neighbour")).to_have_count(10)
+    assert serious(tab, rules) == []
+    tab.press("Escape", "?")
+    expect(tab.part("help-dialog")).to_be_visible()
+    assert serious(tab, rules) == []

@@ -1,0 +1,108 @@
+"""Keys answer wherever the focus is left, and undo brings its question back."""
+
+import pytest
+
+from tests.teaching.server.browser.watched import Oracle, expect
+
+oracle = Oracle()
+
+
+@pytest.mark.parametrize("way", ["mouse", "keyboard", "no change"])
+def test_keys_answer_after_a_colour_was_chosen(tab, demo, way):
+    menu = tab.part("colour-by")
+    if way == "mouse":
+        menu.dispatch_event("pointerdown")
+        menu.focus()
+        menu.select_option(label="clusters")
+        expect(menu).not_to_be_focused()
+    elif way == "keyboard":
+        menu.focus()
+        tab.press("ArrowDown")
+        expect(menu).to_be_focused()  # so that arrows go on
+    else:
+        tab.page.mouse.click(*centre(menu))
+        tab.press("Escape")
+    chosen = menu.input_value()
+    for key in ("d", "u", "s"):
+        tab.answer(key)
+        assert menu.input_value() == chosen
+    tab.press("z")
+    tab.shows_answers(2)
+    tab.shoot(f"keys-after-colour-{way.replace(' ', '-')}")
+
+
+def centre(part):
+    box = part.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_an_option_can_be_looked_up_by_its_letters(tab):
+    menu = tab.part("colour-by")
+    tab.part("help").focus()
+    tab.press("Tab")
+    expect(menu).to_be_focused()
+    tab.press("d")
+    expect(menu.locator("option:checked")).to_have_text("digit")
+    tab.shows_answers(0)
+
+
+def test_keys_answer_after_a_number_of_clusters_was_typed(tab):
+    tab.part("colour-by").select_option(label="clusters")
+    number = tab.part("clusters")
+    number.click()
+    number.press("Control+a")
+    tab.press("4", "Enter")
+    expect(tab.part("legend-categories").locator("li")).to_have_count(4)
+    expect(number).to_be_focused()
+    tab.answer("u")
+    expect(number).to_have_value("4")
+
+
+def test_keys_answer_whatever_has_the_focus(tab):
+    for name in ("blend", "links-toggle", "theme", "stage", "panel-quality", "compare"):
+        tab.part(name).focus()
+        tab.answer("u")
+
+
+def test_undo_brings_the_question_back(tab, demo):
+    first = tab.question()
+    tab.answer(oracle.key(tab.question()))
+    second = tab.question()
+    tab.answer("u")
+    third = tab.question()
+    tab.answer("u")
+    tab.press("z")
+    tab.shows_answers(2)
+    assert tab.question() == third
+    tab.shows("question-hint", "Undone: unsure was said of these two.")
+    tab.shows("announcer", "Undone. 2 answers. Are")
+    tab.shoot("undone")
+    # Further back, and forth again in the same order.
+    tab.press("z")
+    tab.shows_answers(1)
+    assert tab.question() == second
+    tab.press("z")
+    tab.shows_answers(0)
+    assert tab.question() == first
+    for question in (first, second, third):
+        # The count comes over the live line, perhaps before the reply that brings the next one.
+        tab.wait_for(lambda question=question: tab.question() == question)
+        tab.answer("u")
+    tab.wait_for(lambda: tab.question() not in (first, second, third))
+    expect(tab.part("question-hint")).to_be_hidden()
+
+
+def test_redo_asks_no_more_what_was_undone(tab, demo):
+    first = tab.question()
+    tab.answer("u")
+    tab.press("z")
+    tab.shows_answers(0)
+    assert tab.question() == first
+    tab.press("Shift+Z")
+    tab.shows_answers(1)
+    assert tab.question() != first
+    # Escape leaves it too.
+    tab.press("z")
+    tab.shows("question-hint", "Undone")
+    tab.press("Escape")
+    expect(tab.part("question-hint")).to_be_hidden()

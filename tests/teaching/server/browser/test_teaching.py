@@ -1,0 +1,251 @@
+"""Answers in a real browser: points move, and what was said can be undone and found again."""
+
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+
+from tests.teaching.server.browser.watched import Oracle, expect
+
+oracle = Oracle()
+
+
+def differ(a, b):
+    """How far two layouts are from being the same but for place, turn and scale."""
+    return procrustes(a, b)[2]
+
+
+def links(studio):
+    known = studio.get("/api/known")
+    return {kind: known[kind] for kind in ("must_link", "cannot_link", "unsure")}
+
+
+def test_the_demo_is_drawn(tab, demo):
+    tab.shows("source", "digits")
+    tab.shows("source", "64 features")
+    assert len(tab.positions()) == 1797
+    colours, counts = np.unique(tab.pixels().reshape(-1, 3), axis=0, return_counts=True)
+    # A background, and some thousand pixels of points on it.
+    assert counts.max() / counts.sum() < 0.99
+    assert len(colours) > 10
+    # Points are where they are said to be, within the map.
+    box = tab.part("points").bounding_box()
+    x, y = tab.points().T
+    inside = (x > box["x"]) & (x < box["x"] + box["width"])
+    inside &= (y > box["y"]) & (y < box["y"] + box["height"])
+    assert inside.mean() > 0.95
+    # Two pictures to compare.
+    pictures = tab.part("compare").locator("img")
+    expect(pictures).to_have_count(2)
+    assert pictures.first.evaluate("(image) => image.complete && image.naturalWidth > 0")
+    tab.shoot("demo")
+
+
+def test_ten_answers_by_keyboard_move_the_points(open_tab, demo):
+    tab = open_tab(demo.url, reduced_motion="no-preference")
+    start = tab.positions()
+    version = demo.state()["version"]
+    said = []
+    for k in range(10):
+        question = tab.question()
+        said.append((*question, oracle.are_same(*question)))
+        tab.press(oracle.key(question))
+        tab.shows_answers(k + 1)
+        assert tab.question() != question
+    tab.settle(version + 10)
+    assert tab.version() == version + 10
+    assert differ(start, tab.positions()) > 1e-4
+    assert np.abs(start - tab.positions()).max() > 0.01
+    # All of it is known to the server, as it was said.
+    known = links(demo)
+    for kind, same in (("must_link", True), ("cannot_link", False)):
+        ends = {frozenset(pair) for pair in zip(known[kind][::2], known[kind][1::2], strict=True)}
+        assert ends == {frozenset((a, b)) for a, b, kept in said if kept is same}
+    # Each answer was timed: pressed, sent, layout here, frame drawn.
+    for entry in tab.trace(10):
+        assert entry["keydownAt"] <= entry["sentAt"] <= entry["layoutAt"] <= entry["firstFrameAt"]
+    tab.shoot("ten-answers")
+
+
+def test_undo_and_redo_bring_layouts_back(tab, demo):
+    oracle.teach(demo, 5)
+    version = demo.state()["version"]
+    tab.settle(version)
+    before, known = tab.positions(), links(demo)
+
+    # A wrong answer surely moves something.
+    tab.answer("d" if oracle.are_same(*tab.question()) else "s")
+    tab.settle(version + 1)
+    after, more = tab.positions(), links(demo)
+    assert differ(before, after) > 1e-6
+
+    tab.press("z")
+    tab.shows_answers(5)
+    tab.settle(version + 2)
+    assert links(demo) == known
+    assert differ(before, tab.positions()) < 1e-6
+
+    tab.press("Shift+Z")
+    tab.shows_answers(6)
+    tab.settle(version + 3)
+    assert links(demo) == more
+    assert differ(after, tab.positions()) < 1e-6
+
+
+def test_the_question_stays_while_it_is_looked_at(tab, demo):
+    tab.answer(oracle.key(tab.question()))
+    question, version = tab.question(), demo.state()["version"]
+    report = demo.wait_for_report()
+    assert report["version"] == version
+    # The report has reached the page too, and may have brought better questions.
+    tab.shows("panel-quality", "Learner")
+    tab.settle(version)
+    assert tab.question() == question
+    tab.answer("u")
+    assert links(demo)["unsure"] == sorted(question)
+
+
+def test_a_key_pressed_before_the_reply_is_not_lost(tab, demo):
+    held = []
+
+    def hold(route):
+        held.append((route, route.fetch()))
+
+    tab.page.route("**/api/answers", hold, times=1)
+    tab.press("d")
+    # The count comes over the live line, while the reply is still under way.
+    tab.shows_answers(1)
+    question = tab.question()
+    tab.press("u", "u")
+    tab.wait_for(lambda: held)
+    route, response = held.pop()
+    route.fulfill(response=response)
+    tab.shows_answers(2)
+    # The second u was for the same question.
+    tab.settle(demo.state()["version"])
+    assert links(demo)["unsure"] == sorted(question)
+    assert tab.answers() == 2
+
+
+def test_unsure_is_an_answer_and_nothing_moves(tab, demo):
+    before = tab.positions()
+    question = tab.question()
+    tab.answer("u")
+    tab.settle(demo.state()["version"])
+    assert links(demo)["unsure"] == sorted(question)
+    assert tab.question() != question
+    assert differ(before, tab.positions()) < 1e-6
+
+
+class Outline:
+    """A square around points at the left or right of the map, in pixels."""
+
+    def __init__(self, points, side):
+        order = np.argsort(points[:, 0] if side == "left" else -points[:, 0])
+        self.points, self.centre = points, points[order[12]]
+
+    @property
+    def corners(self):
+        return self.centre + 16 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
+
+    def rows(self, margin):
+        """Rows of the points inside, of a square so many pixels larger."""
+        off = np.abs(self.points - self.centre).max(axis=1)
+        return set(np.flatnonzero(off < 16 + margin).tolist())
+
+
+def draw(tab, corners):
+    """Drag the mouse along these corners."""
+    mouse = tab.page.mouse
+    mouse.move(*corners[0])
+    mouse.down()
+    for x, y in corners[1:]:
+        mouse.move(x, y, steps=3)
+    mouse.up()
+
+
+@pytest.mark.parametrize(("key", "kind"), [("s", "must_link"), ("d", "cannot_link")])
+def test_two_groups_drawn_with_the_lasso(tab, demo, key, kind):
+    tab.press("g")
+    expect(tab.part("lasso-mode")).to_have_attribute("aria-pressed", "true")
+    groups = []
+    for name, side in (("a", "left"), ("b", "right")):
+        outline = Outline(tab.points(), side)
+        draw(tab, outline.corners)
+        expect(tab.part(f"group-{name}")).to_be_visible()
+        n = int(tab.part(f"group-{name}").inner_text().split()[1])
+        # Points right at the line may count either way.
+        assert len(outline.rows(-2)) <= n <= len(outline.rows(2))
+        groups.append(outline.rows(2))
+    tab.shoot(f"lasso-{key}")
+    version = demo.state()["version"]
+    tab.press(key)
+    tab.shows("notice-note", "recorded")
+    tab.settle(version + 1)
+    known = links(demo)[kind]
+    assert len(known) > 0
+    left, right = groups
+    for ends in map(set, zip(known[::2], known[1::2], strict=True)):
+        assert ends <= left | right
+        assert kind == "must_link" or (ends & left and ends & right)
+    # One key takes all of it back.
+    tab.press("Escape", "z")
+    tab.shows_answers(0)
+
+
+def test_a_reload_finds_everything(tab, demo):
+    for _ in range(3):
+        tab.answer(oracle.key(tab.question()))
+    tab.answer("u")
+    version = demo.state()["version"]
+    tab.settle(version)
+    before = tab.positions()
+    legend = tab.part("legend").inner_text()
+
+    tab.page.reload()
+    tab.settle(version)
+    tab.shows_answers(4)
+    assert tab.version() == version
+    assert differ(before, tab.positions()) < 1e-6
+    tab.shows("legend", "different")
+    assert tab.part("legend").inner_text() == legend
+    tab.press("z")
+    tab.shows_answers(3)
+
+
+def test_a_second_tab_stays_in_step(tab, open_tab, demo):
+    other = open_tab(demo.url)
+    tab.answer(oracle.key(tab.question()))
+    version = demo.state()["version"]
+    other.shows_answers(1)
+    other.settle(version)
+    tab.settle(version)
+    assert differ(tab.positions(), other.positions()) < 1e-6
+    # And the other way round.
+    other.press("z")
+    tab.shows_answers(0)
+    tab.settle(version + 1)
+    expect(tab.part("redo")).to_be_enabled()
+
+
+def test_a_suspect_is_withdrawn_with_one_key(tab, demo):
+    oracle.teach_with_errors(demo, 80)
+    tab.shows_answers(80)
+    tab.part("tab-suspects").click()
+    report = demo.wait_for_report()
+    first = report["suspects"][0]
+    expect(tab.part("suspect").first).to_contain_text(first["said"])
+    tab.shoot("suspects")
+    tab.press("w")
+    tab.shows_answers(79)
+    expect(tab.part("suspects")).not_to_contain_text(first["said"])
+    known = links(demo)
+    ends = [first["left"], first["right"]]
+    kind = known["must_link" if first["same"] else "cannot_link"]
+    pairs = zip(kind[::2], kind[1::2], strict=True)
+    assert sorted(ends) not in [sorted(pair) for pair in pairs]
+    tab.press("z")
+    tab.shows_answers(80)
+    tab.part("tab-quality").click()
+    expect(tab.part("auc")).to_be_visible()
+    expect(tab.part("euclidean-auc")).to_be_visible()
+    tab.shoot("quality")

@@ -1,0 +1,182 @@
+"""Hostile records, wrong addresses, no WebGL, a server that goes away: harmless, and explained."""
+
+import csv
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from benchmarks.studio.browser import launched
+from benchmarks.studio.process import running_studio
+from tests.teaching.server.browser.watched import Oracle, expect
+
+IMAGE = "<img src=x onerror=window.__hacked=1>"
+SCRIPT = "<script>window.__hacked=1</script>"
+HOSTILE = [
+    IMAGE,
+    SCRIPT,
+    "</td></table><svg onload=window.__hacked=1>",
+    "long " * 20_000,
+    "\u202eright to left \u05d0\u05d1\u05d2 \u0627\u0628",
+    "javascript:window.__hacked=1",
+    "{{constructor.constructor('window.__hacked=1')()}}",
+]
+
+
+@pytest.fixture(scope="module")
+def hostile_studio(browser, tmp_path_factory):
+    """A studio of a file whose texts, kinds and names of columns are meant to be run."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rng = np.random.default_rng(0)
+    with (folder / "rows.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["text", IMAGE, "kind", "x", "y", "z"])
+        for k in range(60):
+            values = rng.normal(size=3).round(4).tolist()
+            lines.writerow([HOSTILE[k % 7], SCRIPT, HOSTILE[k % 3], *values])
+    with running_studio("rows.csv", folder=folder) as studio:
+        yield studio
+
+
+def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
+    tab = open_tab(hostile_studio.url)
+    record = tab.part("compare")
+    expect(record).to_contain_text(IMAGE)  # the name of a column
+    expect(record).to_contain_text(SCRIPT)
+    seen = ""
+    for k in range(8):
+        seen += record.inner_text()
+        tab.press("u")
+        tab.shows_answers(k + 1)
+    for text in (IMAGE, SCRIPT, HOSTILE[2]):
+        assert text in seen
+    tab.shoot("hostile-question")
+    # The same in the map, in the panel of a point and in legends.
+    tab.press("m", "ArrowRight")
+    tab.shows("hover-card", IMAGE)
+    tab.press("Enter", "n")
+    tab.shows("point", SCRIPT)
+    tab.shoot("hostile-point")
+    for label in ("kind", IMAGE, "text"):
+        tab.part("colour-by").select_option(label=label)
+        tab.shows("legend", label)
+    tab.shoot("hostile-legend")
+    assert tab.page.evaluate("() => window.__hacked") is None
+    assert tab.page.locator("[onerror], [onload], img[src='x'], main script").count() == 0
+    # Long words neither widen the page nor the card.
+    wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert tab.page.evaluate(wide) <= 0
+
+
+def test_very_long_text_is_cut(open_tab, hostile_studio):
+    tab = open_tab(hostile_studio.url)
+    row = HOSTILE.index("long " * 20_000)
+    tab.choose(row)
+    text = tab.part("point").locator("dd").first
+    expect(text).to_contain_text("long long")
+    assert len(text.inner_text()) < 2100
+    tab.shoot("long-text")
+
+
+def test_a_wrong_token_is_explained(open_tab, demo):
+    for address in (f"{demo.base}/?token=wrong", demo.base):
+        tab = open_tab(address, version=None)
+        tab.shows("refused", "Open the address that nearkin studio printed")
+        tab.shoot("wrong-token")
+        # The browser says by itself that it was refused, and nothing else is wrong.
+        assert all("403" in complaint for complaint in tab.complaints)
+        tab.complaints.clear()
+
+
+def test_a_token_that_is_no_longer_right_is_explained(open_tab, demo):
+    # As if the studio had been started anew between page and data.
+    wrong = "fetch = ((ask) => (url, more) => ask(url, { ...more, headers: {} }))(fetch);"
+    tab = open_tab(demo.url, version=None, init_script=wrong)
+    tab.shows("refused", "Open the address that nearkin studio printed")
+    assert all("403" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()
+
+
+def test_nothing_is_asked_of_other_servers(tab, demo):
+    tab.answer("u")
+    tab.settle(demo.state()["version"])
+    schemes = {address.partition(":")[0] for address in tab.asked}
+    assert {"http", "ws"} <= schemes <= {"http", "ws", "data", "blob"}
+    tab.check()
+    # The browser would not let it happen either.
+    escape = "() => fetch('http://example.invalid/').then(() => 'out', (problem) => problem.name)"
+    assert tab.page.evaluate(escape) == "TypeError"
+    assert any("Content Security Policy" in complaint for complaint in tab.complaints)
+    tab.complaints.clear()
+    tab.asked.clear()
+
+
+def test_missing_pictures_are_named_so(open_tab, tmp_path):
+    Image.new("RGB", (40, 30), "red").save(tmp_path / "there.png")
+    rng = np.random.default_rng(0)
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["picture", "x", "y"])
+        for k in range(12):
+            picture = "there.png" if k % 2 else "missing.png"
+            lines.writerow([picture, *rng.normal(size=2).round(3)])
+    with running_studio("rows.csv", "--image", "picture", folder=tmp_path) as studio:
+        tab = open_tab(studio.url)
+        tab.choose(0)
+        tab.shows("point", "no picture")
+        tab.shoot("missing-picture")
+        tab.choose(1)
+        expect(tab.part("selected-id")).to_have_text("1")
+        picture = tab.part("point").locator(".point-head img")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("async (image) => (await image.decode(), image.naturalWidth)") == 40
+        assert all("404" in complaint for complaint in tab.complaints)
+        tab.complaints.clear()
+
+
+def test_without_webgl_questions_still_work(open_tab, demo, playwright):
+    browser = launched(playwright, ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"])
+    try:
+        tab = open_tab(demo.url, version=None, browser=browser)
+        expect(tab.part("no-webgl")).to_contain_text("WebGL")
+        expect(tab.part("stage")).to_be_hidden()
+        tab.answer(Oracle().key(tab.question()))
+        tab.press("z")
+        tab.shows_answers(0)
+        expect(tab.part("export")).to_be_visible()
+        tab.shoot("no-webgl")
+    finally:
+        browser.close()
+
+
+def test_a_context_that_cannot_be_had_is_no_blank_page(open_tab, demo):
+    script = "HTMLCanvasElement.prototype.getContext = () => null;"
+    tab = open_tab(demo.url, version=None, init_script=script)
+    expect(tab.part("no-webgl")).to_contain_text("WebGL")
+    tab.answer("u")
+
+
+def test_a_server_that_goes_away_and_comes_back(open_tab, tmp_path):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(40, 3)))
+    with running_studio("rows.npy", folder=tmp_path) as studio:
+        tab = open_tab(studio.url)
+        for key in "sdu":
+            tab.answer(key)
+        known = studio.get("/api/known")
+    tab.shows("connection", "reconnecting")
+    tab.shoot("disconnected")
+    # An answer that cannot be kept is not counted, and the page says so.
+    tab.press("s")
+    tab.shows("notice-problem", "does not answer")
+    assert tab.answers() == 3
+    tab.complaints.clear()  # of connections refused
+
+    with running_studio("rows.npy", "--port", studio.port, folder=tmp_path) as again:
+        other = open_tab(again.url)
+        other.shows_answers(3)
+        assert again.get("/api/known") == known
+        # The old address is that of an earlier run.
+        tab.shows("connection", "not connected")
+        expect(tab.page.locator("#notices")).to_contain_text("started anew")
+        tab.shoot("started-anew")
+        tab.complaints.clear()

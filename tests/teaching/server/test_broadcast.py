@@ -1,0 +1,281 @@
+"""Tabs that stay in step, and refits behind them."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from contextlib import ExitStack
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.server.background import Refits
+from nearkin.teaching.server.broadcast import Live, Mailbox
+from tests.teaching.server.conftest import StubLesson, all_told, running, small_records, told
+
+GOOD = {"left": 0, "right": 1, "same": True}
+
+
+def until(tab, kind, version):
+    """All that a tab is told up to this."""
+    found = []
+    while not (found and found[-1][0] == kind and found[-1][1] >= version):
+        found.append(told(tab.recv(timeout=20)))
+    return found
+
+
+def problem(tab):
+    """The sentence of the next problem that a tab is told of."""
+    while True:
+        message = tab.recv(timeout=20)
+        if isinstance(message, str) and json.loads(message)["type"] == "problem":
+            return json.loads(message)["message"]
+
+
+def test_a_new_tab_hears_how_things_stand():
+    with running(Lesson(small_records(), seed=0)) as studio:
+        with studio.live() as tab:
+            until(tab, "report", 0)
+        with studio.live() as tab:
+            kinds = [told(tab.recv(timeout=20))[0] for _ in range(3)]
+            assert kinds == ["state", "layout", "report"]
+
+
+def test_all_tabs_are_told_of_every_change():
+    with (
+        running(Lesson(small_records(), seed=0)) as studio,
+        studio.client() as client,
+        ExitStack() as stack,
+    ):
+        tabs = [stack.enter_context(studio.live()) for _ in range(3)]
+        for tab in tabs:
+            until(tab, "report", 0)
+        assert client.post("/api/answers", json=GOOD).json()["version"] == 1
+        for tab in tabs:
+            found = until(tab, "report", 1)
+            assert [kind for kind, version in found if version == 1][:3] == [
+                "state",
+                "layout",
+                "report",
+            ]
+        assert client.post("/api/undo").json()["version"] == 2
+        for tab in tabs:
+            until(tab, "state", 2)
+
+
+def notice(tab):
+    """The next notice that a tab is told."""
+    while True:
+        message = tab.recv(timeout=20)
+        if isinstance(message, str) and json.loads(message)["type"] == "notice":
+            return json.loads(message)
+
+
+def test_all_tabs_are_told_of_answers_that_are_overruled():
+    with running(Lesson(small_records(), seed=0)) as studio, studio.client() as client:
+        with studio.live() as tab:
+            client.post("/api/answers", json=GOOD)
+            other = {**GOOD, "same": False, "before": "nothing"}
+            headers = {"X-Nearkin-Tab": "me"}
+            assert client.post("/api/answers", json=other, headers=headers).status_code == 409
+            assert notice(tab) == {
+                "type": "notice",
+                "by": "me",
+                "message": "Another browser disagrees: same was said of 0 and 1. It is asked which "
+                "is right.",
+            }
+            client.post("/api/answers", json={**other, "before": "same"}, headers=headers)
+            assert "said different of 0 and 1, of which same" in notice(tab)["message"]
+            client.post("/api/undo", headers=headers)
+            assert "said same of 0 and 1, of which different" in notice(tab)["message"]
+            client.post("/api/undo")
+            assert "taken back what was said of 0 and 1: same" in notice(tab)["message"]
+        headers = {"X-Nearkin-Tab": "x" * 41}
+        assert client.post("/api/answers", json=GOOD, headers=headers).status_code == 422
+
+
+def test_a_tab_that_has_left_is_forgotten():
+    with running(StubLesson()) as studio, studio.client() as client:
+        with studio.live() as tab:
+            until(tab, "report", 0)
+        for _ in range(5):
+            client.post("/api/answers", json=GOOD)
+        with studio.live() as tab:
+            until(tab, "layout", 5)
+
+
+def test_too_many_tabs():
+    with running(StubLesson()) as studio, ExitStack() as stack:
+        for _ in range(32):
+            until(stack.enter_context(studio.live()), "state", 0)
+        with studio.live() as tab, pytest.raises(ConnectionClosed, match="1013"):
+            tab.recv(timeout=10)
+
+
+def test_a_tab_that_does_not_listen_holds_up_nobody():
+    with running(StubLesson(n_rows=200_000)) as studio, studio.client() as client:
+        deaf = socket.create_connection(("127.0.0.1", studio.port))
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        lines = [
+            "GET /api/live HTTP/1.1",
+            f"Host: {studio.host}",
+            f"X-Nearkin-Token: {studio.token}",
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        ]
+        deaf.sendall("\r\n".join([*lines, "", ""]).encode())
+        with deaf, studio.live() as tab:
+            for version in range(1, 31):
+                assert client.post("/api/answers", json=GOOD).json()["version"] == version
+                until(tab, "layout", version)  # 1.6 MB each
+
+
+def test_the_end_is_told():
+    with running(StubLesson()) as studio, studio.live() as tab:
+        until(tab, "report", 0)
+        begun = time.monotonic()
+        studio.serving.close()
+        assert time.monotonic() - begun < 5
+        assert studio.lesson.closed
+        with pytest.raises(ConnectionClosed, match="1012"):
+            all_told(tab)
+
+
+def test_a_refit_that_fails_is_told_and_the_next_one_works():
+    lesson = StubLesson()
+    with running(lesson) as studio, studio.client() as client, studio.live() as tab:
+        until(tab, "report", 0)
+        lesson.failing = ValueError("singular")
+        client.post("/api/answers", json=GOOD)
+        assert "singular" in problem(tab)
+        lesson.failing = None
+        client.post("/api/answers", json=GOOD)
+        until(tab, "layout", 2)
+
+
+def test_the_newest_knowledge_wins():
+    lesson = StubLesson()
+    with running(lesson) as studio, studio.client() as client, studio.live() as tab:
+        until(tab, "report", 0)
+        lesson.pause.clear()
+        for _ in range(20):
+            client.post("/api/answers", json=GOOD)
+        begun = len(lesson.placed)
+        lesson.pause.set()
+        until(tab, "layout", 20)
+        assert lesson.placed[-1] == 20
+        assert begun <= 3  # the first layout, and one that had begun
+
+
+def test_answers_are_acknowledged_while_a_refit_runs():
+    lesson = StubLesson()
+    lesson.pause.clear()
+    with running(lesson) as studio, studio.client() as client:
+        for version in range(1, 6):
+            assert client.post("/api/answers", json=GOOD).json()["version"] == version
+        assert client.get("/api/report").status_code == 204
+        lesson.pause.set()
+
+
+def refits(lesson):
+    """Refits that write down what they give."""
+    given = []
+    done = threading.Event()
+
+    def report(found):
+        given.append(("report", found["version"]))
+        done.set()
+
+    found = Refits(
+        lesson,
+        on_layout=lambda layout: given.append(("layout", layout["version"])),
+        on_report=report,
+        on_problem=lambda sentence: given.append(("problem", sentence)),
+    )
+    return found, given, done
+
+
+def test_layouts_come_before_reports():
+    worker, given, done = refits(StubLesson())
+    worker.start()
+    assert done.wait(10)
+    assert given == [("layout", 0), ("report", 0)]
+    assert worker.stop()
+
+
+def test_a_layout_does_not_wait_for_the_report_before_it():
+    class SlowReport(StubLesson):
+        def __init__(self):
+            super().__init__()
+            self.reporting = threading.Event()
+            self.end_report = threading.Event()
+
+        def report(self):
+            self.reporting.set()
+            assert self.end_report.wait(30)
+            return super().report()
+
+    lesson = SlowReport()
+    worker, given, done = refits(lesson)
+    worker.start()
+    assert lesson.reporting.wait(10)
+    lesson.version = 1
+    worker.want()
+    for _ in range(1000):
+        if given[-1] == ("layout", 1):
+            break
+        time.sleep(0.01)
+    assert given == [("layout", 0), ("layout", 1)]
+    lesson.end_report.set()
+    assert done.wait(10)
+    assert worker.stop()
+
+
+def test_refits_end_even_if_nothing_was_started():
+    worker, given, _ = refits(StubLesson())
+    assert worker.stop()
+    assert given == []
+
+
+def test_a_refit_that_does_not_end_is_not_waited_for():
+    lesson = StubLesson()
+    lesson.pause.clear()
+    worker, _, _ = refits(lesson)
+    worker.start()
+    assert not worker.stop(patience=0.1)
+    lesson.pause.set()
+
+
+def test_of_each_kind_the_newest_waits():
+    async def told_to_a_slow_tab():
+        mailbox = Mailbox()
+        for number in range(5):
+            mailbox.put("state", f"state {number}")
+            mailbox.put("layout", b"%d" % number)
+        mailbox.greet("state", "old")
+        mailbox.greet("report", "greeting")
+        return [await mailbox.next() for _ in range(3)]
+
+    assert asyncio.run(told_to_a_slow_tab()) == ["state 4", b"4", "greeting"]
+
+
+def test_nobody_is_told_after_the_end():
+    async def session():
+        live = Live()
+        live.tell("state", "too early")
+        live.open()
+        mailbox = live.join()
+        thread = threading.Thread(target=live.tell, args=["state", "in time"])
+        thread.start()
+        found = await asyncio.wait_for(mailbox.next(), 10)
+        live.close()
+        live.tell("state", "too late")
+        live.leave(mailbox)
+        thread.join()
+        return found, len(live)
+
+    assert asyncio.run(session()) == ("in time", 0)
