@@ -32,7 +32,7 @@ import sklearn
 import nearkin
 from benchmarks.speed.data import clustered, gaussian_classes
 from nearkin import EnergyClassifier, Generative, KernelBeta, Pairs
-from nearkin.rows import devices as backend
+from nearkin.rows import device_math, devices
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
@@ -107,7 +107,7 @@ def kernel_beta(on: Device, small: bool) -> dict[str, float]:
     with sklearn.config_context(array_api_dispatch=False):
         host = KernelBeta(n_landmarks=m, random_state=0).fit(base, pairs=pairs)
         expected = host.transform(some)
-    difference = np.abs(backend.to_numpy(same) - expected).max(axis=1) / np.abs(expected).max()
+    difference = np.abs(devices.to_numpy(same) - expected).max(axis=1) / np.abs(expected).max()
     found = {
         "KernelBeta fit, s": fitting,
         "KernelBeta transform, rows/s": len(X) / transform,
@@ -150,20 +150,20 @@ def ceilings(on: Device, small: bool) -> dict[str, float]:
 def parts(on: Device, X: Any, m: int) -> dict[str, float]:
     """Nanoseconds a row for the steps of transform."""
     n, k = len(X), 5
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     points = X[:m]
     ranking = X @ points.T
-    _, near = backend.smallest(ranking + 0.0, k)
-    away = backend.gathered(points, near) - X[:, None, :]
-    inner = backend.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
-    eye = backend.moved(np.eye(k), inner)[:, :, None]
+    _, near = device_math.smallest(ranking + 0.0, k)
+    away = device_math.gathered(points, near) - X[:, None, :]
+    inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+    eye = devices.moved(np.eye(k), inner)[:, :, None]
     steps: dict[str, Callable[[], Any]] = {
         "product": lambda: X @ points.T,
         "copy of it": lambda: ranking + 0.0,
-        "copy and k smallest": lambda: backend.smallest(ranking + 0.0, k),
-        "gather": lambda: backend.gathered(points, near) - X[:, None, :],
+        "copy and k smallest": lambda: device_math.smallest(ranking + 0.0, k),
+        "gather": lambda: device_math.gathered(points, near) - X[:, None, :],
         "inner products": lambda: away @ xp.matrix_transpose(away),
-        "small systems": lambda: backend.solved(inner * 0.0 + eye, inner[0], 1e-3),
+        "small systems": lambda: device_math.solved(inner * 0.0 + eye, inner[0], 1e-3),
     }
     if on.library == "torch":
         steps["torch.topk"] = lambda: on.xp.topk(ranking, k, dim=1, largest=False, sorted=False)

@@ -13,7 +13,7 @@ from nearkin.pairs.supervision import (
     measure_spread,
     spread_labels,
 )
-from nearkin.rows import devices as backend
+from nearkin.rows import access
 from tests import oracles
 
 
@@ -72,7 +72,7 @@ def test_labels_give_the_same_spread_as_all_listed_pairs(y):
 def test_label_statistics_do_not_depend_on_the_blocks(V, monkeypatch):
     y = np.arange(20) % 3
     whole = spread(V, y)
-    monkeypatch.setattr(backend, "_SUMMED_ROWS", 7)
+    monkeypatch.setattr(access, "_SUMMED_ROWS", 7)
     seen = []
     by_blocks = measure_spread(
         gather_evidence(20, y), lambda rows: seen.append(len(rows)) or V[rows]

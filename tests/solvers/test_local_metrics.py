@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.rows.devices import sign_iteration_scales
 from nearkin.solvers import local_metrics as module
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
 from nearkin.solvers.local_metrics import (
@@ -15,6 +14,7 @@ from nearkin.solvers.local_metrics import (
     local_metrics_by_sign,
     mean_local_metric,
 )
+from nearkin.solvers.matrix_sign import sign_iteration_scales
 from tests import oracles
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearkin.learners.metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices, validation
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.scaled import units_are_known, warn_of_units
 from nearkin.rows.sparse import is_sparse, plain, variances
@@ -306,7 +306,7 @@ class Blend(MetricMixin, BaseEstimator):
         sample = X
         if n_rows > _MOST_SCALED:
             drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
-            sample = backend.take(X, drawn)
+            sample = access.take(X, drawn)
         parts = [plain(learner.transform(sample)) for learner in fitted]
         scales = np.array([2 * _total_variance(part) for part in parts])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
@@ -438,15 +438,15 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
     reset : bool
         Whether this is ``fit``.
     """
-    if backend.is_remote(X) or backend.is_foreign(X) or not whole._sees_any_rows:
-        return backend.validated(
+    if devices.is_remote(X) or devices.is_foreign(X) or not whole._sees_any_rows:
+        return validation.validated(
             whole,
             X,
             accept_sparse="csr" if _all_take_sparse(parts) else False,
             reset=reset,
             ensure_min_samples=2 if reset else 1,
         )
-    backend.refuse_stranded(X)
+    devices.refuse_stranded(X)
     if not hasattr(X, "__len__") and not hasattr(X, "shape"):
         refuse_what_is_no_table(X)
     if reset:

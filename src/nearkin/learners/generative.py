@@ -19,7 +19,7 @@ from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
 from nearkin.learners.rca import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence, spread_labels
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import squared_distances
 from nearkin.rows.scaled import validated
@@ -426,18 +426,18 @@ class Generative(LinearMetricMixin, BaseEstimator):
         evidence = gather_evidence(len(X), y, pairs)
         rows, classes = known_classes(evidence)
         self.classes_ = _names(y, evidence, rows, classes)
-        if backend.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
+        if devices.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X
             classes = _in_place(rows, classes, len(X))
             rows = rows[:0]  # none is kept
-        elif backend.is_foreign(X):
-            self._refuse_other_than_uniform("NumPy arrays", f"one of {backend.home(X)}")
-            known = backend.take(X, rows)
+        elif devices.is_foreign(X):
+            self._refuse_other_than_uniform("NumPy arrays", f"one of {devices.home(X)}")
+            known = access.take(X, rows)
         else:
-            known = backend.take(X, rows).astype(np.float64)
-        if backend.is_foreign(X) or backend.is_remote(X):
-            mean, covariance = backend.moments(X)
+            known = access.take(X, rows).astype(np.float64)
+        if devices.is_foreign(X) or devices.is_remote(X):
+            mean, covariance = access.moments(X)
             covariance *= len(X) / (len(X) - 1)
         else:
             mean = X.mean(axis=0, dtype=np.float64)
@@ -470,7 +470,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             self.weights_ = np.zeros(len(X))
             self.weights_[rows] = weights
         self._rows = rows
-        self._known = backend.take(X, rows)
+        self._known = access.take(X, rows)
         self._classes = classes[: len(rows)]
         self._metric_at_each_row = self.combine == "local"
         self._calibrate(X, evidence, rng)
@@ -493,8 +493,8 @@ class Generative(LinearMetricMixin, BaseEstimator):
             Row numbers of the training X, nearest first.
         """
         distances, positions = self._neighbors(X, n_neighbors)
-        if backend.is_foreign(positions):
-            return distances, backend.gathered(backend.moved(self._rows, positions), positions)
+        if devices.is_foreign(positions):
+            return distances, device_math.gathered(devices.moved(self._rows, positions), positions)
         return distances, self._rows[positions]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -510,9 +510,9 @@ class Generative(LinearMetricMixin, BaseEstimator):
             Of ``classes_``. Of equally frequent classes, that of the nearest row.
         """
         _, positions = self._neighbors(X, None)
-        if backend.is_foreign(positions):
-            voted = majority(self._classes[backend.to_numpy(positions)])
-            found: NDArray[Any] = backend.named(self.classes_, voted, positions)
+        if devices.is_foreign(positions):
+            voted = majority(self._classes[devices.to_numpy(positions)])
+            found: NDArray[Any] = device_math.named(self.classes_, voted, positions)
             return found
         return np.asarray(self.classes_[majority(self._classes[positions])])
 
@@ -531,9 +531,11 @@ class Generative(LinearMetricMixin, BaseEstimator):
         k = min(wanted, len(self._known))
         if self._metric_at_each_row:
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
-        if backend.is_foreign(X):
-            squared, positions = backend.nearest_rows(self._embed(X), self._embed(self._known), k)
-            xp = backend.namespace(X)
+        if devices.is_foreign(X):
+            squared, positions = device_math.nearest_rows(
+                self._embed(X), self._embed(self._known), k
+            )
+            xp = devices.namespace(X)
             return xp.astype(xp.sqrt(squared), X.dtype), positions
         search = NearestNeighbors(n_neighbors=k).fit(self._embed(self._known))
         distances, positions = search.kneighbors(self._embed(X))
@@ -627,8 +629,8 @@ def _mean_metric(
     X: Any, classes: Integers, mean: Floats, models: ClassModels, interpolation: float
 ) -> Floats:
     """Mean of the local metrics at rows of known class; the models are those of centred rows."""
-    if not backend.is_remote(X):
-        shift = backend.moved(mean, X) if backend.is_foreign(X) else mean
+    if not devices.is_remote(X):
+        shift = devices.moved(mean, X) if devices.is_foreign(X) else mean
         return mean_local_metric(X - shift, models, None, interpolation)
 
     def of_block(block: Floats, number: Integers) -> tuple[Floats]:
@@ -650,8 +652,8 @@ def _names(y: Any, evidence: Evidence, rows: Integers, classes: Integers) -> NDA
     n_classes = int(classes.max()) + 1
     if evidence.classes is None or evidence.classes.max() < 1:
         return np.arange(n_classes)
-    if backend.library(y) is not None:
-        y = backend.to_numpy(y)
+    if devices.library(y) is not None:
+        y = devices.to_numpy(y)
     labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     found, first = np.unique(evidence.classes, return_index=True)
     return np.array([labels[row] for row in first[found >= 0]])

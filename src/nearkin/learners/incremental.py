@@ -21,7 +21,7 @@ from nearkin.learners.metric import MetricMixin, calibration, n_rows_of
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.pairs.supervision import Evidence, with_other_pairs
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.kernels import Rows
 
@@ -226,13 +226,13 @@ class TeachableMixin(MetricMixin):
         points = evidence.pairs.points
         return Taught(
             n_rows=X.shape[0],
-            drawable=backend.drawable(X),
+            drawable=access.drawable(X),
             space=space,
             settled=settled,
             evidence=evidence,
             rng=deepcopy(rng),
             rows=points,
-            coordinates=at_home(space.coordinates(backend.take(X, points))),
+            coordinates=at_home(space.coordinates(access.take(X, points))),
         )
 
     def _teach(self, taught: Taught, rng: np.random.RandomState, read: Coordinates) -> Self:
@@ -249,7 +249,7 @@ class TeachableMixin(MetricMixin):
             if not taught.evidence.has_labels:  # points of pairs, and random rows beside them
                 taught = taught.holding(rows, read)
                 return learned.image(taught.at(rows))
-            return backend.filled(len(rows), _BLOCK, lambda block: learned.image(read(rows[block])))
+            return access.filled(len(rows), _BLOCK, lambda block: learned.image(read(rows[block])))
 
         verdicts = calibration(taught.drawable, taught.evidence, rng, embedded)
         taught = replace(taught, image=learned.image)
@@ -289,11 +289,11 @@ def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
 
 def at_home(coordinates: Any) -> Floats:
     """Coordinates of a few rows on the host, in float64."""
-    return backend.to_numpy(coordinates).astype(np.float64, copy=False)
+    return devices.to_numpy(coordinates).astype(np.float64, copy=False)
 
 
 def _taken(X: Any, rows: RowNumbers) -> Any:
     """Some rows of an X that is not checked yet."""
-    if backend.is_foreign(X) or backend.is_remote(X):
-        return backend.take(X, rows)
+    if devices.is_foreign(X) or devices.is_remote(X):
+        return access.take(X, rows)
     return _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, rows)

@@ -22,7 +22,7 @@ from nearkin.learners.linear import (
 )
 from nearkin.learners.metric import stored_learner
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows import devices as backend
+from nearkin.rows import access
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
@@ -260,10 +260,10 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
         bounds = checked_bounds(self.bounds)
         if bounds is None:
-            numbers = backend.drawable_numbers(X)
+            numbers = access.drawable_numbers(X)
             ends = numbers[random_ends(len(numbers), rng)]
             rows, positions = np.unique(ends, return_inverse=True)
-            F = at_home(space.coordinates(backend.take(X, rows)))
+            F = at_home(space.coordinates(access.take(X, rows)))
             bounds = random_bounds(F, positions.reshape(2, -1), prior)
         return prior, bounds
 

@@ -23,7 +23,7 @@ from nearkin.pairs.supervision import (
     label_spread,
     measure_spread,
 )
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -137,8 +137,8 @@ class Weighted:
 
     def __call__(self, U: Any) -> Any:
         """Of rows, where they are and in their type."""
-        foreign = backend.is_foreign(U)
-        weight = backend.moved(self.weight, U) if foreign else self.weight.astype(U.dtype)
+        foreign = devices.is_foreign(U)
+        weight = devices.moved(self.weight, U) if foreign else self.weight.astype(U.dtype)
         return _through(self.later, U * weight)
 
     @property
@@ -344,7 +344,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         space = UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
         def read(rows: NDArray[np.integer]) -> Floats:
-            return space.coordinates(backend.take(X, rows))
+            return space.coordinates(access.take(X, rows))
 
         return self._teach(self._first_lesson(space, evidence, X, rng), rng, read)
 

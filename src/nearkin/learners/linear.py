@@ -17,7 +17,7 @@ from nearkin.learners.incremental import Coordinates, Learned, Taught, Teachable
 from nearkin.learners.metric import opened, projected
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.scaled import validated
@@ -78,9 +78,9 @@ class Columns:
 
     def coordinates(self, X: Any) -> Floats:
         """Of rows, in float64."""
-        if backend.is_foreign(X):
-            X = backend.wide(X)
-            found: Floats = X - backend.moved(self.mean, X)
+        if devices.is_foreign(X):
+            X = devices.wide(X)
+            found: Floats = X - devices.moved(self.mean, X)
             return found
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
@@ -120,7 +120,7 @@ class Directions:
     def coordinates(self, X: Rows) -> Floats:
         """Of rows, in float64."""
         F = self.extension.embed(X, self.landmarks)
-        return backend.wide(F) if backend.is_foreign(F) else F.astype(np.float64)
+        return devices.wide(F) if devices.is_foreign(F) else F.astype(np.float64)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     columns those of :func:`nearkin.rows.wide.axes_of_wide_rows`; ``rng`` finds them, and is as it
     was.
     """
-    if backend.is_foreign(X) or backend.is_remote(X):
-        return Columns(*backend.moments(X))
+    if devices.is_foreign(X) or devices.is_remote(X):
+        return Columns(*access.moments(X))
     mean = mean_row(X)
     if is_sparse(X):
         axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
@@ -159,7 +159,7 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
 
 
 def _all_equal(X: Any, space: Columns) -> bool:
-    if backend.is_remote(X):  # whose moments know no rounding of equal rows
+    if devices.is_remote(X):  # whose moments know no rounding of equal rows
         return not space.covariance.any()
     if is_sparse(X):
         return all_equal(X)
@@ -196,7 +196,7 @@ class Projection:
 
     def __call__(self, F: Any) -> Any:
         """Of rows, where they are."""
-        return F @ (backend.moved(self.matrix, F) if backend.is_foreign(F) else self.matrix)
+        return F @ (devices.moved(self.matrix, F) if devices.is_foreign(F) else self.matrix)
 
     @property
     def matrix(self) -> Floats:
@@ -260,7 +260,7 @@ class LinearInSpaceMixin(TeachableMixin):
             space = directions_of(found, found.extension(self.extension, self.n_neighbors))
 
         def read(rows: NDArray[np.integer]) -> Floats:
-            return space.coordinates(backend.take(X, rows))
+            return space.coordinates(access.take(X, rows))
 
         return self._teach(self._first_lesson(space, evidence, X, rng), rng, read)
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.learners.compositions import last_learner, seen_by_last
 from nearkin.learners.incremental import TeachableMixin, taught_of
 from nearkin.learners.linear import Columns, columns_of
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.linalg import fix_signs
 
@@ -96,7 +96,7 @@ class LiveView:
             As ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
         """
         image = self._image()
-        found: Floats = image(self._rows if rows is None else backend.take(self._rows, rows))
+        found: Floats = image(self._rows if rows is None else access.take(self._rows, rows))
         return found
 
     def variances(self) -> Floats:
@@ -150,8 +150,8 @@ class LiveView:
         axes = fix_signs(eigh(learned, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
         lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
         origin = moments.mean @ lens
-        if backend.is_foreign(rows):
-            lens, origin = backend.moved(lens, rows), backend.moved(origin, rows)
+        if devices.is_foreign(rows):
+            lens, origin = devices.moved(lens, rows), devices.moved(origin, rows)
         else:
             lens, origin = lens.astype(rows.dtype), origin.astype(rows.dtype)
         found: Floats = rows @ lens - origin

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.distances import linked_distances, rowwise_distances
@@ -120,8 +120,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
-        if backend.is_foreign(Z_a):
-            found: Floats = backend.distances(Z_a, Z_b)
+        if devices.is_foreign(Z_a):
+            found: Floats = device_math.distances(Z_a, Z_b)
             return found
         sparse = is_sparse(Z_a)
         distances = sparse_rows.distances(Z_a, Z_b) if sparse else cdist(Z_a, Z_b)
@@ -148,8 +148,8 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
         distances = rowwise_distances(Z_a, Z_b)
-        if backend.is_foreign(distances):
-            found: Floats = backend.namespace(Z_a).astype(distances, Z_a.dtype)
+        if devices.is_foreign(distances):
+            found: Floats = devices.namespace(Z_a).astype(distances, Z_a.dtype)
             return found
         return distances.astype(np.result_type(Z_a.dtype, Z_b.dtype))
 
@@ -269,7 +269,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Z = self._embedded_rows(X, rows)
         known = known.restrict(rows)
         same, different = (
-            np.asarray(backend.to_numpy(linked_distances(Z, links)), dtype=np.float64)
+            np.asarray(devices.to_numpy(linked_distances(Z, links)), dtype=np.float64)
             for links in (known.must_link, known.cannot_link)
         )
         weights = known.must_weight, known.cannot_weight
@@ -345,24 +345,24 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
         """Embedding of some rows of an X that is not checked yet, as a plain array."""
-        if backend.is_remote(X):  # whose names of columns the rows alone would not have
+        if devices.is_remote(X):  # whose names of columns the rows alone would not have
             return self._embed(validated(self, X, reset=False).take(rows))
-        return self._embedded(backend.take(X, rows))
+        return self._embedded(access.take(X, rows))
 
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
         Z = self.transform(X)
-        if backend.is_remote(Z):
+        if devices.is_remote(Z):
             raise TypeError(
                 "distances and scores take arrays, not rows that are read block by block: give "
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
-        found: Floats = Z if backend.is_foreign(Z) else plain(Z)
+        found: Floats = Z if devices.is_foreign(Z) else plain(Z)
         return found
 
     def _embed_anywhere(self, X: Any) -> Floats:
         """Embedding of checked rows where they are: as they are read, if that is in a file."""
-        if backend.is_remote(X):
+        if devices.is_remote(X):
             wanted = _get_output_config("transform", self)["dense"]
             if wanted != "default":
                 raise TypeError(
@@ -387,9 +387,9 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
 
         def embedded(rows: NDArray[np.integer]) -> Any:
-            return self._embed(backend.take(X, rows)) if embedding is None else embedding[rows]
+            return self._embed(access.take(X, rows)) if embedding is None else embedding[rows]
 
-        self.__dict__.update(calibration(backend.drawable(X), evidence, rng, embedded))
+        self.__dict__.update(calibration(access.drawable(X), evidence, rng, embedded))
         self.learned_from_ = evidence.counts(n_rows_of(X))
 
     def _calibrate_as(self, metric: Any) -> None:
@@ -426,7 +426,7 @@ def calibration(
     links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
     rows, positions = np.unique(links, return_inverse=True)
     distances = linked_distances(embedded(rows), positions.reshape(links.shape))
-    distances = backend.to_numpy(distances)
+    distances = devices.to_numpy(distances)
     n_must = len(pairs.must_link)
     same, different = distances[:n_must], distances[n_must:]
     return _found(same, different)
@@ -501,7 +501,7 @@ def projected(X: Any, mean: Floats, components: Floats) -> Any:
 
     In float64, by blocks of rows on all cores.
     """
-    if not backend.is_foreign(X):
+    if not devices.is_foreign(X):
         out = np.empty((X.shape[0], len(components)), dtype=X.dtype)
         offset = mean @ components.T
 
@@ -513,7 +513,7 @@ def projected(X: Any, mean: Floats, components: Floats) -> Any:
 
         for_each_block(work, X.shape[0], block_rows(8 * sum(components.shape)))
         return out
-    return (X - backend.moved(mean, X)) @ backend.moved(components, X).T
+    return (X - devices.moved(mean, X)) @ devices.moved(components, X).T
 
 
 def n_rows_of(X: Any) -> int:

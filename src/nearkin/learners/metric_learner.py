@@ -39,7 +39,7 @@ from nearkin.learners.selection import (
 )
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import validation
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.progress import progress, tell
@@ -209,7 +209,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = backend.validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
+        X = validation.validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         examples = example_pairs(evidence, rng)

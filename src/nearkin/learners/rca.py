@@ -16,7 +16,7 @@ from nearkin.learners.linear import columns_of
 from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.class_sums import class_sums, within_scatters
 from nearkin.rows.scaled import validated
@@ -45,12 +45,12 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     ndarray of shape (d, d)
     """
     _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
-    if backend.is_foreign(X):
-        X = X - backend.gathered(backend.take(X, first), backend.moved(number, X))
+    if devices.is_foreign(X):
+        X = X - device_math.gathered(access.take(X, first), devices.moved(number, X))
         counts = np.bincount(number)[:, None]
-        middle = backend.class_sums(X, number, len(first))[0] / counts
+        middle = device_math.class_sums(X, number, len(first))[0] / counts
         weight = np.full((len(first), 1), 1 / len(number))
-        scatter: Floats = backend.within_scatters(X, number, middle, weight)[0]
+        scatter: Floats = device_math.within_scatters(X, number, middle, weight)[0]
         return scatter
     X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
     means = np.zeros((len(first), X.shape[1]))
@@ -225,16 +225,16 @@ class RCA(LinearMetricMixin, BaseEstimator):
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )
         covariance = axes = None
-        if backend.is_remote(X):
-            mean = backend.moments(X)[0]
+        if devices.is_remote(X):
+            mean = access.moments(X)[0]
             if evidence.classes is None:
                 linked = X.take(rows).astype(np.float64)
             else:  # perhaps all rows
                 covariance = _remote_covariance(X, rows, chunklet)
-        elif backend.is_foreign(X):
-            mean, linked = backend.moments(X)[0], backend.wide(backend.take(X, rows))
+        elif devices.is_foreign(X):
+            mean, linked = access.moments(X)[0], devices.wide(access.take(X, rows))
             if evidence.classes is None:  # few rows in perhaps many chunklets
-                linked = backend.to_numpy(linked)
+                linked = devices.to_numpy(linked)
         elif is_sparse(X):
             axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
             mean, linked = mean_row(X), along(X[rows], axes)

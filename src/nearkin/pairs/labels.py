@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows import devices as backend
+from nearkin.rows import devices
 
 
 def class_numbers(y: Any) -> NDArray[np.int64]:
@@ -26,9 +26,9 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     -------
     int ndarray of shape (n,)
     """
-    if backend.library(y) is not None:
-        backend.refuse_stranded(y, "y")
-        y = backend.to_numpy(y)
+    if devices.library(y) is not None:
+        devices.refuse_stranded(y, "y")
+        y = devices.to_numpy(y)
     # A list becomes objects first: NumPy would turn the NaN of ["a", NaN] into a string.
     labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if labels.ndim != 1:

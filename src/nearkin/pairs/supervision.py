@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.rows import devices as backend
+from nearkin.rows import devices
 from nearkin.rows.class_sums import class_sums
 from nearkin.storage.silence import silenced
 
@@ -247,7 +247,7 @@ def measure_spread(
     that number and would drown what was said explicitly.
     """
     pairs = evidence.pairs
-    at_points = backend.to_numpy(coordinates(pairs.points)).astype(np.float64)
+    at_points = devices.to_numpy(coordinates(pairs.points)).astype(np.float64)
     must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
     cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
     if evidence.classes is not None:

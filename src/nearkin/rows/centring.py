@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.sparse import is_sparse, squared_norms
 
 Floats = NDArray[np.floating]
@@ -45,9 +45,9 @@ def middle(X: Any, *, if_far: bool = False) -> Doubles:
     n, d = X.shape
     if n == 0:
         return np.zeros(d)
-    if backend.is_foreign(X):
-        return backend.to_numpy(backend.middle(X)).astype(np.float64)
-    rows = backend.evenly_spaced(n, backend.MIDDLE_ROWS)
+    if devices.is_foreign(X):
+        return devices.to_numpy(access.middle(X)).astype(np.float64)
+    rows = access.evenly_spaced(n, access.MIDDLE_ROWS)
     if not is_sparse(X):
         return _medians(X[rows], if_far)
     X = sp.csr_array(X)[rows]
@@ -77,8 +77,8 @@ def centred(X: Any, middle: Floats) -> Any:
     """
     if not middle.any():
         return X
-    if backend.is_foreign(X):
-        return X - backend.moved(middle, X)
+    if devices.is_foreign(X):
+        return X - devices.moved(middle, X)
     if is_sparse(X):
         columns = np.flatnonzero(middle)
         n, k = X.shape[0], len(columns)
@@ -98,7 +98,7 @@ def mean_row(X: Any) -> Doubles:
         moved = centred(rows, origin)
         return (np.asarray(moved.sum(axis=0, dtype=np.float64)).ravel(),)
 
-    return np.asarray(origin + backend.reduced(X, sums)[0] / X.shape[0])
+    return np.asarray(origin + access.reduced(X, sums)[0] / X.shape[0])
 
 
 def squared_distances(A: Any, B: Any) -> Any:
@@ -117,8 +117,8 @@ def squared_distances(A: Any, B: Any) -> Any:
 
 def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
     """The same, and for each row of A the size below which a distance is rounding."""
-    if backend.is_foreign(A):
-        return backend.squared_distances(A, B, backend.middle(B))
+    if devices.is_foreign(A):
+        return device_math.squared_distances(A, B, access.middle(B))
     origin = middle(B)
     A, B = centred(A, origin), centred(B, origin)
     magnitude = squared_lengths(A) + squared_lengths(B).max(initial=0.0)

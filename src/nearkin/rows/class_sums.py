@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
@@ -42,9 +42,9 @@ def class_sums(
 
     def of_block(block: Any, number: Integers) -> tuple[Floats, Floats]:
         known = np.flatnonzero(number >= 0)
-        z = coordinates(backend.take(block, known))
-        if backend.is_foreign(z):
-            return backend.class_sums(z, number[known], n_classes)
+        z = coordinates(access.take(block, known))
+        if devices.is_foreign(z):
+            return device_math.class_sums(z, number[known], n_classes)
         z = z.astype(np.float64)
         if origins is not None:
             z -= origins[number[known]]
@@ -54,7 +54,7 @@ def class_sums(
         )
         return members @ z, members @ z**2
 
-    sums, squares = backend.reduced(X, of_block, classes)
+    sums, squares = access.reduced(X, of_block, classes)
     return sums, squares
 
 
@@ -82,10 +82,10 @@ def within_scatters(
 
     def of_block(block: Any, number: Integers) -> tuple[Floats]:
         known = np.flatnonzero(number >= 0)
-        z, own = coordinates(backend.take(block, known)), number[known]
-        if backend.is_foreign(z):
-            return (backend.within_scatters(z, own, means, weight),)
+        z, own = coordinates(access.take(block, known)), number[known]
+        if devices.is_foreign(z):
+            return (device_math.within_scatters(z, own, means, weight),)
         centered = z - means[own]
         return (np.stack([(w[own] * centered.T) @ centered for w in weight.T]),)
 
-    return np.asarray(backend.reduced(X, of_block, classes)[0])
+    return np.asarray(access.reduced(X, of_block, classes)[0])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import spearmanr
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.sparse import is_sparse
 
 Floats = NDArray[np.float64]
@@ -72,7 +72,7 @@ def column_spreads(X: Any) -> Floats:
     million numbers.
     """
     X = _some_rows(X, MOST_ROWS)
-    if backend.is_foreign(X):
+    if devices.is_foreign(X):
         return _home(_foreign_spreads(X))
     if not is_sparse(X):
         return _by_blocks(X, _spreads)
@@ -146,7 +146,7 @@ def column_units(X: Any) -> Floats:
         ones, whichever is the rarer. 0 where fewer than five entries differ.
     """
     X = _some_rows(X, _ROWS_FOR_UNITS)
-    if backend.is_foreign(X):
+    if devices.is_foreign(X):
         return _home(_foreign_units(X))
     if not is_sparse(X):
         return _by_blocks(X, _units)
@@ -164,12 +164,12 @@ def column_units(X: Any) -> Floats:
 
 def _some_rows(X: Any, most: int) -> Any:
     """Evenly spaced rows of those that can be taken, where X is."""
-    numbers = backend.drawable_numbers(X)
-    if len(numbers) <= most and not backend.is_remote(X):
+    numbers = access.drawable_numbers(X)
+    if len(numbers) <= most and not devices.is_remote(X):
         return X
     if len(numbers) > most:
         numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(np.int64)]
-    return backend.take(sparse.csr_array(X) if is_sparse(X) else X, numbers)
+    return access.take(sparse.csr_array(X) if is_sparse(X) else X, numbers)
 
 
 def _by_blocks(X: Any, function: Any) -> Floats:
@@ -259,14 +259,14 @@ def _ordered(units: Floats) -> bool:
 
 
 def _home(found: Any) -> Floats:
-    return backend.to_numpy(found).astype(np.float64)
+    return devices.to_numpy(found).astype(np.float64)
 
 
 def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
     """Columns less their medians, what they were divided by, and what is rounding."""
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     eps = float(xp.finfo(X.dtype).eps)
-    X = backend.wide(X)
+    X = devices.wide(X)
     largest = xp.max(xp.abs(X), axis=0)
     factor = xp.where(largest > 0, largest, xp.ones_like(largest))
     X = X / factor
@@ -275,7 +275,7 @@ def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
 
 
 def _foreign_spreads(X: Any) -> Any:
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     centred, factor, rounding = _foreign_centred(X)
     n = centred.shape[0]
     ordered = xp.sort(centred, axis=0)
@@ -289,14 +289,14 @@ def _foreign_spreads(X: Any) -> Any:
 
 
 def _foreign_units(X: Any) -> Any:
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     centred, factor, rounding = _foreign_centred(X)
     distances = xp.abs(centred)
     distances = xp.where(distances > rounding, distances, xp.zeros_like(distances))
     n, d = distances.shape
-    differing = backend.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
+    differing = devices.to_numpy(xp.sum(xp.astype(distances > 0, xp.int64), axis=0))
     place = np.minimum(n - differing + _within_unit(differing), n - 1) * d + np.arange(d)
     ordered = xp.reshape(xp.sort(distances, axis=0), (-1,))
-    reach = backend.gathered(ordered, backend.moved(place, X))
-    known = backend.moved((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
+    reach = device_math.gathered(ordered, devices.moved(place, X))
+    known = devices.moved((differing >= _FEWEST_ENTRIES).astype(np.float64), reach)
     return reach * known * factor

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import block_rows, blocks
 
@@ -23,7 +23,7 @@ def rowwise_distances(
     A: Floats, B: Floats, rows_A: Any = slice(None), rows_B: Any = slice(None)
 ) -> NDArray[np.float64]:
     """Euclidean distance between A and B row by row, by blocks and without cancellation."""
-    if backend.is_foreign(A):
+    if devices.is_foreign(A):
         found: NDArray[np.float64] = _foreign_rowwise(A, B, rows_A, rows_B)
         return found
     rows_A, rows_B = np.arange(A.shape[0])[rows_A], np.arange(B.shape[0])[rows_B]
@@ -37,17 +37,17 @@ def rowwise_distances(
 
 
 def _foreign_rowwise(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Any:
-    xp = backend.namespace(A)
+    xp = devices.namespace(A)
     picked = [
-        rows if isinstance(rows, slice) else backend.moved(rows, A) for rows in (rows_A, rows_B)
+        rows if isinstance(rows, slice) else devices.moved(rows, A) for rows in (rows_A, rows_B)
     ]
     n = A.shape[0] if isinstance(rows_A, slice) else len(rows_A)
-    out = xp.empty(n, dtype=backend.wide(A[:1]).dtype, device=A.device)
-    for block in backend.blocks(out, 40 * A.shape[1]):
+    out = xp.empty(n, dtype=devices.wide(A[:1]).dtype, device=A.device)
+    for block in access.blocks(out, 40 * A.shape[1]):
         left, right = (
             Z[block] if isinstance(rows, slice) else xp.take(Z, rows[block], axis=0)
             for Z, rows in zip((A, B), picked, strict=True)
         )
-        difference = backend.wide(left) - backend.wide(right)
+        difference = devices.wide(left) - devices.wide(right)
         out[block] = xp.sqrt(xp.sum(difference * difference, axis=1))
     return out

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nearkin.rows import devices as backend
+from nearkin.rows import devices, validation
 from nearkin.rows.base import Parts, RemoteRows, added
 from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
 from nearkin.rows.sparse import is_sparse
@@ -34,7 +34,7 @@ class ScaleWarning(UserWarning):
 
 
 def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
-    """X as :func:`nearkin.rows.devices.validated` gives it, its columns divided if that is wanted.
+    """X as :mod:`nearkin.rows.validation` gives it, its columns divided if that is wanted.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     ScaleWarning
         In ``fit`` with ``scale=False``, if units differ by more than 100.
     """
-    X = backend.validated(learner, X, reset=reset, **options)
+    X = validation.validated(learner, X, reset=reset, **options)
     if reset:
         learner.column_scale_ = _column_scale(learner, X)
     return divided(X, getattr(learner, "column_scale_", None))
@@ -61,10 +61,10 @@ def divided(X: Any, scale: Floats | None) -> Any:
     """Rows whose columns are divided, in the type of X; sparse rows stay sparse."""
     if scale is None:
         return X
-    if backend.is_remote(X):
+    if devices.is_remote(X):
         return DividedRows(X, scale)
-    if backend.is_foreign(X):
-        return X / backend.moved(scale, X)
+    if devices.is_foreign(X):
+        return X / devices.moved(scale, X)
     if is_sparse(X):
         X = sparse.csr_array(X, copy=True)
         X.data = (X.data / scale[X.indices]).astype(X.dtype)

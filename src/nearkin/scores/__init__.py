@@ -13,7 +13,7 @@ from sklearn.utils import check_consistent_length
 
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.distances import linked_distances
@@ -59,7 +59,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     check_consistent_length(Z, classes)
     order = np.argsort(classes, kind="stable")
     order = order[classes[order] >= 0]
-    Z, classes = backend.take(Z, order), classes[order]
+    Z, classes = access.take(Z, order), classes[order]
     starts = np.flatnonzero(np.diff(classes, prepend=-1))
     counts = np.diff(np.r_[starts, len(classes)])
     if len(counts) < 2 or counts.max() < 2:
@@ -68,7 +68,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
             f"classes and a class with two points, got {len(counts)} classes of at most "
             f"{counts.max(initial=0)} points."
         )
-    if backend.is_foreign(Z):
+    if devices.is_foreign(Z):
         sum_within, sum_between = _foreign_sums(Z, starts, counts, distance)
         return _ratio(sum_within, sum_between, counts)
     if distance is None:
@@ -103,16 +103,16 @@ def _foreign_sums(
     distance: Callable[[Any, Any], Any] | None,
 ) -> tuple[float, float]:
     """Sums of the distances within classes and between them; rows are in the order of classes."""
-    xp = backend.namespace(Z)
+    xp = devices.namespace(Z)
     within, total = 0.0, 0.0
     ends = starts + counts
     if distance is None:
-        Z = backend.wide(Z)
-        distance = backend.distances
+        Z = devices.wide(Z)
+        distance = device_math.distances
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         members = Z[start:end]
-        for rows in backend.blocks(members, 16 * len(Z)):
-            distances = backend.wide(distance(members[rows], Z))
+        for rows in access.blocks(members, 16 * len(Z)):
+            distances = devices.wide(distance(members[rows], Z))
             within += float(xp.sum(distances[:, start:end]))
             total += float(xp.sum(distances))
     return within, total - within
@@ -120,7 +120,7 @@ def _foreign_sums(
 
 def _checked_embedding(Z: Any, **options: Any) -> Any:
     """Rows in float32 or float64, where they are."""
-    return backend.checked_rows(Z, "Z", **options)
+    return validation.checked_rows(Z, "Z", **options)
 
 
 def _accurate_euclidean(A: Any, B: Any) -> Any:
@@ -226,7 +226,7 @@ def pair_auc(
     same = np.repeat([True, False], [len(judged.must_link), len(judged.cannot_link)])
     links = np.concatenate([judged.must_link, judged.cannot_link])
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
-    distances = backend.to_numpy(linked_distances(Z, links))
+    distances = devices.to_numpy(linked_distances(Z, links))
     return float(roc_auc_score(same, -distances, sample_weight=weight))
 
 

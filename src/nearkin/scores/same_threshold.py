@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from nearkin.rows import devices as backend
+from nearkin.rows import devices
 
 Floats = NDArray[np.floating]
 _MOST_SHARP = 1e4
@@ -56,7 +56,7 @@ class Verdicts:
         u = (self.threshold - distances) / (self.threshold or 1.0)
         odds = (near + far) / 2 * u + (near - far) / 2 * abs(u) + float(logit(share))
         # tanh does not overflow, and arrays of every library have it.
-        tanh = backend.namespace(odds).tanh if backend.is_foreign(odds) else np.tanh
+        tanh = devices.namespace(odds).tanh if devices.is_foreign(odds) else np.tanh
         return 0.5 + 0.5 * tanh(odds / 2)
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.base import Parts, block_moments, merged_moments
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.storage.schema import floats, ints, stored
@@ -77,8 +77,8 @@ class ClassModels:
 
     def log_densities_of(self, differences: Floats, gradients: Floats) -> Floats:
         """Log densities (n, c) from what :meth:`gradients` gives."""
-        if backend.is_foreign(differences):
-            squared: Any = backend.namespace(differences).sum(differences * gradients, axis=2).T
+        if devices.is_foreign(differences):
+            squared: Any = devices.namespace(differences).sum(differences * gradients, axis=2).T
             found: Floats = (
                 -(squared + (self.log_determinants + self.means.shape[1] * _LOG_2_PI)) / 2
             )
@@ -91,9 +91,9 @@ class ClassModels:
         """The same where a foreign array is, in its type."""
         return replace(
             self,
-            means=backend.moved(self.means, like),
-            precisions=backend.moved(self.precisions, like),
-            log_determinants=backend.moved(self.log_determinants, like),
+            means=devices.moved(self.means, like),
+            precisions=devices.moved(self.precisions, like),
+            log_determinants=devices.moved(self.log_determinants, like),
         )
 
     def log_densities(self, X: Floats) -> Floats:
@@ -236,23 +236,23 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
 
     def sums(block: Any, number: NDArray[np.integer]) -> Parts:
         rows = _precise(block, np.flatnonzero(number >= 0))
-        return (backend.to_numpy(rows.sum(axis=0)),)
+        return (devices.to_numpy(rows.sum(axis=0)),)
 
-    mean = backend.reduced(X, sums, classes)[0] / (classes >= 0).sum()
+    mean = access.reduced(X, sums, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
         block = _precise(block, np.arange(block.shape[0]))
         center, axis = mean, direction
-        if backend.is_foreign(block):
-            center, axis = backend.moved(mean, block), backend.moved(direction, block)
-        squared = backend.to_numpy(((block - center) ** 2).sum(axis=1))
-        return row, backend.to_numpy((block * axis).sum(axis=1)), squared
+        if devices.is_foreign(block):
+            center, axis = devices.moved(mean, block), devices.moved(direction, block)
+        squared = devices.to_numpy(((block - center) ** 2).sum(axis=1))
+        return row, devices.to_numpy((block * axis).sum(axis=1)), squared
 
     def joined(one: Parts, other: Parts) -> Parts:
         return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
 
     with np.errstate(over="ignore"):
-        parts = backend.reduced(X, of_block, np.arange(X.shape[0]), combine=joined)
+        parts = access.reduced(X, of_block, np.arange(X.shape[0]), combine=joined)
         _, along, squared = (part[np.argsort(parts[0])] for part in parts)
         return along, squared.astype(np.float32)
 
@@ -280,7 +280,7 @@ def _group_moments(X: Any, group: NDArray[np.integer], n_groups: int) -> _Moment
             found[1][g], found[2][g] = _mean_and_scatter(_precise(block, members))
         return found
 
-    return _Moments(*backend.reduced(X, of_block, group, combine=_merged))
+    return _Moments(*access.reduced(X, of_block, group, combine=_merged))
 
 
 def _merged(one: Parts, other: Parts) -> Parts:
@@ -306,8 +306,8 @@ def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp
 
 def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows in float64, where they are."""
-    if backend.is_foreign(X):
-        return backend.wide(backend.take(X, rows))
+    if devices.is_foreign(X):
+        return devices.wide(access.take(X, rows))
     return X[rows].astype(np.float64)
 
 
@@ -315,15 +315,15 @@ def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
     shifted = X - X[0]  # equal rows now differ by exactly zero
     mean = shifted.mean(axis=0)
     centered = shifted - mean
-    return backend.to_numpy(mean + X[0]), backend.to_numpy(centered.T @ centered)
+    return devices.to_numpy(mean + X[0]), devices.to_numpy(centered.T @ centered)
 
 
 def _whitened_squares(factor: Floats, rows: Any) -> Floats:
     """Squared lengths of rows divided by a lower triangular factor."""
-    if backend.is_foreign(rows):
+    if devices.is_foreign(rows):
         root = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        whitened = rows @ backend.moved(root.T, rows)
-        return backend.to_numpy(backend.namespace(rows).sum(whitened * whitened, axis=1))
+        whitened = rows @ devices.moved(root.T, rows)
+        return devices.to_numpy(devices.namespace(rows).sum(whitened * whitened, axis=1))
     whitened = solve_triangular(factor, rows.T, lower=True, check_finite=False)
     return np.asarray((whitened**2).sum(axis=0))
 
@@ -361,7 +361,7 @@ def _pooled_shares(
                 continue
             center, factors = trials[c][fold]
             rows = _precise(block, members)
-            center = backend.moved(center, rows) if backend.is_foreign(rows) else center
+            center = devices.moved(center, rows) if devices.is_foreign(rows) else center
             likelihoods = np.stack(
                 [
                     -_whitened_squares(factor, rows - center) / 2 - np.log(factor.diagonal()).sum()
@@ -375,7 +375,7 @@ def _pooled_shares(
             n[c], mean[c], scatter[c] = found
         return n, mean, scatter
 
-    gains = _Moments(*backend.reduced(X, of_block, fold, combine=_merged))
+    gains = _Moments(*access.reduced(X, of_block, fold, combine=_merged))
     for c in trials:
         mean, covariance = gains.mean[c], gains.scatter[c] / gains.n[c]
         best = int(mean.argmax())

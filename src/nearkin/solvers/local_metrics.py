@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
+from nearkin.solvers import matrix_sign
 from nearkin.solvers.class_gaussians import ClassModels
 
 Floats = NDArray[np.floating]
@@ -205,7 +206,7 @@ def mean_local_metric(
     blocks of a few megabytes for each core.
     """
     n, d = X.shape
-    if backend.is_foreign(X):
+    if devices.is_foreign(X):
         total = _foreign_sum_of_metrics(X, models, weights)
         total /= n if weights is None else weights.sum()
         mean = (1 - interpolation) * total + interpolation * np.eye(d)
@@ -252,17 +253,17 @@ def _sum_of_metrics(X: Floats, models: ClassModels, weights: Floats | None) -> F
 
 def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None) -> Floats:
     """On X's device; Φ in float64, and what is done with it too, unless float32 is much faster."""
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     c, d = models.means.shape
-    precise = models.moved(backend.wide(X[:1]))
-    dtype = precise.means.dtype if backend.has_fast_float64(X) else X.dtype
+    precise = models.moved(devices.wide(X[:1]))
+    dtype = precise.means.dtype if devices.has_fast_float64(X) else X.dtype
     total: Any = 0.0
-    for rows in backend.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
-        metrics = _foreign_metrics(_foreign_bias_matrices(backend.wide(X[rows]), precise), dtype)
+    for rows in access.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
+        metrics = _foreign_metrics(_foreign_bias_matrices(devices.wide(X[rows]), precise), dtype)
         if weights is not None:
-            metrics = metrics * backend.moved(weights[rows], metrics)[:, None, None]
+            metrics = metrics * devices.moved(weights[rows], metrics)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
-    return backend.to_numpy(total).astype(np.float64)
+    return devices.to_numpy(total).astype(np.float64)
 
 
 def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
@@ -271,31 +272,31 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
     What float32 cannot tell is done in float64, and what is in doubt there too, which is rare, with
     a limit below which eigenvalues are zeros: every metric is that of :func:`local_metrics`.
     """
-    xp = backend.namespace(Phi)
+    xp = devices.namespace(Phi)
     metrics, doubt = _by_sign(xp.astype(Phi, dtype, copy=False), xp)
-    name = backend.dtype_name(metrics)
+    name = devices.dtype_name(metrics)
     those = xp.nonzero(doubt > _DOUBT[name])[0]
     if those.shape[0] == 0:
         return metrics
     left = xp.take(Phi, those, axis=0)
     if name == "float64":
         metrics[those] = _by_sign(left, xp, with_zeros=True)[0]
-    elif backend.dtype_name(Phi) == "float64":
+    elif devices.dtype_name(Phi) == "float64":
         metrics[those] = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
     else:  # a device without float64
-        metrics[those] = backend.moved(local_metrics(backend.to_numpy(left)), Phi)
+        metrics[those] = devices.moved(local_metrics(devices.to_numpy(left)), Phi)
     return metrics
 
 
 def _foreign_bias_matrices(X: Any, models: ClassModels) -> Any:
     """:func:`bias_matrices` where X and the models are."""
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     c, d = models.means.shape
     differences, gradients = models.gradients(X)
     log_densities = models.log_densities_of(differences, gradients)
     lengths = xp.sum(gradients * gradients, axis=2).T
     coefficients = _foreign_bias_coefficients(log_densities)
-    identity = backend.moved(np.eye(d), X)
+    identity = devices.moved(np.eye(d), X)
     curvature = xp.sum(models.precisions * identity, axis=(1, 2))
     scale = xp.max(xp.maximum(lengths, curvature), axis=1)
     lost = ~xp.isfinite(scale)
@@ -310,7 +311,7 @@ def _foreign_bias_matrices(X: Any, models: ClassModels) -> Any:
 
 def _foreign_bias_coefficients(log_densities: Any) -> Any:
     """:func:`bias_coefficients` where the densities are."""
-    xp = backend.namespace(log_densities)
+    xp = devices.namespace(log_densities)
     top = xp.argmax(log_densities, axis=1)[:, None]
     is_top = top == xp.arange(log_densities.shape[1], device=log_densities.device)
     largest = xp.max(log_densities, axis=1, keepdims=True)
@@ -370,13 +371,13 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     scaled = Phi / xp.where(flat, xp.ones_like(norm), norm)
     if with_zeros:
         limit = _NO_SIGN * identity
-        above = backend.sign_function(scaled + limit, _FINEST)
-        sign = 0.5 * (above + backend.sign_function(scaled - limit, _FINEST))
+        above = matrix_sign.sign_function(scaled + limit, _FINEST)
+        sign = 0.5 * (above + matrix_sign.sign_function(scaled - limit, _FINEST))
     else:
-        sign = backend.sign_function(scaled, _SMALLEST_EIGENVALUE[backend.dtype_name(Phi)])
+        sign = matrix_sign.sign_function(scaled, _SMALLEST_EIGENVALUE[devices.dtype_name(Phi)])
     rank = xp.sum(sign * sign, axis=(-2, -1), keepdims=True)  # d⁺ + d⁻
     doubt = d - rank
-    if backend.dtype_name(Phi) == "float64":
+    if devices.dtype_name(Phi) == "float64":
         square = sign @ sign
         doubt = rank - xp.sum(square * square, axis=(-2, -1), keepdims=True)
         # s ← (5 s³ − 3 s⁵) / 2 keeps ±1, and what rounding made of zeros goes back to zero.
@@ -387,8 +388,8 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     metrics = sizes @ (rank * identity + balance * sign)
     metrics = 0.5 * (metrics + xp.matrix_transpose(metrics))
     metrics = xp.where(flat, identity, metrics)
-    if backend.is_foreign(metrics):
-        log_determinant = backend.log_determinants(metrics)
+    if devices.is_foreign(metrics):
+        log_determinant = matrix_sign.log_determinants(metrics)
     else:
         log_determinant = xp.linalg.slogdet(metrics)[1]
     return metrics / xp.exp(log_determinant / d)[..., None, None], doubt[..., 0, 0]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.scaled import validated
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
@@ -151,20 +151,20 @@ def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLa
     """Some rows of X as landmarks."""
     if kernel.name == "precomputed":
         return KernelLandmarks(kernel, X[np.ix_(rows, rows)], columns=rows)
-    return KernelLandmarks(kernel, backend.take_home(X, rows))
+    return KernelLandmarks(kernel, access.take_home(X, rows))
 
 
 def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
-    if backend.is_remote(X) and kernel == "precomputed":
+    if devices.is_remote(X) and kernel == "precomputed":
         raise TypeError(
             "kernel='precomputed' takes arrays only, not rows that are read block by block: use a "
             "kernel that is computed from rows."
         )
-    if backend.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
+    if devices.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
         raise TypeError(
-            f"kernel={kernel!r} takes NumPy arrays only, got one of {backend.home(X)}: use a "
+            f"kernel={kernel!r} takes NumPy arrays only, got one of {devices.home(X)}: use a "
             "kernel that is computed from rows, by its name."
         )
     X = validated(

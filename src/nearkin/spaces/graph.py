@@ -22,7 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from nearkin.rows import devices as backend
+from nearkin.rows import validation
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.thread_limits import one_blas_thread
@@ -259,7 +259,7 @@ def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
-    X = backend.checked_rows(X, accept_sparse="csr")
+    X = validation.checked_rows(X, accept_sparse="csr")
     if _is_sparse(X):
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":

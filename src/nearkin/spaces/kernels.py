@@ -22,7 +22,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
 from nearkin.rows.sparse import variances
@@ -82,7 +82,7 @@ class Kernel:
 
     def __call__(self, A: Rows, B: Rows) -> Floats:
         """Kernel matrix between the rows of A and of B."""
-        if backend.is_foreign(A):
+        if devices.is_foreign(A):
             found: Floats = _foreign_kernel(self, A, B)
             return found
         if self.name == "rbf":
@@ -103,7 +103,7 @@ class Kernel:
 
     def diagonal(self, A: Rows) -> Floats:
         """``k(x, x)`` of every row of A."""
-        if backend.is_foreign(A):
+        if devices.is_foreign(A):
             found: Floats = _foreign_diagonal(self, A)
             return found
         if self.name in ("rbf", "laplacian"):
@@ -141,7 +141,7 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
     """
     if isinstance(kernel.function, Kernel):
         kernel = kernel.function
-    if backend.is_foreign(A):
+    if devices.is_foreign(A):
         return _foreign_unsaturated_distances(kernel, A, B)
     if kernel.name == "laplacian":
         return kernel.gamma * manhattan_distances(A, B), np.zeros(A.shape[0])
@@ -154,14 +154,14 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
 
 def saturated(exponents: Any) -> Any:
     """``1 − exp(−x)``, without cancellation."""
-    if backend.is_foreign(exponents):
-        return -backend.namespace(exponents).expm1(-exponents)
+    if devices.is_foreign(exponents):
+        return -devices.namespace(exponents).expm1(-exponents)
     return -np.expm1(-exponents)
 
 
 def unit_rows(X: Rows) -> Rows:
     """Rows of length one; rows of zeros stay. Entries of any size are safe to square."""
-    if backend.is_foreign(X):
+    if devices.is_foreign(X):
         return _foreign_unit_rows(X)
     if not isinstance(X, np.ndarray):
         return normalize(normalize(X, norm="max"))
@@ -240,11 +240,11 @@ def resolve_gamma(
     else:
         n = X.shape[0]
         if n > _BANDWIDTH_ROWS:
-            rng, numbers = check_random_state(random_state), backend.drawable_numbers(X)
+            rng, numbers = check_random_state(random_state), access.drawable_numbers(X)
             rows = rng.choice(numbers, min(_BANDWIDTH_ROWS, len(numbers)), replace=False)
-            X = backend.take_home(X, np.sort(rows))
-        elif backend.is_foreign(X) or backend.is_remote(X):
-            X = backend.take_home(X, np.arange(n))
+            X = access.take_home(X, np.sort(rows))
+        elif devices.is_foreign(X) or devices.is_remote(X):
+            X = access.take_home(X, np.arange(n))
         distances = manhattan_distances(X) if manhattan else squared_distances(X, X)
         between = distances[np.triu_indices(len(distances), 1)]
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
@@ -263,10 +263,10 @@ def resolve_gamma(
 def _mean_squared_distance(X: Rows) -> float:
     """Mean of ‖x_i − x_j‖² over all i ≠ j, in one pass: twice the unbiased total variance."""
     n, d = map(int, X.shape)
-    if backend.is_remote(X):
+    if devices.is_remote(X):
         return 2 * float(X.squared_deviations()) / (n - 1)
-    if backend.is_foreign(X):
-        origin, covariance = backend.moments(X)
+    if devices.is_foreign(X):
+        origin, covariance = access.moments(X)
         spread = n * float(np.trace(covariance))
     else:
         origin = middle(X)
@@ -291,11 +291,11 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
 
 def _foreign_kernel(kernel: Kernel, A: Any, B: Any) -> Any:
     """Kernel matrix between foreign rows, on their device; in float64 where it has that."""
-    xp = backend.namespace(A)
+    xp = devices.namespace(A)
     if kernel.name == "rbf":
         return xp.exp(-kernel.gamma * squared_distances(A, B))
     if kernel.name == "laplacian":
-        return xp.exp(-kernel.gamma * backend.distances(A, B, city_block=True))
+        return xp.exp(-kernel.gamma * device_math.distances(A, B, city_block=True))
     if kernel.name == "cosine":
         return _foreign_unit_rows(A) @ _foreign_unit_rows(B).T
     if kernel.name == "poly":
@@ -304,12 +304,12 @@ def _foreign_kernel(kernel: Kernel, A: Any, B: Any) -> Any:
         return A @ B.T
     raise TypeError(
         f"a {kernel.name} kernel takes NumPy arrays only: use a kernel by name, of "
-        f"{[name for name in KERNEL_NAMES if name != 'precomputed']}, for {backend.home(A)}."
+        f"{[name for name in KERNEL_NAMES if name != 'precomputed']}, for {devices.home(A)}."
     )
 
 
 def _foreign_diagonal(kernel: Kernel, A: Any) -> Any:
-    xp = backend.namespace(A)
+    xp = devices.namespace(A)
     if kernel.name in ("rbf", "laplacian"):
         return xp.ones(A.shape[0], dtype=A.dtype, device=A.device)
     if kernel.name == "cosine":
@@ -321,10 +321,10 @@ def _foreign_diagonal(kernel: Kernel, A: Any) -> Any:
 
 
 def _foreign_unsaturated_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any, Any]:
-    xp = backend.namespace(A)
+    xp = devices.namespace(A)
     eps = float(xp.finfo(A.dtype).eps)
     if kernel.name == "laplacian":
-        distances = backend.distances(A, B, city_block=True)
+        distances = device_math.distances(A, B, city_block=True)
         return kernel.gamma * distances, xp.zeros_like(A[:, 0])
     if kernel.name in ("rbf", "linear"):
         squared, rounding = squared_distances_and_rounding(A, B)
@@ -332,11 +332,11 @@ def _foreign_unsaturated_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any,
         return factor * squared, factor * rounding
     own, other = _foreign_diagonal(kernel, A), _foreign_diagonal(kernel, B)
     distances = 0.5 * (own[:, None] + other) - _foreign_kernel(kernel, A, B)
-    return backend.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))
+    return device_math.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))
 
 
 def _foreign_unit_rows(X: Any) -> Any:
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     largest = xp.max(xp.abs(X), axis=1, keepdims=True)
     X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
     length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.spaces.kernels import (
@@ -107,9 +107,9 @@ class KernelLandmarks:
 
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
-        if backend.is_foreign(X):
-            X = backend.wide(X)
-            rows = backend.moved(self.rows, X)
+        if devices.is_foreign(X):
+            X = devices.wide(X)
+            rows = devices.moved(self.rows, X)
             return self.kernel(self._around_middle(X), self._around_middle(rows))
         X = X.astype(np.float64, copy=False)
         if self.columns is not None:
@@ -122,9 +122,9 @@ class KernelLandmarks:
 
         See :func:`nearkin.spaces.kernels.unsaturated_distances`.
         """
-        if backend.is_foreign(X):
-            X = backend.wide(X)
-            return unsaturated_distances(self.kernel, X, backend.moved(self.rows, X))
+        if devices.is_foreign(X):
+            X = devices.wide(X)
+            return unsaturated_distances(self.kernel, X, devices.moved(self.rows, X))
         if self.columns is None:
             with _silent():
                 X = X.astype(np.float64, copy=False)
@@ -175,7 +175,7 @@ class LocalExtension:
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
-        if backend.is_foreign(X):
+        if devices.is_foreign(X):
             found: Floats = self._embed_foreign(X, coordinates)
             return found
         if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
@@ -193,41 +193,41 @@ class LocalExtension:
 
     def _embed_foreign(self, X: Any, coordinates: Floats) -> Any:
         """The same on X's device, by blocks of about a gigabyte (on the host a few megabytes)."""
-        xp = backend.namespace(X)
+        xp = devices.namespace(X)
         k, d = self.n_neighbors, X.shape[1]
-        coordinates = backend.moved(coordinates, X)
+        coordinates = devices.moved(coordinates, X)
         out = xp.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype, device=X.device)
         if self.landmarks.kernel.is_euclidean:
             # Prepared as rows are: a landmark among these is exactly where it was.
-            points = self._prepare_foreign(backend.moved(dense_rows(self.landmarks.rows), X))
+            points = self._prepare_foreign(devices.moved(dense_rows(self.landmarks.rows), X))
             ranking = -2.0 * points.T
             lengths = xp.sum(points * points, axis=1)
-            item = 4 if backend.dtype_name(X) == "float32" else 8
+            item = 4 if devices.dtype_name(X) == "float32" else 8
             bytes_per_row = item * (2 * len(self.landmarks) + 3 * k * d) + 32 * k * k
         else:
-            among = backend.moved(self._among, backend.wide(X[:1]))
+            among = devices.moved(self._among, devices.wide(X[:1]))
             bytes_per_row = 32 * len(self.landmarks) + 32 * k * k
         saturating = self.landmarks.kernel.name == "rbf"
-        for rows in backend.blocks(X, bytes_per_row):
+        for rows in access.blocks(X, bytes_per_row):
             if self.landmarks.kernel.is_euclidean:
                 prepared = self._prepare_foreign(X[rows])
-                ranked = backend.product_plus(prepared, ranking, lengths)
+                ranked = device_math.product_plus(prepared, ranking, lengths)
                 if item == 8:  # in single precision rounding decides among equals in any case
                     own = xp.sum(prepared * prepared, axis=1)[:, None]
-                    ranked = _with_ties_by_position(xp, backend.clipped(ranked + own, 0.0))
-                _, neighbors = backend.smallest(ranked, k)
-                away = backend.gathered(points, neighbors) - prepared[:, None, :]
-                inner = backend.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+                    ranked = _with_ties_by_position(xp, device_math.clipped(ranked + own, 0.0))
+                _, neighbors = device_math.smallest(ranked, k)
+                away = device_math.gathered(points, neighbors) - prepared[:, None, :]
+                inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
                 e, gram = _feature_distances(xp, inner, saturating)
             else:
                 found, rounding = self.landmarks.distances_to(X[rows])
                 _refuse_overflow(found, "row", rows.start)
-                _, neighbors = backend.smallest(_with_ties_by_position(xp, found), k)
+                _, neighbors = device_math.smallest(_with_ties_by_position(xp, found), k)
                 e = xp.take_along_axis(found, neighbors, axis=1)
                 e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
                 e = saturated(e) if self.landmarks.kernel.saturates else e
                 flat = neighbors.T[:, None, :] * len(self.landmarks) + neighbors.T[None, :, :]
-                gram = backend.gathered(xp.reshape(among, (-1,)), flat)
+                gram = device_math.gathered(xp.reshape(among, (-1,)), flat)
             weights = xp.astype(foreign_weights(e, gram), X.dtype)
             out[rows] = foreign_combination(neighbors, weights, coordinates)
         return out
@@ -307,8 +307,8 @@ class LocalExtension:
         if self.landmarks.kernel.name == "cosine":
             return unit_rows(X)
         center, scale = self._center_and_scale
-        prepared = (X - backend.moved(center, X)) * scale
-        return backend.clipped(prepared, -FAR, FAR)
+        prepared = (X - devices.moved(center, X)) * scale
+        return device_math.clipped(prepared, -FAR, FAR)
 
     @cached_property
     def _center_and_scale(self) -> tuple[Floats, float]:
@@ -381,7 +381,7 @@ def _expanded(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
     """Kernel values against the landmarks, centred if their means are given, times coefficients."""
-    if backend.is_foreign(X):
+    if devices.is_foreign(X):
         found: Floats = _expanded_foreign(landmarks, X, coefficients, column_means)
         return found
     out = np.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype)
@@ -400,15 +400,15 @@ def _expanded(
 def _expanded_foreign(
     landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Any
 ) -> Any:
-    xp = backend.namespace(X)
+    xp = devices.namespace(X)
     out = xp.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype, device=X.device)
-    for rows in backend.blocks(X, 32 * len(landmarks)):
+    for rows in access.blocks(X, 32 * len(landmarks)):
         K = landmarks.kernel_to(X[rows])
         _refuse_overflow(K, "row", rows.start)
         if column_means is not None:
-            means = backend.moved(column_means, K)
+            means = devices.moved(column_means, K)
             K = K - xp.mean(K, axis=1, keepdims=True) - means + xp.mean(means)
-        found = xp.astype(K @ backend.moved(coefficients, K), X.dtype)
+        found = xp.astype(K @ devices.moved(coefficients, K), X.dtype)
         _refuse_overflow(found, "row", rows.start)
         out[rows] = found
     return out
@@ -421,7 +421,7 @@ def _with_ties_by_position(xp: Any, distances: Any) -> Any:
     """
     m = distances.shape[1]
     coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
-    later = backend.moved(np.arange(m) * (2.0**-26 / m), distances)
+    later = devices.moved(np.arange(m) * (2.0**-26 / m), distances)
     return coarse * (1.0 + later)
 
 
@@ -432,7 +432,7 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
     beside the distances that it will be divided by.
     """
     squared = xp.stack([inner[a, a] for a in range(inner.shape[0])])
-    among = backend.clipped(squared[:, None] + squared[None, :] - 2.0 * inner, 0.0)
+    among = device_math.clipped(squared[:, None] + squared[None, :] - 2.0 * inner, 0.0)
     if saturating:
         return -xp.expm1(-squared), -xp.expm1(-among)
     return 0.5 * squared, 0.5 * among
@@ -485,11 +485,11 @@ def dense_rows(rows: Rows) -> Any:
 def _refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
     """Kernel values can overflow where the data do not: name the first such row."""
     finite: Any
-    if backend.is_foreign(values):
-        xp = backend.namespace(values)
+    if devices.is_foreign(values):
+        xp = devices.namespace(values)
         if bool(xp.all(xp.isfinite(values))):
             return
-        finite = backend.to_numpy(xp.all(xp.isfinite(values), axis=1))
+        finite = devices.to_numpy(xp.all(xp.isfinite(values), axis=1))
     else:
         finite = np.isfinite(values).all(axis=1)
     if not finite.all():

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.spaces.kernels import Kernel, Rows, distances_from_kernel, half_squared_distances
 
 STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
@@ -62,7 +62,7 @@ def choose_landmarks(
     missing = min(n_landmarks, n) - len(include)
     if missing <= 0:
         return np.sort(include).astype(np.int64)
-    available = backend.drawable_numbers(X)
+    available = access.drawable_numbers(X)
     others = np.setdiff1d(available, include, assume_unique=True)
     if missing >= len(others):
         return np.asarray(available)
@@ -71,10 +71,10 @@ def choose_landmarks(
         sample = max(_SAMPLE_ROWS, 10 * n_landmarks)
         if len(others) > sample:
             others = np.sort(rng.choice(others, sample, replace=False))
-        if backend.is_foreign(X) or backend.is_remote(X):  # the sample is small enough for the host
+        if devices.is_foreign(X) or devices.is_remote(X):  # the sample is small enough for the host
             seen = np.union1d(others, include).astype(np.int64)
             place = choose_landmarks(
-                backend.take_home(X, seen),
+                access.take_home(X, seen),
                 min(n_landmarks, n),
                 strategy,
                 kernel=kernel,

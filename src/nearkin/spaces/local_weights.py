@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows import devices as backend
+from nearkin.rows import device_math, devices
 from nearkin.rows.compiled import REORDER, compiled
 
 # Conditioning, relative to each neighbour's own squared distance.
@@ -321,19 +321,19 @@ def foreign_weights(e: Any, gram: Any) -> Any:
     -------
     array of shape (K, n)
     """
-    xp = backend.namespace(e)
+    xp = devices.namespace(e)
     k = e.shape[0]
     root = xp.sqrt(e)
     scale = 2.0 * root[:, None] * root[None, :]
     apart = scale > 0
     correlation = (e[:, None] + e[None, :] - gram) / xp.where(apart, scale, xp.ones_like(scale))
-    correlation = xp.where(apart, backend.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
-    identity = backend.moved(np.eye(k), e)[:, :, None]
+    correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
+    identity = devices.moved(np.eye(k), e)[:, :, None]
     matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
     nearest = xp.min(e, axis=0)[None, :]
     ratio = xp.sqrt(nearest / xp.where(e > nearest, e, xp.ones_like(e)))
     ratio = xp.where(e > nearest, ratio, xp.ones_like(e))
-    weights = backend.solved(matrix, ratio, EPSILON) * ratio
+    weights = device_math.solved(matrix, ratio, EPSILON) * ratio
     return weights / xp.sum(weights, axis=0)
 
 
@@ -341,5 +341,5 @@ def foreign_combination(neighbors: Any, weights: Any, coordinates: Any) -> Any:
     """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
     out: Any = 0.0
     for a in range(neighbors.shape[1]):
-        out = out + weights[a][:, None] * backend.gathered(coordinates, neighbors[:, a])
+        out = out + weights[a][:, None] * device_math.gathered(coordinates, neighbors[:, a])
     return out

@@ -25,8 +25,8 @@ from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
-from nearkin.rows.devices import checked_rows
 from nearkin.rows.scaled import warn_of_units
+from nearkin.rows.validation import checked_rows
 from nearkin.spaces.graph import Rows, Search, laplacian, neighbor_graph
 
 Floats = NDArray[np.float64]

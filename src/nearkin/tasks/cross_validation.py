@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin.learners.metric import n_rows_of
 from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.rows import devices as backend
+from nearkin.rows import access, devices
 from nearkin.rows.sparse import plain
 from nearkin.scores import pair_auc
 from nearkin.scores.pair_folds import row_folds
@@ -170,9 +170,9 @@ def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = N
     """As ``learner.score``, for whatever can embed rows: pipelines and searches too."""
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
-        X, pairs = backend.take(X, rows), pairs.restrict(rows)
+        X, pairs = access.take(X, rows), pairs.restrict(rows)
     Z = learner.transform(X)
-    return pair_auc(Z if backend.is_foreign(Z) else plain(Z), y, pairs=pairs)
+    return pair_auc(Z if devices.is_foreign(Z) else plain(Z), y, pairs=pairs)
 
 
 def cross_validate(
@@ -329,7 +329,7 @@ def _routed(
     check_roles(y, pairs)
     if pairs is None:
         raise TypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
-    if backend.is_remote(X):
+    if devices.is_remote(X):
         raise TypeError(
             f"{where} takes rows in memory, not rows that are read block by block: give some of "
             "them, for example rows.take(numbers) with pairs.restrict(numbers)."

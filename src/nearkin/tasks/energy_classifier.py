@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import refuse_unknown
-from nearkin.rows import devices as backend
+from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import centred, middle
@@ -87,9 +87,9 @@ class Members:
 def gather_members(Z: Floats, number: Ints, n_neighbors: int) -> tuple[Members, Ints]:
     """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
     order = np.argsort(number, kind="stable")
-    if backend.is_foreign(Z):
+    if devices.is_foreign(Z):
         return _gather_foreign(
-            backend.wide(backend.take(Z, order)), number[order], n_neighbors
+            devices.wide(access.take(Z, order)), number[order], n_neighbors
         ), order
     number = number[order]
     Z = Z[order].astype(np.float64) if is_sparse(Z) else np.ascontiguousarray(Z[order], np.float64)
@@ -107,7 +107,7 @@ def gather_members(Z: Floats, number: Ints, n_neighbors: int) -> tuple[Members, 
 
 def _gather_foreign(Z: Any, number: Ints, n_neighbors: int) -> Members:
     """The same on the device of Z, whose rows are sorted by class."""
-    xp = backend.namespace(Z)
+    xp = devices.namespace(Z)
     starts = np.concatenate([[0], np.cumsum(np.bincount(number))])
     shape = (Z.shape[0], n_neighbors + 1)
     nearest = xp.full(shape, -1, dtype=xp.int64, device=Z.device)
@@ -116,7 +116,7 @@ def _gather_foreign(Z: Any, number: Ints, n_neighbors: int) -> Members:
         k = min(n_neighbors + 1, stop - start - 1)
         if k > 0:
             own = Z[start:stop]
-            near, place = backend.nearest_rows(own, own, k, skip_self=True)
+            near, place = device_math.nearest_rows(own, own, k, skip_self=True)
             squared[start:stop, :k] = near
             nearest[start:stop, :k] = place + start
     return Members(Z, starts, nearest, squared)
@@ -137,12 +137,12 @@ def class_distances(Z: Floats, members: Members, left_out: Ints | None = None) -
     ndarray of shape (n_points, n_classes, k)
         Nearest first, then inf where a class has fewer.
     """
-    if backend.is_foreign(Z):
+    if devices.is_foreign(Z):
         found: Any = [
             _foreign_nearest_by_class(squared, members)
             for _, squared in _foreign_blocks(Z, members, left_out)
         ]
-        return backend.to_numpy(backend.namespace(Z).concat(found))
+        return devices.to_numpy(devices.namespace(Z).concat(found))
     out = np.empty((Z.shape[0], len(members.starts) - 1, members.n_neighbors))
 
     def work(rows: slice) -> None:
@@ -184,7 +184,7 @@ def energies(
     all sums over rows at once. Memory: some tens of megabytes for each core.
     """
     n_classes = len(members.starts) - 1
-    if backend.is_foreign(Z):
+    if devices.is_foreign(Z):
         found: Floats = _foreign_energies(Z, members, margins, push, left_out)
         return found
     out = np.empty((len(margins), Z.shape[0], n_classes))
@@ -213,28 +213,28 @@ def energies(
 
 def _foreign_blocks(Z: Any, members: Members, left_out: Ints | None) -> Iterator[tuple[slice, Any]]:
     """Squared distances to all members, by blocks of points, on their device."""
-    xp = backend.namespace(Z)
+    xp = devices.namespace(Z)
     lengths = xp.sum(members.Z * members.Z, axis=1)
-    for rows in backend.blocks(Z, 64 * len(members.Z)):
-        block = backend.wide(Z[rows])
+    for rows in access.blocks(Z, 64 * len(members.Z)):
+        block = devices.wide(Z[rows])
         squared = lengths - 2.0 * (block @ members.Z.T)
-        squared = backend.clipped(squared + xp.sum(block * block, axis=1)[:, None], 0.0)
+        squared = device_math.clipped(squared + xp.sum(block * block, axis=1)[:, None], 0.0)
         if left_out is not None:
             places = xp.arange(block.shape[0], device=Z.device)
-            squared[places, backend.moved(left_out[rows], Z)] = xp.inf
+            squared[places, devices.moved(left_out[rows], Z)] = xp.inf
         yield rows, squared
 
 
 def _foreign_nearest_by_class(squared: Any, members: Members) -> Any:
     """Squared distances (n_points, n_classes, k) to the nearest of each class, then inf."""
-    xp = backend.namespace(squared)
+    xp = devices.namespace(squared)
     shape = (squared.shape[0], len(members.starts) - 1, members.n_neighbors)
     out = xp.full(shape, xp.inf, dtype=squared.dtype, device=squared.device)
     bounds = zip(members.starts[:-1].tolist(), members.starts[1:].tolist(), strict=True)
     for c, (start, stop) in enumerate(bounds):
         k = min(members.n_neighbors, stop - start)
         # A copy: the search overwrites what it is given.
-        out[:, c, :k] = backend.smallest(squared[:, start:stop] + 0.0, k)[0]
+        out[:, c, :k] = device_math.smallest(squared[:, start:stop] + 0.0, k)[0]
     return out
 
 
@@ -242,7 +242,7 @@ def _foreign_energies(
     Z: Any, members: Members, margins: Floats, push: float, left_out: Ints | None
 ) -> Any:
     """The energies where Z is: all hinges of a block at once, a pass for each sum over rows."""
-    xp = backend.namespace(Z)
+    xp = devices.namespace(Z)
     n_classes, k = len(members.starts) - 1, members.n_neighbors
     shape = (len(margins), Z.shape[0], n_classes)
     out = xp.empty(shape, dtype=members.Z.dtype, device=Z.device)
@@ -252,7 +252,7 @@ def _foreign_energies(
         n_own = xp.sum(xp.astype(there, own.dtype), axis=2)
         scale = k / xp.where(n_own > 0, n_own, xp.ones_like(n_own))
         pulled = xp.sum(xp.where(there, own, xp.zeros_like(own)), axis=2)
-        nobody = None if left_out is None else backend.moved(left_out[rows], Z)
+        nobody = None if left_out is None else devices.moved(left_out[rows], Z)
         for b, margin in enumerate(np.asarray(margins, dtype=np.float64).tolist()):
             hinges = _foreign_impostors(squared, own, members, margin)
             intrusions = _foreign_intrusions(squared, members, nobody, margin)
@@ -265,7 +265,7 @@ def _foreign_energies(
 
 def _foreign_impostors(squared: Any, own: Any, members: Members, margin: float) -> Any:
     """Hinges of rows of other classes, (n_points, n_classes)."""
-    xp = backend.namespace(squared)
+    xp = devices.namespace(squared)
     totals = []
     bounds = zip(members.starts[:-1].tolist(), members.starts[1:].tolist(), strict=True)
     for c, (start, stop) in enumerate(bounds):
@@ -273,14 +273,14 @@ def _foreign_impostors(squared: Any, own: Any, members: Members, margin: float) 
         for t in range(own.shape[2]):
             limit = xp.where(xp.isfinite(own[:, c, t]), own[:, c, t] + margin, 0.0)[:, None]
             for others in (squared[:, :start], squared[:, stop:]):
-                total = total + xp.sum(backend.clipped(limit - others, 0.0), axis=1)
+                total = total + xp.sum(device_math.clipped(limit - others, 0.0), axis=1)
         totals.append(total)
     return xp.stack(totals, axis=1)
 
 
 def _foreign_intrusions(squared: Any, members: Members, left_out: Any, margin: float) -> Any:
     """Hinges of the point as an impostor of rows, (n_points, n_classes) by the class of these."""
-    xp = backend.namespace(squared)
+    xp = devices.namespace(squared)
     k = members.n_neighbors
     nearest: Any = members.nearest
     total = xp.zeros_like(squared)
@@ -292,7 +292,7 @@ def _foreign_intrusions(squared: Any, members: Members, left_out: Any, margin: f
         # The one more that is kept takes the place of one that is left out.
         counts = counts & (n_own < k)
         reach: Any = xp.where(nearest[:, t] >= 0, members.squared[:, t], 0.0)
-        hinge = backend.clipped(margin + reach[None, :] - squared, 0.0)
+        hinge = device_math.clipped(margin + reach[None, :] - squared, 0.0)
         total = total + xp.where(counts, hinge, xp.zeros_like(hinge))
         n_own = n_own + xp.astype(counts, n_own.dtype)
     total = total * k / xp.where(n_own > 0, n_own, xp.ones_like(n_own))
@@ -470,7 +470,7 @@ def choose_margin(
     judged, number = _with_company(judged, number, members)
     if len(judged) == 0:  # one row in every class
         return 0.0, np.zeros(len(FACTORS))
-    Z = backend.take(members.Z, judged)
+    Z = access.take(members.Z, judged)
     nearest = class_distances(Z, members, judged)[:, :, 0]
     rows = np.arange(len(judged))
     same = nearest[rows, number]
@@ -480,7 +480,7 @@ def choose_margin(
     if gap <= 0:
         gap = float(np.median(np.abs(gaps)))
     margins = gap * np.array(FACTORS)
-    found = backend.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
+    found = devices.to_numpy(energies(Z, members, margins, push, judged)).argmin(axis=2)
     errors = (found != number).mean(axis=1)
     return float(margins[errors.argmin()]), errors
 
@@ -596,16 +596,16 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         given = X
-        if backend.library(y) is not None:
-            backend.refuse_stranded(y, "y")
-            y = backend.to_numpy(y)
+        if devices.library(y) is not None:
+            devices.refuse_stranded(y, "y")
+            y = devices.to_numpy(y)
         refuse_unknown(y)
-        if backend.is_foreign(X) or self._sees_any_rows:
+        if devices.is_foreign(X) or self._sees_any_rows:
             X = self._seen(X, reset=True)
             check_consistent_length(X, y)
             y = column_or_1d(y, warn=True)
         else:
-            X, y = backend.validated(self, X, reset=True, y=y, accept_sparse="csr")
+            X, y = validation.validated(self, X, reset=True, y=y, accept_sparse="csr")
         check_classification_targets(y)
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -648,9 +648,9 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n,)
         """
         found = self._energies(X)
-        if backend.is_foreign(found):
-            xp = backend.namespace(found)
-            return backend.named(self.classes_, xp.argmin(found, axis=1), found)
+        if devices.is_foreign(found):
+            xp = devices.namespace(found)
+            return device_math.named(self.classes_, xp.argmin(found, axis=1), found)
         return self.classes_[found.argmin(axis=1)]
 
     def decision_function(self, X: Any) -> Floats:
@@ -678,7 +678,7 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
     def _seen(self, X: Any, *, reset: bool) -> Any:
         if self._sees_any_rows:
             return seen_first_by(self, X, [self.metric], reset=reset)
-        return backend.validated(self, X, reset=reset, accept_sparse="csr")
+        return validation.validated(self, X, reset=reset, accept_sparse="csr")
 
     def _energies(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -697,11 +697,11 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
 
 def _plain(Z: Any) -> Any:
     """An embedding as a plain array, whatever ``set_output`` made of it, or as a foreign one."""
-    return Z if backend.is_foreign(Z) else plain(Z)
+    return Z if devices.is_foreign(Z) else plain(Z)
 
 
 def _centered(Z: Any, center: Floats) -> Any:
-    return centred(backend.wide(Z) if backend.is_foreign(Z) else Z.astype(np.float64), center)
+    return centred(devices.wide(Z) if devices.is_foreign(Z) else Z.astype(np.float64), center)
 
 
 def _is_fitted(metric: Any) -> bool:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.distance_bounds import (
@@ -346,7 +346,7 @@ def _smooth_on_each(
 
 
 def _checked(rows: Any, name: str, least: int = 2) -> Rows:
-    return backend.checked_rows(rows, name, accept_sparse="csr", ensure_min_samples=least)
+    return validation.checked_rows(rows, name, accept_sparse="csr", ensure_min_samples=least)
 
 
 def _n_rows(rows: Any) -> int:

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.rows import devices as backend
+from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.scaled import divided, warn_of_units
@@ -147,7 +147,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        X = backend.validated(self, X, reset=True)
+        X = validation.validated(self, X, reset=True)
         if len(X) < self.n_clusters:
             raise ValueError(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
         if self.scale:
@@ -204,7 +204,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         int ndarray of shape (n,)
         """
         check_is_fitted(self)
-        X = backend.validated(self, X, reset=False)
+        X = validation.validated(self, X, reset=False)
         centers, origin = self.cluster_centers_, middle(self.cluster_centers_)
         Z, centers = (centred(rows, origin) @ self.components_.T for rows in (X, centers))
         return np.asarray(squared_distances(Z, centers).argmin(axis=1))

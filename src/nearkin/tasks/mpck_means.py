@@ -38,7 +38,7 @@ from nearkin.learners.rca import chunklets
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows import devices as backend
+from nearkin.rows import validation
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.column_scales import scales_of
@@ -440,7 +440,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        X = backend.validated(self, X, reset=True, accept_sparse="csr", order="C")
+        X = validation.validated(self, X, reset=True, accept_sparse="csr", order="C")
         n = X.shape[0]
         if self.n_clusters > n:
             raise ValueError(
@@ -533,7 +533,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     def _validated(self, X: Any) -> Floats:
         check_is_fitted(self)
-        rows: Floats = backend.validated(self, X, accept_sparse="csr", order="C", reset=False)
+        rows: Floats = validation.validated(self, X, accept_sparse="csr", order="C", reset=False)
         return rows
 
     @property

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.pairs.labels import refuse_unknown
-from nearkin.rows import devices as backend
+from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
@@ -225,7 +225,9 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         refuse_unknown(y)
-        X, y = backend.validated(self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validation.validated(
+            self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2
+        )
         check_classification_targets(y)
         names, classes = np.unique(y, return_inverse=True)
         if len(names) < 2:
@@ -287,7 +289,7 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
 
     def _kernel_to(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = backend.validated(self, X, dtype=np.float64, reset=False)
+        X = validation.validated(self, X, dtype=np.float64, reset=False)
         return weighted_sum(self.weights_, lambda m: np.asarray(self.kernels_[m](X, self._rows)))
 
     def _base_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:

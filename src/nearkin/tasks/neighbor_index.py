@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pairs.checks import checked_count, first_true
-from nearkin.rows import devices as backend
+from nearkin.rows import access, validation
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain
@@ -599,7 +599,7 @@ class NeighborIndex(BaseEstimator):
             raise ValueError(f"{name} has no rows: at least one is needed.")
         Z: Floats
         if metric is None:
-            Z = backend.checked_rows(X, name, accept_sparse="csr", order="C")
+            Z = validation.checked_rows(X, name, accept_sparse="csr", order="C")
         else:
             _check_fitted(metric)
             Z = check_array(
@@ -633,7 +633,7 @@ class NeighborIndex(BaseEstimator):
         """
         if self.metric is None:
             return None
-        rows = backend.take(X, np.unique(backend.evenly_spaced(_num_samples(X), _WITNESSES)))
+        rows = access.take(X, np.unique(access.evenly_spaced(_num_samples(X), _WITNESSES)))
         first, again = (dense(self._embedded(rows, "X")) for _ in range(2))
         return (rows, first) if np.array_equal(first, again) else None
 

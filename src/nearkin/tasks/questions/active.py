@@ -17,7 +17,7 @@ from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric import MetricMixin
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows import devices as backend
+from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
@@ -252,7 +252,7 @@ def _scene(
     if len(pairs.must_link) and len(pairs.cannot_link):
         with silenced():  # the last fit warns
             metric = _fitted(learner, X, pairs, rng)
-        Z, threshold = about(metric.transform(backend.take(X, rows)), rng), metric.threshold_
+        Z, threshold = about(metric.transform(access.take(X, rows)), rng), metric.threshold_
     else:
         Z = _euclidean(_before_learning(learner, X, rows), rng)
         threshold = float(np.median(linked_distances(Z, rng.randint(len(Z), size=(1000, 2)))))
@@ -264,12 +264,12 @@ def _before_learning(learner: Any, X: Any, rows: Ints) -> Any:
     steps = getattr(learner, "steps", []) if isinstance(learner, Chain) else []
     for step in itertools.takewhile(lambda step: not isinstance(step, MetricMixin), steps):
         X = clone(step).fit_transform(X)
-    return backend.take(X, rows)
+    return access.take(X, rows)
 
 
 def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
     """Rows as they are; distances of wide sparse rows about kept by a random projection."""
-    found: Floats = about(backend.checked_rows(X, accept_sparse="csr"), rng)
+    found: Floats = about(validation.checked_rows(X, accept_sparse="csr"), rng)
     return found
 
 

@@ -14,7 +14,7 @@ from nearkin.learners.compositions import as_metric
 from nearkin.pairs.checks import checked_count, checked_pairs
 from nearkin.pairs.numbering import draw_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.rows import devices as backend
+from nearkin.rows import access
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.sparse import about
 from nearkin.tasks.questions.candidates import scene_of
@@ -102,7 +102,7 @@ def suggest_pairs(
     n_rows, pairs, closed = checked_knowledge(metric, X, pairs, exclude)
     rng = check_random_state(random_state)
     rows = candidate_rows(pairs, n_rows, n, rng)
-    Z = about(metric.transform(backend.take(X, rows)), rng)
+    Z = about(metric.transform(access.take(X, rows)), rng)
     scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
     found = questions(scene, rule, n, rng)
     if len(found) < n:

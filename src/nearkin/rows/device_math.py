@@ -1,0 +1,225 @@
+"""Arithmetic on torch's and CuPy's arrays that the array standard lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.rows.access import blocks, middle
+from nearkin.rows.devices import has_float64, library, moved, namespace, on_host, to_numpy, wide
+
+Array = Any  # an array of torch or CuPy
+# Up to so many of the smallest, one pass for each beats sorting on an accelerator.
+_MOST_PASSES = 16
+
+
+def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
+    """Labels of class numbers: where ``like`` is if they are numbers, NumPy's if they are not."""
+    if classes.dtype.kind not in "biuf":
+        return classes[to_numpy(numbers)]
+    numbers = moved(numbers, like) if isinstance(numbers, np.ndarray) else numbers
+    return gathered(moved(classes, like, classes.dtype.name), numbers)
+
+
+def class_sums(
+    X: Array, classes: NDArray[np.integer], n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums (c, q) of the rows of each class, and of their squares, in float64."""
+    xp = namespace(X)
+    numbers, each = moved(classes, X), moved(np.arange(n_classes), X)
+    sums: Any = 0.0
+    squares: Any = 0.0
+    for rows in blocks(X, 8 * (n_classes + 3 * X.shape[1])):
+        block = wide(X[rows])
+        indicator = xp.astype(each[:, None] == numbers[rows], block.dtype)
+        sums = sums + indicator @ block
+        squares = squares + indicator @ (block * block)
+    return to_numpy(sums), to_numpy(squares)
+
+
+def within_scatters(
+    X: Array, classes: NDArray[np.integer], means: NDArray[np.floating], weight: Any
+) -> NDArray[np.float64]:
+    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class, in float64.
+
+    Parameters
+    ----------
+    X : foreign array of shape (n, q)
+    classes : int ndarray of shape (n,)
+    means : ndarray of shape (c, q)
+    weight : ndarray of shape (c, k)
+        k weights for the rows of each class: as many matrices are returned.
+
+    Returns
+    -------
+    ndarray of shape (k, q, q)
+    """
+    xp = namespace(X)
+    numbers = moved(classes, X)
+    precise = "float64" if has_float64(X) else "float32"
+    centers, weights = moved(means, X, precise), moved(np.asarray(weight), X, precise)
+    totals: list[Any] = [0.0] * weights.shape[1]
+    for rows in blocks(X, 40 * X.shape[1]):
+        own = numbers[rows]
+        centered = wide(X[rows]) - xp.take(centers, own, axis=0)
+        for k, total in enumerate(totals):
+            scaled = xp.take(weights[:, k], own, axis=0)[:, None] * centered
+            totals[k] = total + scaled.T @ centered
+    return np.stack([to_numpy(total) for total in totals])
+
+
+def squared_distances(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
+    """Squared Euclidean distances through a product, in float64 around an origin near B.
+
+    With them, for each row of A, the size below which they are rounding.
+    """
+    xp = namespace(A)
+    eps = float(xp.finfo(A.dtype).eps)
+    origin = wide(origin)
+    A, B = wide(A) - origin, wide(B) - origin
+    own, other = xp.sum(A * A, axis=1), xp.sum(B * B, axis=1)
+    squared = -2.0 * (A @ B.T)
+    squared = squared + own[:, None] + other
+    return clipped(squared, 0.0), 8 * eps * (own + xp.max(other))
+
+
+def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
+    """Distances from differences, without cancellation: O(n_A n_B) memory beside a block."""
+    if library(A) == "torch":
+        import torch
+
+        exact = "donot_use_mm_for_euclid_dist"
+        return torch.cdist(A, B, p=1.0 if city_block else 2.0, compute_mode=exact)
+    xp = namespace(A)
+    out = xp.empty((A.shape[0], B.shape[0]), dtype=A.dtype, device=A.device)
+    for rows in blocks(A, 16 * B.shape[0] * B.shape[1]):
+        difference = A[rows, None, :] - B[None, :, :]
+        if city_block:
+            out[rows] = xp.sum(xp.abs(difference), axis=2)
+        else:
+            out[rows] = xp.sqrt(xp.sum(difference * difference, axis=2))
+    return out
+
+
+def clipped(X: Array, least: float, most: float | None = None) -> Array:
+    """X with entries raised to ``least`` and lowered to ``most``.
+
+    The layer's own ``clip`` goes by masks, which makes an accelerator wait for each.
+    """
+    return X.clip(least, most)
+
+
+def product_plus(A: Array, B: Array, row: Array) -> Array:
+    """``A @ B + row``, in one pass over the result where the library has that."""
+    if library(A) == "torch":
+        import torch
+
+        return torch.addmm(row, A, B)
+    return A @ B + row
+
+
+def smallest(values: Array, k: int) -> tuple[Array, Array]:
+    """The k smallest of each row and their positions, in increasing order.
+
+    Parameters
+    ----------
+    values : foreign array of shape (n, m)
+        May be overwritten.
+    k : int
+
+    Returns
+    -------
+    values, positions : arrays of shape (n, k)
+    """
+    xp = namespace(values)
+    if library(values) == "torch" and (on_host(values) or k > _MOST_PASSES):
+        import torch
+
+        return tuple(torch.topk(values, k, dim=1, largest=False, sorted=True))
+    if k > _MOST_PASSES:
+        found = xp.argsort(values, axis=1)[:, :k]
+        return xp.take_along_axis(values, found, axis=1), found
+    rows = xp.arange(values.shape[0], device=values.device)
+    columns, taken = [], []
+    for turn in range(k):
+        place = xp.argmin(values, axis=1)
+        columns.append(place)
+        taken.append(values[rows, place])
+        if turn + 1 < k:
+            values[rows, place] = xp.inf
+    return xp.stack(taken, axis=1), xp.stack(columns, axis=1)
+
+
+def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tuple[Array, Array]:
+    """Squared distances to, and row numbers of, the k nearest rows of B for each row of A.
+
+    Parameters
+    ----------
+    A, B : foreign arrays of shape (n, q) and (m, q)
+    k : int
+    skip_self : bool
+        A is B, and a row is not its own neighbour.
+
+    Notes
+    -----
+    O(n m q) time; memory for a block of distances. They are in float64, and those of the k
+    nearest are computed again from differences.
+    """
+    xp = namespace(A)
+    near, place = [], []
+    origin = middle(B)
+    for rows in blocks(A, 32 * B.shape[0]):
+        squared, _ = squared_distances(A[rows], B, origin)
+        if skip_self:
+            own = xp.arange(rows.start, rows.stop, device=A.device)
+            squared[own - rows.start, own] = xp.inf
+        found = smallest(squared, k)[1]
+        difference = wide(A[rows])[:, None, :] - wide(gathered(B, found))
+        exact = xp.sum(difference * difference, axis=2)
+        order = xp.argsort(exact, axis=1, stable=True)
+        near.append(xp.take_along_axis(exact, order, axis=1))
+        place.append(xp.take_along_axis(found, order, axis=1))
+    return xp.concat(near), xp.concat(place)
+
+
+def gathered(B: Array, positions: Array) -> Array:
+    """``B[positions]`` for positions of any shape."""
+    xp = namespace(B)
+    flat = xp.take(B, xp.reshape(positions, (-1,)), axis=0)
+    return xp.reshape(flat, (*positions.shape, *B.shape[1:]))
+
+
+def solved(matrices: Array, right: Array, least_pivot: float) -> Array:
+    """Solutions of many small positive definite systems, by Cholesky's factorisation.
+
+    Parameters
+    ----------
+    matrices : foreign array of shape (k, k, n)
+        The systems along the last axis; only lower triangles are read.
+    right : foreign array of shape (k, n)
+    least_pivot : float
+        Pivots are raised to this, against rounding.
+
+    Returns
+    -------
+    array of shape (k, n)
+    """
+    xp = namespace(matrices)
+    k = matrices.shape[0]
+    columns, forward = [], []
+    rest, values = matrices, right
+    for _ in range(k):
+        pivot = xp.sqrt(clipped(rest[0, 0], least_pivot))
+        column, value = rest[1:, 0] / pivot, values[0] / pivot
+        columns.append((pivot, column))
+        forward.append(value)
+        values = values[1:] - column * value
+        rest = rest[1:, 1:] - column[:, None] * column[None, :]
+    solution: list[Array] = []
+    for (pivot, column), value in zip(reversed(columns), reversed(forward), strict=True):
+        for a, known in enumerate(solution):
+            value = value - column[a] * known
+        solution.insert(0, value / pivot)
+    return xp.stack(solution)
