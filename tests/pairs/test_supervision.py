@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
-from nearkin.pairs.pairs import supervision as evidence
+from nearkin.pairs import supervision as evidence
 from nearkin.pairs.supervision import (
     Evidence,
     example_pairs,
