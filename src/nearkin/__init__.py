@@ -35,6 +35,7 @@ from nearkin._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from nearkin import datasets, onnx_file, plot, scores
+    from nearkin.errors import NearkinError
     from nearkin.learners.compositions import Blend, Chain
     from nearkin.learners.euclidean import Euclidean
     from nearkin.learners.generative import Generative
@@ -90,6 +91,7 @@ __all__ = [
     "MetricKMeans",
     "MetricLearner",
     "MultipleKernelClassifier",
+    "NearkinError",
     "NeighborIndex",
     "Oracle",
     "PairKFold",
@@ -137,6 +139,7 @@ _HOMES = {
     "MetricKMeans": "nearkin.tasks.metric_kmeans",
     "MetricLearner": "nearkin.learners.metric_learner",
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
+    "NearkinError": "nearkin.errors",
     "NeighborIndex": "nearkin.tasks.neighbor_index",
     "Oracle": "nearkin.tasks.questions.active",
     "PairKFold": "nearkin.tasks.cross_validation",

@@ -19,6 +19,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.generative import Generative
 from nearkin.learners.gmml import GMML
@@ -129,19 +130,19 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         if not (is_dask(X_a) or is_dask(X_b)):
             return local.pair_distance(X_a, X_b)
         if not (is_dask(X_a) and is_dask(X_b)):
-            raise TypeError(
+            raise InputTypeError(
                 f"X_a is of type {type(X_a).__name__} and X_b of type {type(X_b).__name__}: give "
                 "two dask collections or two arrays."
             )
         Z_a, Z_b = self.transform(X_a), self.transform(X_b)
         if Z_a.chunks[0] != Z_b.chunks[0] or np.isnan(Z_a.shape[0]):
             if np.isnan(Z_a.shape[0]) or np.isnan(Z_b.shape[0]):
-                raise ValueError(
+                raise InputError(
                     "the sizes of chunks are not known, so that rows cannot be compared one by "
                     "one: call X.compute_chunk_sizes() first, or X.to_dask_array(lengths=True)."
                 )
             if len(Z_a) != len(Z_b):
-                raise ValueError(
+                raise InputError(
                     f"pair_distance compares row by row, but X_a has {len(Z_a)} rows and X_b has "
                     f"{len(Z_b)}."
                 )
@@ -375,7 +376,7 @@ def _row_distances(Z_a: NDArray[np.floating], Z_b: NDArray[np.floating]) -> NDAr
 
 def _refuse_dask(name: str, *arrays: Any) -> None:
     if any(is_dask(X) for X in arrays):
-        raise TypeError(
+        raise InputTypeError(
             f"{name} makes an array of all pairs of rows, from arrays only: give some rows, for "
             "example X[:100].compute(), or use pair_distance."
         )

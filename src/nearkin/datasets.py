@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError
+
 __all__ = ["make_three_normal", "make_xor"]
 
 
@@ -82,7 +84,7 @@ def make_three_normal(
     (600, 2)
     """
     if n_features < 2:
-        raise ValueError(f"n_features={n_features}: the three classes need at least 2.")
+        raise InputError(f"n_features={n_features}: the three classes need at least 2.")
     rng = check_random_state(random_state)
     y = rng.permutation(np.arange(n_samples) % 3)
     X = rng.standard_normal((n_samples, n_features))

@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin._version import __version__
+from nearkin.errors import InputError
 from nearkin.learners.compositions import Blend, Chain, as_metric
 from nearkin.learners.euclidean import Euclidean
 from nearkin.learners.geometry_aware import GeometryAware
@@ -108,12 +109,12 @@ def export(
     metric = as_metric(metric)
     if not isinstance(metric, MetricMixin):
         remedy = "metric.to_local()" if hasattr(metric, "to_local") else "one, such as KernelBeta()"
-        raise ValueError(
+        raise InputError(
             f"{type(metric).__name__} is no learner that can be written in ONNX: give {remedy}."
         )
     check_is_fitted(metric)
     if precision not in PRECISIONS:
-        raise ValueError(f"precision={precision!r}: use one of {PRECISIONS}.")
+        raise InputError(f"precision={precision!r}: use one of {PRECISIONS}.")
     graph = Graph(precision)
     X = graph.rows()
     # Zero for finite entries, NaN for others: clipping could hide them.
@@ -145,7 +146,7 @@ def _image_of(fitted: Any, X: Tensor) -> Tensor:
 def _image(fitted: Any, X: Tensor) -> Tensor:
     """What it makes of rows whose columns are divided already."""
     known = (cls.__name__ for cls in _image.registry if cls.__module__.startswith("sklearn."))
-    raise ValueError(
+    raise InputError(
         f"{type(fitted).__name__} cannot be written in ONNX. Of scikit-learn's transformers these "
         f"can: {', '.join(known)}. Apply others to the rows beforehand."
     )
@@ -278,7 +279,7 @@ def _(svd: TruncatedSVD, X: Tensor) -> Tensor:
 @singledispatch
 def _extended(extension: Any, X: Tensor, coordinates: Floats) -> Tensor:
     """Weighted sums of the landmarks' coordinates."""
-    raise ValueError(f"{type(extension).__name__} cannot be written in ONNX.")
+    raise InputError(f"{type(extension).__name__} cannot be written in ONNX.")
 
 
 @_extended.register
@@ -314,7 +315,7 @@ def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
         kernel = kernel.function
     if kernel.function is not None or landmarks.columns is not None:
         what = "a function" if landmarks.columns is None else "precomputed"
-        raise ValueError(
+        raise InputError(
             f"a kernel that is {what} cannot be written in ONNX: use one by its name, such as "
             "kernel='rbf'."
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import MissingPackageError
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
@@ -209,7 +210,9 @@ def _axes(ax: Axes | None) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'nearkin[plot]'") from error
+        raise MissingPackageError(
+            "pictures need matplotlib: pip install 'nearkin[plot]'"
+        ) from error
     new: Axes = plt.subplots()[1]
     return new
 

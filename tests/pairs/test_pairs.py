@@ -17,10 +17,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_validate
 
 import nearkin
+from nearkin.pairs import frames as pair_frames
+from nearkin.pairs import pairs as pairs_module
 from nearkin.pairs.numbering import draw_numbers, pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs, check_roles
-from nearkin.pairs.pairs import frames as pair_frames
-from nearkin.pairs.pairs import pairs as pairs_module
 
 fast = settings(max_examples=60, deadline=None)
 

@@ -32,6 +32,7 @@ from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED,
 from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
 from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
+from nearkin.errors import NearkinError
 from nearkin.rows.progress import hush
 
 _EPILOG = (
@@ -200,7 +201,7 @@ def _reported(error: Exception, given: list[str]) -> int:
     if isinstance(error, MemoryError):
         complain(f"{command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
-    if isinstance(error, ValueError | OSError | ImportError) or _is_said_by_the_library(error):
+    if isinstance(error, NearkinError | OSError | ImportError) or _is_of_scikit_learn(error):
         complain(f"{command}: {_in_two_lines(_text(error))}")
         return MISUSE
     if not MANNER.debug:
@@ -232,13 +233,9 @@ def _line(ctx: Any) -> str:
     return f"{ctx.command_path} model.nearkin rows.csv{kind}"
 
 
-def _is_said_by_the_library(error: Exception) -> bool:
-    """Whether a TypeError or IndexError is an answer to what it was given, not a slip of ours."""
-    if not isinstance(error, TypeError | IndexError):
-        return False
-    *_, last = traceback.extract_tb(error.__traceback__)
-    package = Path(__file__).parent.parent
-    return package in Path(last.filename).parents and (last.line or "").startswith("raise ")
+def _is_of_scikit_learn(error: Exception) -> bool:
+    """Whether a parameter was refused by scikit-learn, whose class for that is a ValueError too."""
+    return type(error).__name__ == "InvalidParameterError"
 
 
 def _text(error: Exception) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from nearkin.errors import InputError
+
 # Statuses of the process, as README.md lists them.
 DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 
-class UserError(ValueError):
+class UserError(InputError):
     """Something that the user can put right; the message says how."""
 
 

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
@@ -153,7 +154,7 @@ class Chain(MetricMixin, BaseEstimator):
 
     def _check_steps(self) -> None:
         if not self.steps or not isinstance(self.steps[-1], MetricMixin):
-            raise ValueError(
+            raise InputError(
                 "the last of steps must be a learner of this library, such as KernelBeta(): it "
                 "has the final say on distances."
             )
@@ -342,17 +343,17 @@ class Blend(MetricMixin, BaseEstimator):
 
     def _checked_weights(self) -> Floats:
         if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
-            raise ValueError("learners must be one or more learners of this library.")
+            raise InputError("learners must be one or more learners of this library.")
         if self.weights is None:
             return np.ones(len(self.learners))
         weights = np.asarray(self.weights, dtype=np.float64)
         if weights.shape != (len(self.learners),):
-            raise ValueError(
+            raise InputError(
                 f"weights has shape {weights.shape}, but there are {len(self.learners)} learners: "
                 "give one number for each."
             )
         if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-            raise ValueError(
+            raise InputError(
                 f"weights={self.weights!r} must be finite and not negative, with one above 0."
             )
         return weights
@@ -391,7 +392,7 @@ def as_metric(given: Any) -> Any:
     if not isinstance(given, Pipeline):
         return given
     if not isinstance(given.steps[-1][1], MetricMixin):
-        raise TypeError(
+        raise InputTypeError(
             f"the last step of this Pipeline is {given.steps[-1][1]!r:.60}, which knows no "
             "distances: it must be a learner of this library, such as KernelBeta()."
         )
@@ -451,7 +452,8 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
         refuse_what_is_no_table(X)
     if reset:
         vars(whole).pop("n_features_in_", None)  # which rows of texts have not
-    validate_data(whole, X, reset=reset, skip_check_array=True)
+    with about_input():
+        validate_data(whole, X, reset=reset, skip_check_array=True)
     return X
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
 from nearkin.learners.rca import chunklets
 from nearkin.pairs.pairs import Pairs
@@ -82,7 +83,7 @@ def known_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     n_classes = len(np.unique(group))
     if n_classes < 2:
         found = "labels of one class" if labels is not None else "one group of linked rows"
-        raise ValueError(
+        raise InputError(
             "Generative learns from what tells classes apart and needs at least two classes, but "
             f"{found if n_classes else 'none'} was given: give labels of two classes, or "
             "must-links that form two groups."
@@ -521,13 +522,13 @@ class Generative(LinearMetricMixin, BaseEstimator):
         check_is_fitted(self)
         X = validated(self, X, reset=False)
         if len(self._known) == 0:
-            raise ValueError(
+            raise InputError(
                 "the metric was learned from rows that were read block by block, of which none is "
                 "kept: look for neighbours with NeighborIndex(metric), among rows you give it."
             )
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         if wanted < 1:
-            raise ValueError(f"n_neighbors={wanted} must be at least 1.")
+            raise InputError(f"n_neighbors={wanted} must be at least 1.")
         k = min(wanted, len(self._known))
         if self._metric_at_each_row:
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
@@ -548,7 +549,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
 
     def _refuse_other_than_uniform(self, taken: str, given: str) -> None:
         if self.combine != "uniform":
-            raise TypeError(
+            raise InputTypeError(
                 f"combine={self.combine!r} takes {taken} only, got {given}: use combine='uniform' "
                 "there."
             )
@@ -578,7 +579,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
 def _refuse_very_many_columns(X: Any) -> None:
     n, d = X.shape
     if d > MOST_COLUMNS:
-        raise ValueError(
+        raise InputError(
             f"X has {d} columns, and Generative keeps a matrix of so many rows and columns for "
             f"every class: it takes {MOST_COLUMNS} columns at most. Reduce them first, such as by "
             f"Chain([PCA({min(100, n - 1)}), Generative()]) with scikit-learn's PCA."

@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
@@ -395,7 +396,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
             X, wanted, self.landmarks, kernel=kernel, include=named, random_state=rng
         )
         if len(rows) < 2:
-            raise ValueError(
+            raise InputError(
                 f"n_landmarks={self.n_landmarks} is one row, which has no distance to judge a "
                 "width by: take 2 at least."
             )

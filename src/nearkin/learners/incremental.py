@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing
 
+from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, calibration, n_rows_of
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
@@ -194,14 +195,14 @@ class TeachableMixin(MetricMixin):
         """
         if not hasattr(self, "threshold_"):
             if withdrawn is not None and len(withdrawn):
-                raise ValueError("nothing to withdraw: this learner is not fitted yet.")
+                raise InputError("nothing to withdraw: this learner is not fitted yet.")
             fitted: Self = self.fit(X, y, pairs=pairs)
             return fitted
         taught = taught_of(self)
         check_roles(y, pairs)
         check_roles(None, withdrawn, "withdrawn")
         if n_rows_of(X) != taught.n_rows:
-            raise ValueError(
+            raise InputError(
                 f"X has {n_rows_of(X)} rows, but fit had {taught.n_rows}: pairs are numbers of its "
                 "rows, so give the same X."
             )
@@ -211,7 +212,7 @@ class TeachableMixin(MetricMixin):
 
         self._validated(_taken(X, np.array([0])), reset=False)  # even if no row of X is needed
         if y is not None and not _are_the_same(y, taught.evidence.classes):
-            raise ValueError(
+            raise InputError(
                 "y has other labels than fit had: leave them out, or fit(X, y, pairs=pairs) again."
             )
         evidence = with_other_pairs(taught.evidence, taught.n_rows, pairs, withdrawn)
@@ -276,7 +277,7 @@ def taught_of(metric: Any) -> Taught:
     """What a fitted learner keeps; an error if it was loaded from a file."""
     taught: Taught | None = getattr(metric, "_taught", None)
     if taught is None:
-        raise ValueError(
+        raise InputError(
             "this metric was loaded from a file, which does not keep the pairs it learned from: "
             "fit again."
         )

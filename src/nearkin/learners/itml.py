@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from nearkin.errors import InputError, about_input
 from nearkin.learners.incremental import Coordinates, Taught, at_home
 from nearkin.learners.linear import (
     KEPT,
@@ -66,16 +67,17 @@ def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Flo
 
 
 def _checked_prior(prior: ArrayLike, d: int) -> Floats:
-    matrix: Floats = check_array(prior, dtype=np.float64, input_name="prior")
+    with about_input():
+        matrix: Floats = check_array(prior, dtype=np.float64, input_name="prior")
     if matrix.shape != (d, d):
-        raise ValueError(
+        raise InputError(
             f"prior has shape {matrix.shape}, but X has {d} columns: shape ({d}, {d}) is expected."
         )
     if np.abs(matrix - matrix.T).max() > 1e-8 * np.abs(matrix).max():
-        raise ValueError("prior is not symmetric: use (prior + prior.T) / 2 if that is meant.")
+        raise InputError("prior is not symmetric: use (prior + prior.T) / 2 if that is meant.")
     values = np.linalg.eigvalsh(matrix)
     if values[0] <= 1e-13 * values[-1]:
-        raise ValueError(
+        raise InputError(
             f"prior must be positive definite, but its smallest eigenvalue is {values[0]:.3g} and "
             f"its largest {values[-1]:.3g}. Add a multiple of the identity to it."
         )
@@ -290,7 +292,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
 
     def _refuse_array_prior(self, where: str, remedy: str) -> None:
         if not isinstance(self.prior, str):
-            raise ValueError(
+            raise InputError(
                 f"prior is an array, which has no meaning {where}: use prior='identity' or "
                 f"prior='covariance', or {remedy}."
             )

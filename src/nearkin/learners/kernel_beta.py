@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError
 from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.learners.metric import opened, stored_learner
 from nearkin.pairs.pairs import Pairs
@@ -332,7 +333,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         self
         """
         if self.extension == "nystroem" and self.n_iter > 1:
-            raise ValueError(
+            raise InputError(
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
@@ -435,7 +436,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     ) -> Floats:
         if self.weighting == "paper":
             if must.weight == 0:
-                raise ValueError(
+                raise InputError(
                     "weighting='paper' learns from must-links and there are none: use "
                     "weighting='calibrated', which learns from cannot-links alone too."
                 )

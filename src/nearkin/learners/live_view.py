@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import last_learner, seen_by_last
 from nearkin.learners.incremental import TeachableMixin, taught_of
 from nearkin.learners.linear import Columns, columns_of
@@ -55,7 +56,7 @@ class LiveView:
     def __init__(self, metric: Any, X: Any) -> None:
         last = last_learner(metric)
         if not isinstance(last, TeachableMixin):
-            raise TypeError(
+            raise InputTypeError(
                 f"LiveView is for metrics with partial_fit, not {type(last).__name__}: use "
                 "nearkin.spaces.linalg.principal_coordinates(metric.transform(X))."
             )
@@ -131,7 +132,7 @@ class LiveView:
     def _image(self) -> Any:
         taught = taught_of(self._metric)
         if taught.space is not self._space or taught.image is None:
-            raise ValueError("the metric was fitted anew since: make a new LiveView.")
+            raise InputError("the metric was fitted anew since: make a new LiveView.")
         return taught.image
 
     def _learned(self) -> tuple[Columns, Floats, tuple[Any, Floats]]:

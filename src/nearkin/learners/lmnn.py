@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
+from nearkin.errors import InputError, about_input
 from nearkin.learners.metric import LinearMetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
@@ -251,15 +252,16 @@ def starting_map(
         seen = X if axes is None else X @ axes.T
         principal = np.linalg.eigh(seen.T @ seen)[1][:, ::-1]
         return np.ascontiguousarray(fix_signs(principal[:, :q]).T)
-    start: Floats = check_array(init, dtype=np.float64, input_name="init")
+    with about_input():
+        start: Floats = check_array(init, dtype=np.float64, input_name="init")
     rows = "n" if n_components is None else str(q)
     if start.shape[1] != d or (n_components is not None and len(start) != q):
-        raise ValueError(
+        raise InputError(
             f"init has shape {start.shape}, but X has {d} columns and n_components is "
             f"{n_components}: shape ({rows}, {d}) is expected."
         )
     if not start.any():
-        raise ValueError("init is zero everywhere, from where no direction leads down.")
+        raise InputError("init is zero everywhere, from where no direction leads down.")
     return start if axes is None else start @ axes.T
 
 
@@ -273,13 +275,13 @@ def along_principal_axes(L: Floats, X: Floats) -> Floats:
 
 def _check_both_kinds(classes: Classes) -> None:
     if np.bincount(classes.number).max() < 2:
-        raise ValueError(
+        raise InputError(
             "LMNN learns from rows that are alike, but no two are: give must-links, or labels "
             "with two rows of one class. n_samples=1 in every class is not enough."
         )
     labels = np.unique(classes.number[classes.number < classes.n_labels])
     if len(classes.unlike) == 0 and len(labels) < 2:
-        raise ValueError(
+        raise InputError(
             "LMNN learns from rows that differ, but no two do: give labels of at least two "
             "classes, or cannot-links beside the must-links."
         )

@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
 from nearkin.rows import access, device_math, devices
@@ -143,7 +144,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         Z_a, Z_b = self._embedded(X_a), self._embedded(X_b)
         if Z_a.shape[0] != Z_b.shape[0]:
-            raise ValueError(
+            raise InputError(
                 f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
                 f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
@@ -259,7 +260,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rng = check_random_state(getattr(self, "random_state", None))
         known = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
         if not len(known.must_link) or not len(known.cannot_link):
-            raise ValueError(
+            raise InputError(
                 f"there are {len(known.must_link)} pairs that are the same and "
                 f"{len(known.cannot_link)} that are different: calibrate needs both."
             )
@@ -295,7 +296,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_roles(y, pairs)
         if y is None and pairs is None:
-            raise ValueError(
+            raise InputError(
                 "nothing to judge by: give score(X, y) or score(X, pairs=pairs). For "
                 "cross-validation by pairs, use nearkin.cross_validate or nearkin.grid_search: "
                 "scikit-learn's functions give no pairs to score, unless "
@@ -353,7 +354,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
         Z = self.transform(X)
         if devices.is_remote(Z):
-            raise TypeError(
+            raise InputTypeError(
                 "distances and scores take arrays, not rows that are read block by block: give "
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
@@ -365,7 +366,7 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         if devices.is_remote(X):
             wanted = _get_output_config("transform", self)["dense"]
             if wanted != "default":
-                raise TypeError(
+                raise InputTypeError(
                     f"transform of rows that are read block by block gives such rows, not data "
                     f"frames of {wanted}: use set_output(transform='default')."
                 )
@@ -485,7 +486,7 @@ def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     if not getattr(X, "is_read_once", False):
         return X
     if y is not None:
-        raise ValueError(
+        raise InputError(
             "labels need a second pass over the rows, but these can be read only once. Give a list "
             "of blocks, or a function that returns a new iterable of them."
         )

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin.errors import InputError
 from nearkin.learners.linear import columns_of
 from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
@@ -220,7 +221,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         rows, chunklet = chunklets(evidence)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
-            raise ValueError(
+            raise InputError(
                 "RCA learns from rows that are alike, but no two are: give must-links, or labels "
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )

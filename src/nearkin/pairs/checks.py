@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -26,9 +28,9 @@ def as_tuple(pair: NDArray[Any]) -> tuple[Any, ...]:
 def checked_count(value: object, name: str, *, least: int) -> int:
     """Give an integer argument, or say what it must be."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
+        raise InputTypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
-        raise ValueError(f"{name} must be {least} or more, not {value}")
+        raise InputError(f"{name} must be {least} or more, not {value}")
     return int(value)
 
 
@@ -39,32 +41,32 @@ def checked_pairs(values: Any, item: str, n_rows: int | None) -> IntArray:
         array = np.asarray(values)
     except ValueError:  # NumPy's word for entries of unequal length
         bad, pair = next(entry for entry in enumerate(values) if not _is_two_scalars(entry[1]))
-        raise ValueError(f"{item} {bad} is {pair!r}: needed is {right}") from None
+        raise InputError(f"{item} {bad} is {pair!r}: needed is {right}") from None
     if array.shape == (0,):
         return np.empty((0, 2), dtype=np.int64)
     if array.shape == (2,):
         single = as_tuple(array)
-        raise ValueError(f"{item}s are one bare pair, {single}: write a list of it, [{single}]")
+        raise InputError(f"{item}s are one bare pair, {single}: write a list of it, [{single}]")
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(
+        raise InputError(
             f"{item}s have shape {array.shape}, like {values!r:.50}: needed is {right}"
         )
     if len(array) and array.dtype.kind not in "iu":
         broken = (k for k, pair in enumerate(array.tolist()) if not all(map(_is_whole, pair)))
         bad = next(broken, 0)
-        raise TypeError(
+        raise InputTypeError(
             f"{item} {bad} is {as_tuple(array[bad])}: row numbers must be integers, "
             f"not {array.dtype}"
         )
     pairs = array.astype(np.int64)
     if (wrong := first_true((pairs < 0).any(axis=1))) is not None:
-        raise ValueError(
+        raise InputError(
             f"{item} {wrong} is {as_tuple(array[wrong])}: row numbers count from 0, and a negative "
             "one does not count from the end"
         )
     wrong = None if n_rows is None else first_true((pairs >= n_rows).any(axis=1))
     if wrong is not None:
-        raise ValueError(
+        raise InputError(
             f"{item} {wrong} is {as_tuple(pairs[wrong])}, but n_rows={n_rows}: row numbers must be "
             "below it"
         )
@@ -85,18 +87,18 @@ def checked_weights(values: Any, count: int, item: str) -> FloatArray:
         return np.ones(count)
     array = np.asarray(values)
     if array.shape != (count,):
-        raise ValueError(
+        raise InputError(
             f"{item}s have shape {array.shape}: needed is one weight for each of {count} pairs"
         )
     if count and array.dtype.kind not in "iuf":
         entries = array.tolist()
         bad = next((k for k, entry in enumerate(entries) if not isinstance(entry, Real)), 0)
-        raise TypeError(
+        raise InputTypeError(
             f"{item} {bad} is {entries[bad]!r}: weights must be numbers, not {array.dtype}"
         )
     weights = array.astype(np.float64)
     if (wrong := first_true(~((weights > 0) & np.isfinite(weights)))) is not None:
-        raise ValueError(f"{item} {wrong} is {weights[wrong]}: weights must be finite and above 0")
+        raise InputError(f"{item} {wrong} is {weights[wrong]}: weights must be finite and above 0")
     return weights
 
 
@@ -104,4 +106,4 @@ def refuse_difference_from_itself(pairs: IntArray, item: str, differ: BoolArray)
     """Raise if one of the pairs that ``differ`` marks names the same row twice."""
     if (bad := first_true(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
         row = pairs[bad, 0]
-        raise ValueError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
+        raise InputError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.checks import (
     BoolArray,
@@ -36,29 +37,29 @@ def read_frame(
     refuse_what_is_no_table(frame, "frame")
     table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
-        raise TypeError(
+        raise InputTypeError(
             f"frame is of type {type(frame).__name__}, not a data frame with the columns left, "
             "right and same: use Pairs(must_link=..., cannot_link=...) for pairs of row numbers"
         )
     missing = [name for name in ("left", "right", "same") if name not in table.columns]
     if missing:
-        raise ValueError(f"frame has no column {missing}; its columns are {table.columns}")
+        raise InputError(f"frame has no column {missing}; its columns are {table.columns}")
     for name in ("left", "right", "weight"):
         nulls = table[name].is_null().to_numpy() if name in table.columns else np.False_
         if (row := first_true(nulls)) is not None:
-            raise ValueError(f"frame row {row} is null in column {name!r}; a value is needed")
+            raise InputError(f"frame row {row} is null in column {name!r}; a value is needed")
 
     left, right = table["left"], table["right"]
     if ids is not None:
         position = row_of_id(ids)
         if n_rows not in (None, len(position)):
-            raise ValueError(f"n_rows={n_rows}, but there are {len(position)} ids")
+            raise InputError(f"n_rows={n_rows}, but there are {len(position)} ids")
         n_rows = len(position)
         ends = _look_up_rows([left.to_list(), right.to_list()], position)
     else:
         for column in (left, right):
             if len(table) and not column.dtype.is_integer():
-                raise TypeError(
+                raise InputTypeError(
                     f"column {column.name!r} is {column.dtype}, but without ids= it must hold "
                     "integer row numbers"
                 )
@@ -80,7 +81,7 @@ def _answers(column: nw.Series[Any]) -> tuple[BoolArray, BoolArray]:
     if (
         row := first_true(np.array([word not in ANSWERS for word in said], dtype=bool))
     ) is not None:
-        raise ValueError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
+        raise InputError(f"frame row {row} has same={told[row]!r}; it must be {EXPECTED}")
     answers = [ANSWERS[word] for word in said]
     same = np.array([answer is True for answer in answers], dtype=bool)
     return same, np.array([answer is not None for answer in answers], dtype=bool)
@@ -95,11 +96,13 @@ def write_frame(
 ) -> Any:
     """Make a dataframe that :func:`read_frame` reads back."""
     if backend not in (None, *BACKENDS):
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
     installed = (name for name in BACKENDS if importlib.util.find_spec(name))
     into: Any = backend or next(installed, None)
     if into is None:
-        raise ImportError(f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed")
+        raise MissingPackageError(
+            f"to_frame needs one of {', '.join(BACKENDS)}, and none is installed"
+        )
     left, right = ends.T.tolist()
     if ids is not None:
         left, right = [ids[row] for row in left], [ids[row] for row in right]
@@ -118,7 +121,7 @@ def row_of_id(ids: Any) -> dict[Hashable, int]:
     position: dict[Hashable, int] = {}
     for row, name in enumerate(names):
         if position.setdefault(name, row) != row:
-            raise ValueError(
+            raise InputError(
                 f"ids must differ, but {name!r} is both row {position[name]} and {row}"
             )
     return position
@@ -130,7 +133,7 @@ def _look_up_rows(columns: list[list[Hashable]], position: dict[Hashable, int]) 
     unknown = list(dict.fromkeys(name for name in every_name if name not in position))
     if unknown:
         first_five = ", ".join(map(repr, unknown[:5])) + ", ..." * (len(unknown) > 5)
-        raise ValueError(
+        raise InputError(
             f"{len(unknown)} identifiers in left and right are not in ids: {first_five}"
         )
     rows = [[position[name] for name in names] for names in columns]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError
 from nearkin.rows import devices
 
 
@@ -32,7 +33,7 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     # A list becomes objects first: NumPy would turn the NaN of ["a", NaN] into a string.
     labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if labels.ndim != 1:
-        raise ValueError(f"y must hold one label per row of X, got shape {labels.shape}")
+        raise InputError(f"y must hold one label per row of X, got shape {labels.shape}")
     classes = np.full(len(labels), -1, dtype=np.int64)
     known = np.flatnonzero(~np.ma.getmaskarray(y)) if np.ma.isMA(y) else np.arange(len(labels))
     labels = labels[known]
@@ -48,7 +49,7 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
         whole = np.isnan(labels) | (np.isfinite(labels) & (labels == np.floor(labels)))
         if not whole.all():
             bad = int(whole.argmin())
-            raise ValueError(
+            raise InputError(
                 f"y[{known[bad]}] is {labels[bad]}: numeric labels are whole numbers. "
                 "Unknown label type: continuous."
             )
@@ -76,7 +77,7 @@ def refuse_unknown(y: Any) -> None:
         missing |= np.isnat(labels)
     if missing.any():
         row = int(missing.argmax())
-        raise ValueError(
+        raise InputError(
             f"y[{row}] is {'hidden' if np.ma.isMA(y) else labels[row]}, but a classifier learns "
             "from rows whose classes are known: leave out those without a label, "
             f"{int(missing.sum())} of {len(labels)}."

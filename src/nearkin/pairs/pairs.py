@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import (
     as_tuple,
     checked_count,
@@ -178,12 +179,12 @@ class Pairs:
         Pairs(1 must-link, 2 cannot-links, n_rows=4)
         """
         if kind not in ("both", "must", "cannot"):
-            raise ValueError(f'kind must be "both", "must" or "cannot", not {kind!r}')
+            raise InputError(f'kind must be "both", "must" or "cannot", not {kind!r}')
         wanted = None if n_pairs is None else checked_count(n_pairs, "n_pairs", least=1)
         classes = class_numbers(y)
         rows = np.flatnonzero(classes >= 0)
         if not len(rows):
-            raise ValueError("every label in y is unknown (negative, None or NaN): no pair follows")
+            raise InputError("every label in y is unknown (negative, None or NaN): no pair follows")
 
         rows = rows[np.argsort(classes[rows], kind="stable")]
         sizes = np.bincount(classes[rows])
@@ -197,10 +198,10 @@ class Pairs:
                 "must": "no two labelled rows share a class",
                 "cannot": "all labelled rows are of one class",
             }[kind]
-            raise ValueError(f'no pair of kind="{kind}" can be made of y: {reason}')
+            raise InputError(f'no pair of kind="{kind}" can be made of y: {reason}')
         if wanted is None:
             if n_must + n_cannot > _MOST_LISTED:
-                raise ValueError(
+                raise InputError(
                     f"y makes {n_must + n_cannot:,} pairs, more than the {_MOST_LISTED:,} that are "
                     "listed at once: draw some with n_pairs=, or give y itself to fit"
                 )
@@ -300,7 +301,7 @@ class Pairs:
         return f"Pairs({', '.join(parts)})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise TypeError("Pairs are not an array: use .must_link or .cannot_link")
+        raise InputTypeError("Pairs are not an array: use .must_link or .cannot_link")
 
     @property
     def shape(self) -> tuple[int]:
@@ -316,7 +317,7 @@ class Pairs:
         """
         # Not an AttributeError, which would read as "has no shape, so it is left whole".
         if self.n_rows is None:
-            raise ValueError(
+            raise InputError(
                 "these pairs do not say how many rows X has, so they cannot be cut together with "
                 "it, and left whole they would name wrong rows of a part of X. Use "
                 "nearkin.cross_validate(learner, X, pairs=pairs, cv=nearkin.PairKFold(5)) or "
@@ -330,7 +331,7 @@ class Pairs:
         if isinstance(rows, slice):
             rows = np.arange(*self.shape)[rows]
         if np.ndim(rows) == 0:
-            raise TypeError(
+            raise InputTypeError(
                 f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
                 "in .must_link and .cannot_link"
             )
@@ -356,7 +357,7 @@ class Pairs:
             return NotImplemented
         n_rows = self.n_rows if self.n_rows is not None else other.n_rows
         if other.n_rows not in (None, n_rows):
-            raise ValueError(
+            raise InputError(
                 f"cannot add pairs for {self.n_rows} rows and pairs for {other.n_rows} rows: both "
                 "must speak of the same X"
             )
@@ -428,7 +429,7 @@ class Pairs:
         n_between = int((sizes[one] * sizes[two]).sum())
         total = n_must + n_between + int((~spread).sum())
         if total > max_pairs:
-            raise ValueError(
+            raise InputError(
                 f"the closure has {total:,} pairs, more than max_pairs={max_pairs:,}; components() "
                 "tells the same without listing them"
             )
@@ -502,7 +503,9 @@ class Pairs:
         train, test : Pairs
         """
         if isinstance(test_size, bool) or not isinstance(test_size, Real):
-            raise TypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
+            raise InputTypeError(
+                f"test_size must be a share or a number of pairs, not {test_size!r}"
+            )
         if isinstance(test_size, Integral):
             test_must = round(test_size * len(self.must_link) / max(len(self), 1))
             test_cannot = int(test_size) - test_must
@@ -510,9 +513,9 @@ class Pairs:
             test_must = round(test_size * len(self.must_link))
             test_cannot = round(test_size * len(self.cannot_link))
         else:
-            raise ValueError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
+            raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
         if not 0 < test_must + test_cannot < len(self):
-            raise ValueError(
+            raise InputError(
                 f"test_size={test_size} of {len(self)} pairs puts {test_must + test_cannot} on the "
                 "test side; each side must get at least one"
             )
@@ -548,7 +551,7 @@ class Pairs:
         """
         mask = np.asarray(chosen)
         if mask.shape != (len(self),) or mask.dtype.kind != "b":
-            raise ValueError(
+            raise InputError(
                 f"subset takes a boolean for each of the {len(self)} pairs, got {mask.dtype} of "
                 f"shape {mask.shape}"
             )
@@ -604,23 +607,23 @@ class Pairs:
         """
         chosen = np.asarray(rows)
         if chosen.ndim != 1:
-            raise ValueError(f"rows must be one-dimensional, got shape {chosen.shape}")
+            raise InputError(f"rows must be one-dimensional, got shape {chosen.shape}")
         if chosen.dtype.kind == "b":
             if self.n_rows not in (None, len(chosen)):
-                raise ValueError(f"a mask over {self.n_rows} rows is needed, not {len(chosen)}")
+                raise InputError(f"a mask over {self.n_rows} rows is needed, not {len(chosen)}")
             self.check_rows(len(chosen))
             chosen = np.flatnonzero(chosen)
         elif len(chosen) and chosen.dtype.kind not in "iu":
-            raise TypeError(f"rows must be integers or a boolean mask, not {chosen.dtype}")
+            raise InputTypeError(f"rows must be integers or a boolean mask, not {chosen.dtype}")
         chosen = chosen.astype(np.int64)
         outside = chosen < 0 if self.n_rows is None else (chosen < 0) | (chosen >= self.n_rows)
         if (place := first_true(outside)) is not None:
             most = "" if self.n_rows is None else f" to {self.n_rows - 1}"
-            raise ValueError(f"rows[{place}] is {chosen[place]}: row numbers run from 0{most}")
+            raise InputError(f"rows[{place}] is {chosen[place]}: row numbers run from 0{most}")
         order = np.argsort(chosen)
         ascending = chosen[order]
         if (place := first_true(ascending[1:] == ascending[:-1])) is not None:
-            raise ValueError(f"rows names row {ascending[place]} more than once")
+            raise InputError(f"rows names row {ascending[place]} more than once")
 
         def renumbered(links: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
             places = np.searchsorted(ascending, links)
@@ -640,22 +643,24 @@ class Pairs:
             How many rows X has.
         """
         if self.n_rows not in (None, n_rows):
-            raise ValueError(
+            raise InputError(
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
                 "are given with; for X[rows] use pairs.restrict(rows)"
             )
         for kind, links in (("must-link", self.must_link), ("cannot-link", self.cannot_link)):
             if (bad := first_true(links[:, 1] >= n_rows)) is not None:
                 pair = as_tuple(links[bad])
-                raise ValueError(f"{kind} {pair} names row {pair[1]}, but X has {n_rows} rows")
+                raise InputError(f"{kind} {pair} names row {pair[1]}, but X has {n_rows} rows")
 
 
 def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
     """Raise TypeError if pairs were given in the place of labels, or something else as pairs."""
     if isinstance(y, Pairs):
-        raise TypeError("pairs must be given by name, as pairs=pairs: the second place is for y")
+        raise InputTypeError(
+            "pairs must be given by name, as pairs=pairs: the second place is for y"
+        )
     if pairs is not None and not isinstance(pairs, Pairs):
-        raise TypeError(
+        raise InputTypeError(
             f"{name} must be a nearkin.Pairs, not {type(pairs).__name__}: use "
             "Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)"
         )

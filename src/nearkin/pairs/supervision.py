@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices
@@ -106,7 +107,7 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
     """
     check_roles(y, pairs)
     if y is None and pairs is None:
-        raise ValueError(
+        raise InputError(
             "nothing to learn from: this learner requires y to be passed, but the target y is "
             "None, and no pairs were given either. Use fit(X, pairs=pairs) or fit(X, y), where "
             "unknown labels are -1."
@@ -115,20 +116,20 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
     if y is not None:
         classes = class_numbers(y)
         if len(classes) != n_rows:
-            raise ValueError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
+            raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
         if (classes < 0).all() and not pairs:
-            raise ValueError(
+            raise InputError(
                 "nothing to learn from: all labels in y are unknown (-1) and no pairs were given."
             )
         if (classes >= 0).sum() == 1 and not pairs:
-            raise ValueError(
+            raise InputError(
                 "nothing to learn from: only one sample is labelled, which implies no pair, and no "
                 "pairs were given."
             )
     if pairs is not None:
         pairs.check_rows(n_rows)
         if len(pairs) == 0 and y is None:
-            raise ValueError(
+            raise InputError(
                 "nothing to learn from: pairs is empty. Give it must-links or cannot-links, "
                 "or labels as y."
             )
@@ -163,7 +164,7 @@ def with_other_pairs(
             missing = ~np.isin(taken @ [n_rows, 1], numbers)
             if missing.any():
                 link = tuple(taken[missing.argmax()].tolist())
-                raise ValueError(f"{kind}-link {link} is withdrawn, but it was not given.")
+                raise InputError(f"{kind}-link {link} is withdrawn, but it was not given.")
             gone.append(np.isin(numbers, taken @ [n_rows, 1]))
         pairs = pairs.subset(~np.concatenate(gone))
     if added is not None:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputIndexError, InputTypeError
+
 Floats = NDArray[np.floating]
 Parts = tuple[Any, ...]
 # Numbers that are centred at a time.
@@ -144,13 +146,13 @@ class RemoteRows(ABC):
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        raise TypeError(
+        raise InputTypeError(
             "an array is wanted here, not rows that are read block by block: give some of them, "
             "for example rows.take(numbers)."
         )
 
     def __getitem__(self, key: Any) -> Any:
-        raise TypeError(
+        raise InputTypeError(
             "rows that are read block by block have no [...]: take some by their numbers with "
             "rows.take(numbers)."
         )
@@ -170,14 +172,16 @@ class RememberingRows(RemoteRows):
         """Some rows by their numbers, in that order."""
         rows = np.asarray(rows)
         if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
-            raise TypeError(
+            raise InputTypeError(
                 "rows are taken by their numbers, a one-dimensional array of integers, got "
                 f"shape {rows.shape} of {rows.dtype}."
             )
         wanted, positions = np.unique(rows.astype(np.int64), return_inverse=True)
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < self.shape[0]:
             outside = wanted[0] if wanted[0] < 0 else wanted[-1]
-            raise IndexError(f"row {outside} of {self._source}, which has {self.shape[0]} rows.")
+            raise InputIndexError(
+                f"row {outside} of {self._source}, which has {self.shape[0]} rows."
+            )
         known = self._remembered
         missing = wanted if known is None else np.setdiff1d(wanted, known[0], assume_unique=True)
         if known is None or len(missing):

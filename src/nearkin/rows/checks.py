@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.base import Floats
 
 # Rows of a block that is read from a file or cut from an array, or fewer if they are wide.
@@ -22,11 +23,11 @@ def rows_of_a_block(n_columns: int, dtype: np.dtype[Any]) -> int:
 def checked_dtype(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
     """float32 for float32, float64 for other numbers, or an error."""
     if dtype == np.float16:
-        raise TypeError(
+        raise InputTypeError(
             f"{where} is of type float16, which is too coarse for distances: give float32."
         )
     if dtype.kind not in "biuf":
-        raise TypeError(f"{where} is of type {dtype}, not of numbers.")
+        raise InputTypeError(f"{where} is of type {dtype}, not of numbers.")
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
 
 
@@ -39,7 +40,7 @@ def checked_rows(
     if suspicious and not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         name = column if names is None else repr(names[column])
-        raise ValueError(
+        raise InputError(
             f"row {start + row}, column {name} of {where} is {rows[row, column]}: fill or drop "
             "rows with missing numbers first."
         )

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nearkin.errors import InputError
+
 if TYPE_CHECKING:  # the command line reads this before it does anything
     import numpy as np
     from numpy.typing import NDArray
@@ -91,7 +93,7 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
     kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     vectors = [name for name, kind in kinds.items() if kind == "vector"]
     if len(vectors) > 1:
-        raise ValueError(
+        raise InputError(
             f"there are {len(vectors)} columns of vectors, {_listed(vectors)}: name the one to "
             "learn from."
         )

@@ -13,6 +13,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.base import Floats, Parts, RememberingRows, RemoteRows, added
 from nearkin.rows.blocks import one_core
 from nearkin.rows.checks import checked_dtype, checked_rows
@@ -52,13 +53,13 @@ class _Work:
         rows = np.asarray(chunk)
         found = checked_dtype(rows.dtype, where)
         if found != self.dtype:
-            raise TypeError(
+            raise InputTypeError(
                 f"{where} is of type {rows.dtype}, but {_SOURCE} is declared as {self.dtype}: give "
                 f"all chunks one type, for example with X.astype({self.dtype.name!r})."
             )
         expected = None if self.starts is None else int(np.diff(self.starts)[number])
         if rows.shape[1:] != (self.n_columns,) or expected not in (None, len(rows)):
-            raise ValueError(
+            raise InputError(
                 f"{where} has shape {rows.shape}, but {_SOURCE} is declared to have "
                 f"{expected or 'some'} rows of {self.n_columns} columns there."
             )
@@ -154,12 +155,12 @@ class DaskRows(RememberingRows):
             lengths = self._computed(X.map_partitions(len, enforce_metadata=False))[0]
         self._array, work = _opened(X, lengths)
         if work.starts is None:
-            raise ValueError(
+            raise InputError(
                 "the sizes of X's chunks are not known: call X.compute_chunk_sizes() first."
             )
         self._work, self._starts = work, work.starts
         if self._starts[-1] == 0:
-            raise ValueError(f"{_SOURCE} has no rows.")
+            raise InputError(f"{_SOURCE} has no rows.")
         self.shape = (int(self._starts[-1]), work.n_columns)
         self.dtype, self.names = work.dtype, work.names
         self._chunks = list(self._array.to_delayed().ravel())
@@ -249,7 +250,7 @@ class RowsToMap(RemoteRows):
 
     def take(self, rows: NDArray[np.integer]) -> Floats:
         """Not possible."""
-        raise TypeError("these rows can be mapped only: use DaskRows.")
+        raise InputTypeError("these rows can be mapped only: use DaskRows.")
 
     def reduced(
         self,
@@ -258,7 +259,7 @@ class RowsToMap(RemoteRows):
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
         """Not possible."""
-        raise TypeError("these rows can be mapped only: use DaskRows.")
+        raise InputTypeError("these rows can be mapped only: use DaskRows.")
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
         """A lazy dask array of the rows after a function of blocks of them."""
@@ -279,7 +280,7 @@ def is_dask(X: Any) -> bool:
 def checked_frame(X: Any) -> None:
     """Raise unless X is a dask data frame of numbers."""
     if not (is_dask(X) and hasattr(X, "map_partitions") and X.ndim == 2):
-        raise TypeError(
+        raise InputTypeError(
             f"X must be a dask array or a dask data frame, got {type(X).__name__}. For rows in "
             "memory use the learner without Dask in its name."
         )
@@ -287,13 +288,13 @@ def checked_frame(X: Any) -> None:
     if wrong:
         types = ", ".join(f"{name!r} ({X.dtypes[name]})" for name in wrong[:5])
         more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-        raise TypeError(
+        raise InputTypeError(
             f"columns of {_SOURCE} are not of numbers: {types}{more}. Leave them out, or encode "
             "them."
         )
     text = [isinstance(name, str) for name in X.columns]
     if any(text) and not all(text):
-        raise TypeError(
+        raise InputTypeError(
             f"names of {_SOURCE}'s columns must be all text or all something else, got both: use "
             "X.rename(columns=str)."
         )
@@ -310,10 +311,10 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     names = None
     if is_dask_array(X):
         if X.ndim != 2 or X.shape[1] == 0:
-            raise ValueError(f"rows must have shape (n, d), got {X.shape}.")
+            raise InputError(f"rows must have shape (n, d), got {X.shape}.")
         dtype = checked_dtype(X.dtype, _SOURCE)
         if np.isnan(X.shape[1]):
-            raise ValueError(
+            raise InputError(
                 "the number of X's columns is not known: call X.compute_chunk_sizes() first."
             )
         if len(X.chunks[1]) > 1:
@@ -321,7 +322,7 @@ def _opened(X: Any, lengths: Sequence[int] | None) -> tuple[Any, _Work]:
     else:
         checked_frame(X)
         if X.shape[1] == 0:
-            raise ValueError(f"{_SOURCE} has no columns.")
+            raise InputError(f"{_SOURCE} has no columns.")
         types = [_number_type(dtype) for dtype in X.dtypes]
         for name, found in zip(X.columns, types, strict=True):
             checked_dtype(np.dtype(found), f"column {name!r} of {_SOURCE}")

@@ -11,6 +11,7 @@ from typing import Any
 import dask
 
 from nearkin._version import __version__
+from nearkin.errors import ClusterError, InputTypeError
 
 
 def client_in_use(client: Any = None) -> Any:
@@ -25,11 +26,11 @@ def client_in_use(client: Any = None) -> Any:
         except (ImportError, ValueError):  # not installed, or no client
             return None
     if not hasattr(client, "scheduler_info"):
-        raise TypeError(
+        raise InputTypeError(
             f"client must be a distributed.Client or None, got {type(client).__name__}."
         )
     if client.asynchronous:
-        raise TypeError(
+        raise InputTypeError(
             "the client is asynchronous, but fit waits for its result: use "
             "Client(..., asynchronous=False)."
         )
@@ -51,13 +52,13 @@ def check_processes(client: Any) -> None:
         if isinstance(answer, OSError):  # it has just gone; others do its work
             continue
         if answer is None:
-            raise RuntimeError(
+            raise ClusterError(
                 f"{name} has no nearkin: install nearkin {__version__} there, as in this process."
             )
         if isinstance(answer, BaseException):
-            raise RuntimeError(f"{name} cannot import nearkin: {answer}") from answer
+            raise ClusterError(f"{name} cannot import nearkin: {answer}") from answer
         if answer != __version__:
-            raise RuntimeError(
+            raise ClusterError(
                 f"{name} has nearkin {answer}, but this process has {__version__}: install the "
                 "same version there."
             )

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from nearkin.errors import InputTypeError, MissingPackageError
 from nearkin.rows.base import RemoteRows
 
 try:  # since scikit-learn 1.7
@@ -61,7 +62,7 @@ def namespace(X: Array) -> Any:
     if array_api_compat is None:
         import sklearn
 
-        raise ImportError(
+        raise MissingPackageError(
             f"arrays of {library(X)} need scikit-learn 1.7 or later, found {sklearn.__version__}: "
             "update it, or give NumPy arrays."
         )
@@ -78,7 +79,7 @@ def refuse_stranded(X: Any, name: str = "X") -> None:
     if is_foreign(X) or library(X) is None or on_host(X):
         return
     remedy = "X.cpu()" if library(X) == "torch" else "X.get()"
-    raise TypeError(
+    raise InputTypeError(
         f"{name} is an array of {library(X)} on {X.device}, but scikit-learn's array API dispatch "
         "is off: set the environment variable SCIPY_ARRAY_API=1 before SciPy is imported and use "
         "'with sklearn.config_context(array_api_dispatch=True):' to work on that device, or "

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.sparse import dense, is_sparse
 
 # Squares of larger numbers, and sums of these, may leave the range of their type.
@@ -34,7 +35,7 @@ def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
     """
     if isinstance(X, np.ndarray) or is_sparse(X):
         if np.ma.is_masked(X):
-            raise ValueError(
+            raise InputError(
                 f"{name} is a masked array, and what it hides would be taken for numbers: "
                 f"{np.ma.getmaskarray(X).sum()} cells. Leave these rows out, or let them be NaN, "
                 f"by {name}.astype(float).filled(float('nan')), and fill these in."
@@ -42,7 +43,7 @@ def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
         return
     what, remedy = _no_table(X, name)
     if what:
-        raise TypeError(
+        raise InputTypeError(
             f"{name} is {what}, not an array or a data frame with a row for each thing: {remedy}"
         )
 
@@ -78,17 +79,17 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
         f"{_some(f'{column!r} ({kind})' for column, kind in types.items())}. "
     )
     if fitted:
-        raise ValueError(
+        raise InputError(
             f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
             "to. A nearkin.Chain with a transformer as its first step does so by itself."
         )
     words = [column for column, kind in types.items() if kind in _WORDS]
     others = [column for column in types if column not in words]
     if len(others) == n_columns:
-        raise ValueError(f"{found}Turn them into numbers first, such as dates into days.")
+        raise InputError(f"{found}Turn them into numbers first, such as dates into days.")
     mended = "a column of 0 and 1 for each category" if words else "the others alone"
     code = _encoding(X, _as_selected(frame, words), _as_selected(frame, others))
-    raise ValueError(
+    raise InputError(
         f"{found}Turn them into numbers first, for example {mended}:\n\n{code}\n\n"
         f"{_kept_together(learner, 'encoder')}"
     )
@@ -139,13 +140,13 @@ def refuse_gaps(
         f"{_some(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
     )
     if fitted:
-        raise ValueError(
+        raise InputError(
             f"{found}Fill them in as those were that {type(learner).__name__} was fitted to, or "
             "leave these rows out. A nearkin.Chain with an imputer as its first step does so by "
             "itself."
         )
     code = _imputing(given, infinite=bool(np.isinf(values).any()), empty=counts.max() == X.shape[0])
-    raise ValueError(
+    raise InputError(
         f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
         f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}"
     )
@@ -156,7 +157,7 @@ def _refuse_overflow(X: Any, given: Any, name: str) -> None:
     largest = np.maximum(-low, high)
     column, limit = int(largest.argmax()), _LARGEST.get(X.dtype.name, np.inf)
     if largest[column] > limit:
-        raise ValueError(
+        raise InputError(
             f"column {_names(given, X.shape[1])[column]} of {name} reaches {largest[column]:.3g}, "
             f"whose square overflows: divide it, so that no value is beyond {limit:g}."
         )

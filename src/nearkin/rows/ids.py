@@ -9,6 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
+
 Ids: TypeAlias = NDArray[Any]  # int64, or object with str in it
 
 
@@ -28,14 +30,16 @@ def checked_ids(ids: Any, n_rows: int, n_before: int, earlier: Ids | None) -> Id
     strings = earlier is not None and earlier.dtype.kind == "O"
     if ids is None:
         if strings:
-            raise ValueError("ids are needed: those of earlier rows are strings.")
+            raise InputError("ids are needed: those of earlier rows are strings.")
         return np.arange(n_before, n_before + n_rows, dtype=np.int64)
     array = _id_array(ids)
     if array.shape != (n_rows,):
-        raise ValueError(f"ids have shape {array.shape}: needed is one for each of {n_rows} rows.")
+        raise InputError(f"ids have shape {array.shape}: needed is one for each of {n_rows} rows.")
     if earlier is not None and strings != (array.dtype.kind == "O"):
         kinds = ("strings", "integers") if strings else ("integers", "strings")
-        raise TypeError(f"ids must be {kinds[0]}, as those of earlier rows are, not {kinds[1]}.")
+        raise InputTypeError(
+            f"ids must be {kinds[0]}, as those of earlier rows are, not {kinds[1]}."
+        )
     return array
 
 
@@ -51,14 +55,14 @@ def _id_array(ids: Any) -> Ids:
     kind = str if names and isinstance(names[0], str) else Integral
     for row, name in enumerate(names):
         if not isinstance(name, kind) or isinstance(name, bool):
-            raise TypeError(
+            raise InputTypeError(
                 f"ids[{row}] is {name!r}: ids must be all integers or all strings, and ids[0] is "
                 f"{names[0]!r}."
             )
     try:
         return np.array(names, dtype=object if kind is str else np.int64)
     except OverflowError:
-        raise ValueError("ids must fit into 64 bits with a sign; make strings of them.") from None
+        raise InputError("ids must fit into 64 bits with a sign; make strings of them.") from None
 
 
 def are_distinct(ids: Ids) -> bool:
@@ -85,12 +89,12 @@ def with_new_ids(known: set[Any] | range, new: Ids, *, numbered: bool) -> set[An
     seen: dict[Any, int] = {}
     for row, name in enumerate(names):
         if name in known:
-            raise ValueError(
+            raise InputError(
                 f"ids[{row}] is {name!r}, which the index holds already: ids must differ. By "
                 "default they are row numbers, counted on."
             )
         if seen.setdefault(name, row) != row:
-            raise ValueError(f"ids must differ, but {name!r} is both row {seen[name]} and {row}.")
+            raise InputError(f"ids must differ, but {name!r} is both row {seen[name]} and {row}.")
     known = set(known) if isinstance(known, range) else known
     known.update(names)
     return known

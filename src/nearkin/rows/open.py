@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.base import Block, Floats
 from nearkin.rows.blocks import blocks
 from nearkin.rows.checks import checked_dtype, checked_rows, rows_of_a_block
@@ -95,7 +96,7 @@ def open_rows(
         return _passing_rows(source)
     if isinstance(source, Iterable) and not hasattr(source, "shape"):
         return _block_rows(lambda: source, "the blocks")
-    raise TypeError(
+    raise InputTypeError(
         f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
         "pyarrow dataset, an array, or blocks of rows in a list, an iterator or a function."
     )
@@ -103,7 +104,7 @@ def open_rows(
 
 def _refuse_choice(columns: Sequence[str] | None, carry: Sequence[str]) -> None:
     if columns is not None or carry:
-        raise ValueError("columns and carry choose columns of Parquet files only.")
+        raise InputError("columns and carry choose columns of Parquet files only.")
 
 
 def _is_arrow(source: Any) -> bool:
@@ -119,7 +120,7 @@ def npy_rows(path: StrPath) -> RowStream:
     def refuse_changed() -> None:
         # A map of a file that became shorter would end the process.
         if _stamp(name) != found:
-            raise ValueError(f"{name} has changed since it was opened: open it again.")
+            raise InputError(f"{name} has changed since it was opened: open it again.")
 
     return _array_rows(X, name, refuse_changed)
 
@@ -129,7 +130,7 @@ def mapped_array(path: StrPath, name: str) -> NDArray[Any]:
     try:
         return np.lib.format.open_memmap(path, mode="r")
     except (ValueError, SyntaxError, TokenError, TypeError, OverflowError) as error:
-        raise ValueError(f"{name} cannot be read as an array of numbers: {error}") from error
+        raise InputError(f"{name} cannot be read as an array of numbers: {error}") from error
 
 
 def _stamp(name: str) -> tuple[int, int, int]:
@@ -140,7 +141,7 @@ def _stamp(name: str) -> tuple[int, int, int]:
 def _made_by(function: Callable[[], Any]) -> Iterable[Any]:
     made = function()
     if not isinstance(made, Iterable) or hasattr(made, "shape"):
-        raise TypeError(
+        raise InputTypeError(
             f"the function must return an iterable of blocks, got {type(made).__name__}."
         )
     return made
@@ -151,9 +152,9 @@ def _array_rows(
 ) -> RowStream:
     """Rows of an array in memory or in a file, which ``check`` looks at before each pass."""
     if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"{source} must have shape (n, d), got {X.shape}.")
+        raise InputError(f"{source} must have shape (n, d), got {X.shape}.")
     if len(X) == 0:
-        raise ValueError(f"{source} has no rows.")
+        raise InputError(f"{source} has no rows.")
     dtype = checked_dtype(X.dtype, source)
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
@@ -180,7 +181,7 @@ def _block_rows(make: Callable[[], Iterable[Any]], source: str) -> RowStream:
         width, dtype = rows.shape[1], rows.dtype
         n_rows += len(rows)
     if width is None or n_rows == 0:
-        raise ValueError(f"{source} has no rows.")
+        raise InputError(f"{source} has no rows.")
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         start = 0
@@ -197,12 +198,12 @@ def _passing_rows(blocks: Iterator[Any]) -> RowStream:
     try:
         first = _checked_block(next(blocks), 0, 0, None, None, source)
     except StopIteration:
-        raise ValueError(f"{source} has no rows.") from None
+        raise InputError(f"{source} has no rows.") from None
     left = [chain([first], blocks)]
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         if not left:
-            raise ValueError(
+            raise InputError(
                 f"{source} has been read already, and can be read only once. Give a list of "
                 "blocks, or a function that returns a new iterable of them."
             )
@@ -222,15 +223,15 @@ def _checked_block(
     given = np.asarray(block)
     where = f"block {number} of {source}"
     if given.ndim != 2 or given.shape[1] == 0:
-        raise ValueError(f"{where} has shape {given.shape}: blocks are arrays of shape (k, d).")
+        raise InputError(f"{where} has shape {given.shape}: blocks are arrays of shape (k, d).")
     if width is not None and given.shape[1] != width:
-        raise ValueError(
+        raise InputError(
             f"{where} has {given.shape[1]} columns, but those before have {width}: all blocks must "
             "have the same columns."
         )
     found = checked_dtype(given.dtype, where)
     if dtype is not None and found != dtype:
-        raise TypeError(
+        raise InputTypeError(
             f"{where} is of type {given.dtype}, but those before are {dtype}: give all blocks in "
             "one type, for example with block.astype(numpy.float32)."
         )

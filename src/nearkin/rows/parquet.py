@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.rows.base import Block, Floats
 from nearkin.rows.checks import (
     BLOCK_BYTES,
@@ -32,7 +33,9 @@ def _pyarrow() -> Any:
         import pyarrow.dataset
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError('Parquet files need pyarrow: pip install "nearkin[parquet]"') from error
+        raise MissingPackageError(
+            'Parquet files need pyarrow: pip install "nearkin[parquet]"'
+        ) from error
     return pyarrow
 
 
@@ -70,7 +73,7 @@ class ParquetFiles:
         self._stamps = {path: _stamp(fragment) for path, fragment in self._files().items()}
         self.n_rows = self._pieces[-1][1] if self._pieces else 0
         if self.n_rows == 0:
-            raise ValueError(f"{self.name} has no rows.")
+            raise InputError(f"{self.name} has no rows.")
         types = [self._dataset.schema.field(column).type for column in self._columns]
         self._is_vector = len(types) == 1 and _is_list(pa, types[0])
         if self._is_vector:
@@ -90,7 +93,7 @@ class ParquetFiles:
             if fragment.path in unchecked:
                 unchecked.remove(fragment.path)
                 if _stamp(fragment) != self._stamps[fragment.path]:
-                    raise ValueError(
+                    raise InputError(
                         f"{fragment.path} has changed since it was opened: open it again."
                     )
             for batch in self._batches(fragment):
@@ -133,7 +136,7 @@ class ParquetFiles:
             column = batch.column(name)
             if column.null_count:
                 nulls = column.is_null().to_numpy(zero_copy_only=False)
-                raise ValueError(
+                raise InputError(
                     f"row {start + int(nulls.argmax())}, column {name!r} of {self.name} is null: "
                     "fill or drop rows with missing numbers first."
                 )
@@ -154,14 +157,14 @@ class ParquetFiles:
             lengths = column.value_lengths().to_numpy(zero_copy_only=False)
             other = np.flatnonzero(lengths != self.n_columns)
             if len(other):
-                raise ValueError(
+                raise InputError(
                     f"row {start + other[0]}, {where} has {lengths[other[0]]} numbers, but row 0 "
                     f"has {self.n_columns}."
                 )
         values = column.flatten()
         if values.null_count:
             nulls = values.is_null().to_numpy(zero_copy_only=False)
-            raise ValueError(
+            raise InputError(
                 f"row {start + int(nulls.argmax()) // self.n_columns}, {where} has a null in its "
                 "vector: fill or drop rows with missing numbers first."
             )
@@ -173,7 +176,7 @@ class ParquetFiles:
         try:
             fragments = list(self._dataset.get_fragments())
         except ValueError as error:
-            raise ValueError(
+            raise InputError(
                 f"{self.name} is filtered or projected, so that its rows have no fixed numbers: "
                 "write what is left to a file first, or choose with columns=[...]."
             ) from error
@@ -193,7 +196,7 @@ class ParquetFiles:
         for column in self._columns:
             expected = self._dataset.schema.field(column).type
             if column in schema.names and schema.field(column).type != expected:
-                raise TypeError(
+                raise InputTypeError(
                     f"column {column!r} is {schema.field(column).type} in {fragment.path}, but "
                     f"{expected} in other files of {self.name}: write all with one type."
                 )
@@ -209,7 +212,7 @@ class ParquetFiles:
         group = next(fragment for start, stop, fragment in self._pieces if stop > start)
         first = group.head(1, columns=self._columns, use_threads=False).column(0)
         if not first[0].is_valid or len(first[0]) == 0:
-            raise ValueError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
+            raise InputError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
         return len(first[0])
 
 
@@ -222,7 +225,7 @@ def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> 
     batches = (_batch(pa, names, block) for block in blocks)
     first = next(batches, None)
     if first is None:
-        raise ValueError("there are no rows to write.")
+        raise InputError("there are no rows to write.")
     # Numbers that differ from row to row: neither a dictionary nor packing helps.
     with pa.parquet.ParquetWriter(
         path, first.schema, compression="none", use_dictionary=False
@@ -246,7 +249,7 @@ def _batch(pa: Any, names: Sequence[str], block: Block) -> Any:
         fields |= zip(block.carried.schema.names, block.carried.columns, strict=True)
     clash = [name for name in names if name in fields]
     if clash:
-        raise ValueError(
+        raise InputError(
             f"a carried column has the name of a new one, {clash[0]!r}: rename it in the file."
         )
     values = np.asfortranarray(block.rows)
@@ -261,18 +264,18 @@ def _opened(pa: Any, source: Any, name: str) -> Any:
         try:
             source = pa.dataset.dataset(name, format="parquet")
         except (pa.ArrowInvalid, OSError) as error:
-            raise ValueError(f"{name} cannot be read as Parquet: {error}") from error
+            raise InputError(f"{name} cannot be read as Parquet: {error}") from error
     if not isinstance(source, pa.dataset.FileSystemDataset):
-        raise TypeError(
+        raise InputTypeError(
             f"rows cannot be opened from {type(source).__name__} of pyarrow: give a dataset of "
             "Parquet files, or a path."
         )
     if not isinstance(source.format, pa.dataset.ParquetFileFormat):
-        raise TypeError(
+        raise InputTypeError(
             f"the dataset is of {source.format.default_extname} files: give one of Parquet files."
         )
     if not source.files:
-        raise ValueError(f"{name} has no Parquet files.")
+        raise InputError(f"{name} has no Parquet files.")
     return source
 
 
@@ -281,22 +284,22 @@ def _chosen(
 ) -> list[str]:
     for argument, value in (("columns", columns), ("carry", carry)):
         if isinstance(value, str):
-            raise TypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
+            raise InputTypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
     known = list(schema.names)
     left_out = {*carry, *_pandas_index(schema)}
     chosen = [c for c in known if c not in left_out] if columns is None else list(columns)
     for column in [*chosen, *carry]:
         if column not in known:
-            raise ValueError(
+            raise InputError(
                 f"{name} has no column {column!r}: it has {', '.join(map(repr, known[:20]))}"
                 + (f" and {len(known) - 20} more." if len(known) > 20 else ".")
             )
     if not chosen:
-        raise ValueError(f"no columns of {name} are left to use.")
+        raise InputError(f"no columns of {name} are left to use.")
     for names in (chosen, list(carry)):
         twice = [column for column in names if names.count(column) > 1]
         if twice:
-            raise ValueError(f"column {twice[0]!r} is named twice.")
+            raise InputError(f"column {twice[0]!r} is named twice.")
     return chosen
 
 
@@ -309,7 +312,7 @@ def _pandas_index(schema: Any) -> list[str]:
 def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
     vectors = [column for column, kind in types.items() if _is_list(pa, kind)]
     if vectors:
-        raise TypeError(
+        raise InputTypeError(
             f"{name} has vectors in column {vectors[0]!r} beside other columns, but one column of "
             f"vectors is used alone: choose it with columns=[{vectors[0]!r}]."
         )
@@ -317,7 +320,7 @@ def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
     if other:
         shown = ", ".join(f"{column!r} ({types[column]})" for column in other[:5])
         more = f" and {len(other) - 5} more" if len(other) > 5 else ""
-        raise TypeError(
+        raise InputTypeError(
             f"{name} has columns that are not numbers: {shown}{more}. Choose others with "
             "columns=[...], take them along with carry=[...], or turn them into numbers first."
         )
@@ -340,7 +343,7 @@ def _is_number(pa: Any, kind: Any) -> bool:
 def _number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
     where = f"column {column!r} of {name}"
     if not _is_number(pa, kind):
-        raise TypeError(f"{where} holds vectors of {kind}, not of numbers.")
+        raise InputTypeError(f"{where} holds vectors of {kind}, not of numbers.")
     return checked_dtype(np.dtype(kind.to_pandas_dtype()), where)
 
 

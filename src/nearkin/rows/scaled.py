@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from nearkin.errors import InputError
 from nearkin.rows import devices, validation
 from nearkin.rows.base import Parts, RemoteRows, added
 from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
@@ -107,7 +108,7 @@ def units_are_known() -> Iterator[None]:
 def _column_scale(learner: Any, X: Any) -> Floats | None:
     if getattr(learner, "kernel", None) == "precomputed":
         if learner.scale:
-            raise ValueError(
+            raise InputError(
                 "scale=True divides columns, but the columns of a precomputed kernel are rows: "
                 "scale them before the kernel is computed."
             )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError, InputIndexError, InputTypeError
 from nearkin.rows.base import (
     Block,
     Floats,
@@ -73,12 +74,12 @@ class RowStream(RememberingRows):
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
         """Rows and columns."""
         if self._n_rows is None:
-            raise ValueError(self._why_not_known())
+            raise InputError(self._why_not_known())
         return self._n_rows, self._n_columns
 
     def __len__(self) -> int:
         if self._n_rows is None:
-            raise TypeError(self._why_not_known())  # which list(rows) takes for no answer
+            raise InputTypeError(self._why_not_known())  # which list(rows) takes for no answer
         return self._n_rows
 
     def _why_not_known(self) -> str:
@@ -112,7 +113,7 @@ class RowStream(RememberingRows):
                 n_seen = block.start + len(block.rows)
                 yield block
         if wanted is None and self._n_rows is not None and n_seen != self._n_rows:
-            raise ValueError(
+            raise InputError(
                 f"{self._source} had {self._n_rows} rows when it was opened, and {n_seen} now: "
                 "each pass must find the same rows. A function must return a new iterable each "
                 "time."
@@ -127,7 +128,7 @@ class RowStream(RememberingRows):
                 out[first:last] = block.rows[wanted[first:last] - block.start]
                 n_found += last - first
         if n_found < len(wanted):
-            raise ValueError(f"{self._source} has changed while it was read: rows are missing.")
+            raise InputError(f"{self._source} has changed while it was read: rows are missing.")
         return out
 
     def reduced(
@@ -143,7 +144,7 @@ class RowStream(RememberingRows):
             found = function(block.rows, *(array[part] for array in aligned))
             total = found if total is None else combine(total, found)
         if total is None:
-            raise ValueError(f"{self._source} has no rows.")
+            raise InputError(f"{self._source} has no rows.")
         return total
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> RowStream:
@@ -207,10 +208,10 @@ class RowStream(RememberingRows):
             moments = block_moments(block.rows)
             total = moments if total is None else merged_moments(total, moments)
         if total is None:
-            raise ValueError(f"{self._source} has no rows.")
+            raise InputError(f"{self._source} has no rows.")
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < n_rows:
             outside = wanted[0] if wanted[0] < 0 else wanted[-1]
-            raise IndexError(
+            raise InputIndexError(
                 f"row {outside} is named in pairs or to be kept, but {self._source} has {n_rows} "
                 "rows."
             )
@@ -240,7 +241,7 @@ class RowStream(RememberingRows):
         """
         path = Path(path)
         if path.suffix not in (".parquet", ".npy"):
-            raise ValueError(f"path must end in .parquet or .npy, got {os.fspath(path)!r}.")
+            raise InputError(f"path must end in .parquet or .npy, got {os.fspath(path)!r}.")
         with whole_file(path) as unfinished:
             blocks = progress(
                 self.blocks(),
@@ -260,7 +261,7 @@ class RowStream(RememberingRows):
         """All rows in one array, in memory."""
         blocks = list(self)
         if not blocks:
-            raise ValueError(f"{self._source} has no rows.")
+            raise InputError(f"{self._source} has no rows.")
         return np.concatenate(blocks)
 
 
@@ -295,7 +296,7 @@ class GatheredRows(RemoteRows):
         places = np.minimum(places, len(self.numbers) - 1)
         absent = self.numbers[places] != rows
         if absent.any():
-            raise IndexError(
+            raise InputIndexError(
                 f"row {np.asarray(rows)[absent][0]} was not kept: name it in gathered(keep=...)."
             )
         return self._rows[places]
@@ -307,7 +308,7 @@ class GatheredRows(RemoteRows):
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
         """Not possible: the rows have passed."""
-        raise ValueError(
+        raise InputError(
             "this needs a second pass over the rows, as labels do, but they could be read only "
             "once. Give a list of blocks, or a function that returns a new iterable of them."
         )

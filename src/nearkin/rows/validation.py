@@ -9,6 +9,7 @@ from sklearn import get_config
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.rows.base import RemoteRows
 from nearkin.rows.devices import (
     LIBRARIES,
@@ -73,7 +74,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if is_array:  # as scikit-learn does, before columns are counted
         _refuse_gaps(X, X, learner=learner, fitted=not reset)
-    found = validate_data(learner, X, reset=reset, **options)
+    with about_input():
+        found = validate_data(learner, X, reset=reset, **options)
     if not is_array:
         rows = found[0] if isinstance(found, tuple) else found  # with y
         _refuse_gaps(rows, X, learner=learner, fitted=not reset)
@@ -96,7 +98,8 @@ def checked_rows(X: Any, name: str = "X", **options: Any) -> Any:
     if is_sparse(X) and options.get("accept_sparse"):
         X = canonical(X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
-    found = check_array(X, input_name=name, **options)
+    with about_input():
+        found = check_array(X, input_name=name, **options)
     _refuse_gaps(found, X, name)
     return found
 
@@ -110,7 +113,7 @@ def _refuse_unknown(X: Any) -> None:
     """Under dispatch scikit-learn would leave arrays of any library as they are."""
     unknown = hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray)
     if unknown and not is_foreign(X) and get_config()["array_api_dispatch"]:
-        raise TypeError(
+        raise InputTypeError(
             f"X is an array of {type(X).__module__.partition('.')[0]}, but only those of NumPy, "
             f"{' and '.join(LIBRARIES)} are known: give one of these."
         )
@@ -119,8 +122,10 @@ def _refuse_unknown(X: Any) -> None:
 def _refuse_sparse(learner: Any) -> None:
     kernel = getattr(learner, "kernel", None)
     if kernel == "precomputed":
-        raise TypeError("X is a sparse matrix, but a kernel matrix is dense: give K.toarray().")
-    raise TypeError(
+        raise InputTypeError(
+            "X is a sparse matrix, but a kernel matrix is dense: give K.toarray()."
+        )
+    raise InputTypeError(
         f"X is a sparse matrix, which {type(learner).__name__} does not take. {TAKE_SPARSE} do; or "
         "make its rows dense first, in as many columns as serve: Chain([TruncatedSVD(100), "
         f"{type(learner).__name__}(...)]), or X.toarray() if there are few."
@@ -129,12 +134,12 @@ def _refuse_sparse(learner: Any) -> None:
 
 def _checked(learner: Any, X: Array) -> Array:
     if not getattr(learner, "_array_api", False):
-        raise TypeError(
+        raise InputTypeError(
             f"{type(learner).__name__} takes NumPy arrays only, got one of {home(X)}: give "
             f"{'X.cpu().numpy()' if library(X) == 'torch' else 'X.get()'}."
         )
     if dtype_name(X) in ("float16", "bfloat16"):
-        raise TypeError(
+        raise InputTypeError(
             f"X is of type {dtype_name(X)}, which is too coarse for distances: give "
             f"{'X.float()' if library(X) == 'torch' else 'X.astype(cupy.float32)'}."
         )
@@ -145,7 +150,7 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
     """X, with what scikit-learn would check of it; its numbers are checked as they are read."""
     name = type(learner).__name__
     if not getattr(learner, "_remote", False):
-        raise TypeError(
+        raise InputTypeError(
             f"{name} takes arrays only, not rows that are read block by block: give it some of "
             "them, for example rows.take(numbers)."
         )
@@ -153,7 +158,7 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
     if reset:
         n = X.shape[0]
         if n < 2:
-            raise ValueError(f"Found X with {n} sample(s), but {name} needs at least 2.")
+            raise InputError(f"Found X with {n} sample(s), but {name} needs at least 2.")
         vars(learner).pop("_home", None)
         learner.n_features_in_ = d
         vars(learner).pop("feature_names_in_", None)
@@ -161,14 +166,14 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
             learner.feature_names_in_ = np.asarray(X.names, dtype=object)
         return X
     if d != learner.n_features_in_:
-        raise ValueError(
+        raise InputError(
             f"X has {d} features, but {name} is expecting {learner.n_features_in_} features as "
             "input."
         )
     known = getattr(learner, "feature_names_in_", None)
     if known is not None and X.names is not None and list(known) != X.names:
         other = next((a, b) for a, b in zip(known, X.names, strict=True) if a != b)
-        raise ValueError(
+        raise InputError(
             f"{name} was fitted to other columns: {other[0]!r} where these rows have {other[1]!r}. "
             "Choose the same columns in the same order."
         )
@@ -178,7 +183,7 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
 def _refuse_moved(learner: Any, X: Any) -> None:
     then, now = getattr(learner, "_home", None), home(X)
     if then != now:
-        raise ValueError(
+        raise InputError(
             f"{type(learner).__name__} was fitted to an array of {then or 'NumPy'}, but X is one "
             f"of {now or 'NumPy'}: bring X to where the learner was fitted, or fit it where X is."
         )

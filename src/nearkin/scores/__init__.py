@@ -11,6 +11,7 @@ from sklearn.metrics import pair_confusion_matrix, roc_auc_score
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_consistent_length
 
+from nearkin.errors import InputError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import access, device_math, devices, validation
@@ -63,7 +64,7 @@ def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None =
     starts = np.flatnonzero(np.diff(classes, prepend=-1))
     counts = np.diff(np.r_[starts, len(classes)])
     if len(counts) < 2 or counts.max() < 2:
-        raise ValueError(
+        raise InputError(
             "separability compares distances within and between classes: it needs at least two "
             f"classes and a class with two points, got {len(counts)} classes of at most "
             f"{counts.max(initial=0)} points."
@@ -156,7 +157,7 @@ def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """
     check_consistent_length(labels_true, labels_pred)
     if len(np.asarray(labels_true)) < 2:
-        raise ValueError("balanced_rand compares pairs of points: it needs at least two points.")
+        raise InputError("balanced_rand compares pairs of points: it needs at least two points.")
     # rows: different / same class; columns: separated / together
     confusion = pair_confusion_matrix(labels_true, labels_pred).astype(np.float64)
     n_different, n_same = confusion.sum(axis=1)
@@ -206,7 +207,7 @@ def pair_auc(
     check_roles(y, pairs)
     Z = _checked_embedding(Z, accept_sparse="csr")
     if y is None and pairs is None:
-        raise ValueError("pair_auc needs labels y or pairs.")
+        raise InputError("pair_auc needs labels y or pairs.")
     judged = Pairs() if pairs is None else pairs
     judged.check_rows(Z.shape[0])
     if y is not None:
@@ -219,7 +220,7 @@ def pair_auc(
         if n_possible > 0:
             judged = judged + Pairs.from_labels(classes, n_pairs, random_state=random_state)
     if not len(judged.must_link) or not len(judged.cannot_link):
-        raise ValueError(
+        raise InputError(
             "pair_auc ranks same pairs against different pairs and needs both, got "
             f"{len(judged.must_link)} must-links and {len(judged.cannot_link)} cannot-links."
         )
@@ -255,16 +256,16 @@ def retrieval_recall(distances: ArrayLike, relevant: ArrayLike, n_retrieved: int
     """
     D, wanted = np.asarray(distances, dtype=np.float64), np.asarray(relevant, dtype=bool)
     if D.ndim != 2 or D.shape != wanted.shape:
-        raise ValueError(
+        raise InputError(
             f"distances and relevant must be two matrices of the same shape, got {D.shape} and "
             f"{wanted.shape}."
         )
     if n_retrieved < 1:
-        raise ValueError(f"n_retrieved must be at least 1, got {n_retrieved}.")
+        raise InputError(f"n_retrieved must be at least 1, got {n_retrieved}.")
     wanted = wanted & (np.inf > D)
     there = wanted.sum(axis=1)
     if not there.any():
-        raise ValueError("no query has a relevant row.")
+        raise InputError("no query has a relevant row.")
     nearest = np.argsort(D, axis=1, kind="stable")[:, :n_retrieved]
     found = np.take_along_axis(wanted, nearest, axis=1).sum(axis=1)
     return float(np.mean(found[there > 0] / there[there > 0]))

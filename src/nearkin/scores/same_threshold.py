@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import devices
 
 Floats = NDArray[np.floating]
@@ -48,7 +49,7 @@ class Verdicts:
         """Probability of being the same at each distance, in arrays of any library."""
         near, far = self.sharpness, self.far_sharpness
         if near is None or far is None:
-            raise ValueError(
+            raise InputError(
                 "this metric comes from a file of an older version, which does not say how sure "
                 "its verdicts are: fit again."
             )
@@ -88,9 +89,9 @@ def verdicts_of(metric: Any) -> Verdicts:
 def checked_prevalence(share: Any) -> float:
     """A share of pairs, neither none nor all."""
     if isinstance(share, bool) or not isinstance(share, Real):
-        raise TypeError(f"prevalence must be a number, not {share!r}.")
+        raise InputTypeError(f"prevalence must be a number, not {share!r}.")
     if not 0 < float(share) < 1:
-        raise ValueError(
+        raise InputError(
             f"prevalence must lie between 0 and 1, got {share!r}: it is the share of the pairs "
             "that are the same."
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError
 from nearkin.rows import access, devices
 from nearkin.rows.base import Parts, block_moments, merged_moments
 from nearkin.rows.blocks import block_rows, for_each_block
@@ -420,7 +421,7 @@ def _inverse(matrix: Floats) -> tuple[Floats, float]:
     with np.errstate(over="ignore"):
         precision = root.T @ root
     if not np.isfinite(precision).all():
-        raise ValueError(
+        raise InputError(
             f"a class has a variance of {np.diag(matrix).min():.3g} in some column, whose inverse "
             "overflows: multiply X by a large number, or raise regularization."
         )

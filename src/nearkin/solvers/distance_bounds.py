@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult
 from nearkin.spaces.linalg import fix_signs
@@ -51,13 +52,13 @@ def checked_bounds(bounds: Any) -> tuple[float, float] | None:
         return None
     values = np.asarray(bounds)
     if values.shape != (2,) or values.dtype.kind not in "fiu":
-        raise ValueError(
+        raise InputError(
             f"bounds={bounds!r} must be two numbers, the largest distance of must-links and the "
             "smallest of cannot-links."
         )
     upper, lower = map(float, values)
     if not 0 < upper < lower < np.inf:
-        raise ValueError(
+        raise InputError(
             f"bounds={bounds!r}: the largest distance of must-links ({upper:g}) must be above 0 "
             f"and below the smallest of cannot-links ({lower:g}). Give them in this order, as "
             "distances that are not squared."

@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
+from nearkin.errors import InputError
 from nearkin.pairs.supervision import Evidence, spread_labels
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.compiled import REORDER, compiled
@@ -221,7 +222,7 @@ class Problem:
                 tiles.append(pairs[:, :n_pairs].copy())
                 n_found[rows.start // height] += n_pairs
             if n_found.sum() > _MOST_RIVALS:
-                raise ValueError(
+                raise InputError(
                     f"more than {_MOST_RIVALS:,} pairs of unlike rows are within each other's "
                     "margin. Lower n_neighbors, or fit on fewer rows."
                 )

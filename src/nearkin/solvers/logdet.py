@@ -55,6 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from nearkin.errors import InputError
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.thread_limits import one_blas_thread
 
@@ -221,7 +222,7 @@ def project(
     Z = Z @ root / np.sqrt(lower)
     squared = np.einsum("kr,kr->k", Z, Z)
     if squared.max(initial=0.0) > _BEYOND**2:
-        raise ValueError(
+        raise InputError(
             f"linked rows are up to {np.sqrt(squared.max()):.3g} times as far apart as bounds are "
             f"wide: give bounds, which are distances of X, that are nearer to its own."
         )
@@ -388,7 +389,7 @@ def _factor(B0: Floats) -> Floats:
     """L with ``B0 = L Lᵀ``, of as many columns as B0 has directions."""
     values, vectors = np.linalg.eigh(B0)
     if len(values) == 0 or values[-1] <= 0 or values[0] < -1e-8 * values[-1]:
-        raise ValueError(
+        raise InputError(
             "the prior metric must be positive semi-definite and not zero, but has an eigenvalue "
             f"of {values.min(initial=0.0):.3g}."
         )

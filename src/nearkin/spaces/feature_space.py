@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, devices
 from nearkin.rows.scaled import validated
 from nearkin.spaces.kernels import (
@@ -158,12 +159,12 @@ def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
     if devices.is_remote(X) and kernel == "precomputed":
-        raise TypeError(
+        raise InputTypeError(
             "kernel='precomputed' takes arrays only, not rows that are read block by block: use a "
             "kernel that is computed from rows."
         )
     if devices.is_foreign(X) and (callable(kernel) or kernel == "precomputed"):
-        raise TypeError(
+        raise InputTypeError(
             f"kernel={kernel!r} takes NumPy arrays only, got one of {devices.home(X)}: use a "
             "kernel that is computed from rows, by its name."
         )
@@ -200,7 +201,7 @@ def _landmark_rows(
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):
         if n > _EXACT_ROWS:
-            raise ValueError(
+            raise InputError(
                 f"n_landmarks=None makes each of the {n} rows a landmark: an {n}×{n} matrix "
                 f"of {8e-9 * n * n:.1f} GB and O(n³) time. Set n_landmarks, for example to "
                 f"1000, or n_landmarks={n} if that is meant."

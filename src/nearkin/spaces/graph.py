@@ -22,6 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError, MissingPackageError
 from nearkin.rows import validation
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle
@@ -146,7 +147,7 @@ def ball_graph(
            [0., 1., 0.]])
     """
     if not radius > 0:
-        raise ValueError(f"radius must be positive, got {radius!r}.")
+        raise InputError(f"radius must be positive, got {radius!r}.")
     X, kept = _points(X, metric, weight)
     index = NearestNeighbors(radius=radius, algorithm="brute").fit(_around_middle(X[kept]))
     with one_blas_thread(), config_context(working_memory=_SEARCH_MEMORY):
@@ -202,12 +203,12 @@ def check_weights(W: Any) -> sp.csr_array:
     """
     W = sp.csr_array(W, dtype=np.float64)
     if W.shape[0] != W.shape[1]:
-        raise ValueError(f"W must be square, got shape {W.shape}.")
+        raise InputError(f"W must be square, got shape {W.shape}.")
     if not np.isfinite(W.data).all() or (W.data < 0).any():
-        raise ValueError("W must hold finite weights, none of them negative.")
+        raise InputError("W must hold finite weights, none of them negative.")
     largest = W.data.max(initial=0.0)
     if abs(W - W.T).max() > _SYMMETRIC * largest:
-        raise ValueError("W must be symmetric: as near i is to j, so near is j to i.")
+        raise InputError("W must be symmetric: as near i is to j, so near is j to i.")
     W = (W + W.T) / 2
     weights = sp.csr_array(W - sp.diags_array(W.diagonal()))
     weights.eliminate_zeros()
@@ -223,7 +224,7 @@ def nearest_rows(
     The approximate search gives −1 where it found fewer than k.
     """
     if n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
+        raise InputError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     n = X.shape[0]
     k = min(n_neighbors, n - 1)
     if k <= 0:
@@ -240,7 +241,7 @@ def _descend_neighbors(X: Rows, k: int, random_state: Any) -> Indices:
     try:
         from pynndescent import NNDescent
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             'search="approximate" needs pynndescent: pip install "nearkin[neighbors]"'
         ) from error
     state = check_random_state(random_state)
@@ -275,13 +276,13 @@ def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
             stacklevel=3,
         )
     if not len(kept):
-        raise ValueError('All rows of X are zero: metric="cosine" has no directions to compare.')
+        raise InputError('All rows of X are zero: metric="cosine" has no directions to compare.')
     return X, kept
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
+        raise InputError(f"{name} must be one of {', '.join(choices)}; got {value!r}.")
 
 
 def _join(

@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
@@ -99,7 +100,7 @@ class Kernel:
             return np.asarray(linear_kernel(A, B))
         if self.function is not None:
             return _called(self.function, A, B)
-        raise ValueError(f"a {self.name!r} kernel cannot be evaluated on rows")
+        raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
 
     def diagonal(self, A: Rows) -> Floats:
         """``k(x, x)`` of every row of A."""
@@ -195,9 +196,9 @@ def bind_kernel(
     if callable(kernel):
         return Kernel("callable", function=kernel)
     if kernel not in KERNEL_NAMES:
-        raise ValueError(f"kernel={kernel!r} is unknown: use one of {KERNEL_NAMES} or a callable.")
+        raise InputError(f"kernel={kernel!r} is unknown: use one of {KERNEL_NAMES} or a callable.")
     if kernel == "poly" and not (degree >= 1 and float(degree).is_integer() and coef0 >= 0):
-        raise ValueError(
+        raise InputError(
             f"degree={degree!r}, coef0={coef0!r} make no kernel: use a whole degree of at least 1 "
             "and coef0 of at least 0."
         )
@@ -231,10 +232,10 @@ def resolve_gamma(
     """
     if not isinstance(gamma, str):
         if not (np.isfinite(gamma) and gamma > 0):
-            raise ValueError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
+            raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
         return float(gamma)
     if gamma not in GAMMA_RULES:
-        raise ValueError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
+        raise InputError(f"gamma={gamma!r}: use a positive number, 'mean' or 'median'.")
     if gamma == "mean" and not manhattan:
         typical = _mean_squared_distance(X)
     else:
@@ -253,7 +254,7 @@ def resolve_gamma(
     if typical == 0:
         return 1.0
     if not np.isfinite(typical) or not np.isfinite(1 / typical):
-        raise ValueError(
+        raise InputError(
             f"the {gamma} distance between rows of X is {typical:g}, too extreme for floating "
             "point: scale the columns first, for example with StandardScaler."
         )
@@ -302,7 +303,7 @@ def _foreign_kernel(kernel: Kernel, A: Any, B: Any) -> Any:
         return (kernel.gamma * (A @ B.T) + kernel.coef0) ** kernel.degree
     if kernel.name == "linear":
         return A @ B.T
-    raise TypeError(
+    raise InputTypeError(
         f"a {kernel.name} kernel takes NumPy arrays only: use a kernel by name, of "
         f"{[name for name in KERNEL_NAMES if name != 'precomputed']}, for {devices.home(A)}."
     )
@@ -347,12 +348,12 @@ def _called(function: KernelFunction, A: Rows, B: Rows) -> Floats:
     """A user's kernel function, checked for the shape and values every kernel has."""
     K = np.asarray(function(A, B))
     if K.shape != (A.shape[0], B.shape[0]):
-        raise ValueError(
+        raise InputError(
             f"the kernel callable gave shape {K.shape} for {A.shape[0]} and {B.shape[0]} rows: "
             f"it must return a matrix of shape {(A.shape[0], B.shape[0])}."
         )
     if not np.isfinite(K).all():
-        raise ValueError("the kernel callable gave NaN or infinite values.")
+        raise InputError("the kernel callable gave NaN or infinite values.")
     return K
 
 
@@ -363,7 +364,7 @@ def check_kernel_matrix(K: Floats) -> None:
     distance matrix given by mistake has a zero diagonal and fails the second.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"kernel='precomputed' needs the square kernel matrix of the training rows, "
             f"got shape {K.shape}."
         )
@@ -371,14 +372,14 @@ def check_kernel_matrix(K: Floats) -> None:
     asymmetry = np.abs(K - K.T)
     if asymmetry.max(initial=0.0) > 1e-4 * scale:
         i, j = np.unravel_index(asymmetry.argmax(), K.shape)
-        raise ValueError(
+        raise InputError(
             f"the kernel matrix is not symmetric: K[{i}, {j}] = {K[i, j]:g} but "
             f"K[{j}, {i}] = {K[j, i]:g}. Use (K + K.T) / 2 if both were meant to be equal."
         )
     diagonal = np.diagonal(K)
     if diagonal.min(initial=0.0) < -1e-6 * scale:
         row = int(diagonal.argmin())
-        raise ValueError(
+        raise InputError(
             f"this is not a kernel matrix: K[{row}, {row}] = {K[row, row]:g}, but k(x, x) cannot "
             "be negative."
         )
@@ -387,7 +388,7 @@ def check_kernel_matrix(K: Floats) -> None:
     excess = np.abs(K) / (scale or 1.0) - np.multiply.outer(root, root)
     if excess.max(initial=0.0) > 1e-3:
         i, j = np.unravel_index(excess.argmax(), K.shape)
-        raise ValueError(
+        raise InputError(
             f"this is not a kernel matrix: K[{i}, {j}] = {K[i, j]:g} while K[{i}, {i}] = "
             f"{K[i, i]:g} and K[{j}, {j}] = {K[j, j]:g}, but |k(x, y)| is at most "
             "sqrt(k(x, x) k(y, y)). Is it a matrix of distances?"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
+from nearkin.errors import InputError
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle
@@ -179,7 +180,7 @@ class LocalExtension:
             found: Floats = self._embed_foreign(X, coordinates)
             return found
         if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
-            raise ValueError(
+            raise InputError(
                 f"coordinates of {len(coordinates)} landmarks, but there are {len(self.landmarks)}."
             )
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
@@ -493,7 +494,7 @@ def _refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
     else:
         finite = np.isfinite(values).all(axis=1)
     if not finite.all():
-        raise ValueError(
+        raise InputError(
             f"kernel values of {what} {start + int(finite.argmin())} are not finite: its entries "
             "are too large for this kernel. Scale the columns first, for example with "
             "StandardScaler."

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError
 from nearkin.rows import access, devices
 from nearkin.spaces.kernels import Kernel, Rows, distances_from_kernel, half_squared_distances
 
@@ -56,7 +57,7 @@ def choose_landmarks(
     if not isinstance(strategy, str):
         return np.union1d(_named_rows(strategy, n), include).astype(np.int64)
     if strategy not in STRATEGIES:
-        raise ValueError(
+        raise InputError(
             f"landmarks={strategy!r} is unknown: use one of {STRATEGIES} or row numbers."
         )
     missing = min(n_landmarks, n) - len(include)
@@ -97,13 +98,13 @@ def choose_landmarks(
 def _named_rows(rows: ArrayLike, n: int) -> NDArray[np.int64]:
     named = np.asarray(rows)
     if named.ndim != 1 or len(named) == 0 or named.dtype.kind not in "iu":
-        raise ValueError(
+        raise InputError(
             "landmarks given as row numbers must be a non-empty one-dimensional array of "
             f"integers, got shape {named.shape} of {named.dtype}."
         )
     outside = named[(named < 0) | (named >= n)]
     if len(outside):
-        raise ValueError(f"landmarks names row {outside[0]}, but X has {n} rows.")
+        raise InputError(f"landmarks names row {outside[0]}, but X has {n} rows.")
     return np.unique(named).astype(np.int64)
 
 

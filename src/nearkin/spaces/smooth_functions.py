@@ -38,6 +38,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError
 from nearkin.rows import validation
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import centred, middle
@@ -135,7 +136,7 @@ def smoothest(
            [ 0.5 , -0.65]])
     """
     if n_vectors < 1:
-        raise ValueError(f"n_vectors must be at least 1, got {n_vectors}.")
+        raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
     W = check_weights(W)
     n = W.shape[0]
     n_vectors = min(n_vectors, n)
@@ -285,7 +286,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
 
 def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
     if n_vectors < 1:
-        raise ValueError(f"n_vectors must be at least 1, got {n_vectors}.")
+        raise InputError(f"n_vectors must be at least 1, got {n_vectors}.")
     X = validation.checked_rows(X)
     return centred(X, middle(X)), min(n_vectors, len(X))
 

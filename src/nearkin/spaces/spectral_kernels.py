@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from nearkin.errors import InputError
+
 Floats = NDArray[np.floating]
 
 
@@ -99,7 +101,7 @@ def _best_combination(terms: Floats, classes: NDArray[np.integer]) -> Floats:
     known = classes[classes >= 0]
     n_classes = len(np.unique(known))
     if n_classes < 2:
-        raise ValueError("two known classes at least are needed to align a kernel with them.")
+        raise InputError("two known classes at least are needed to align a kernel with them.")
     target = np.where(known[:, None] == known, 1.0, -1.0 / (n_classes - 1))
     # Both are symmetric: the upper half says all, once its off-diagonal counts twice.
     upper = np.triu_indices(len(known))

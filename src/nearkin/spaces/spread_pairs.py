@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import for_each_block
@@ -118,7 +119,7 @@ def spread_pairs(
     True
     """
     if not isinstance(pairs, Pairs):
-        raise TypeError(f"pairs must be a nearkin.Pairs, not {type(pairs).__name__}")
+        raise InputTypeError(f"pairs must be a nearkin.Pairs, not {type(pairs).__name__}")
     reach = _checked_number(reach, "reach", below=1.0)
     weight = _checked_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)
@@ -288,7 +289,7 @@ def _signed(pairs: Pairs) -> sp.csr_array:
 
 def _checked_number(value: Any, name: str, *, below: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, not {value!r}")
+        raise InputTypeError(f"{name} must be a number, not {value!r}")
     if not 0 <= (number := float(value)) < below:
-        raise ValueError(f"{name} must be 0 or more and below {below}, not {value}")
+        raise InputError(f"{name} must be 0 or more and below {below}, not {value}")
     return number

@@ -26,6 +26,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError
 from nearkin.storage.whole_file import StrPath, whole_file
 
 Array = NDArray[Any]
@@ -56,7 +57,7 @@ _ALIGNMENT = 8
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
-class StorageError(ValueError):
+class StorageError(InputError):
     """Something cannot be stored, or a file cannot be used; the message says why."""
 
     def __init__(self, message: str) -> None:
@@ -216,7 +217,7 @@ def strict_json(text: str | bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_twins)
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise InputError("nested too deeply") from error
 
 
 def _read_header(
@@ -230,7 +231,7 @@ def _read_header(
     try:
         header_text = file.read(length)
         if _has_too_many_values(header_text):
-            raise ValueError("too many values")
+            raise InputError("too many values")
         raw = strict_json(header_text)
         del header_text
         metadata = raw.pop(_METADATA)
@@ -242,7 +243,7 @@ def _read_header(
     _check_version(path, version, versions)
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
-            raise ValueError("other names in its header than there are to be")
+            raise InputError("other names in its header than there are to be")
         content = strict_json(metadata["content"])
         table = {name: _entry(entry) for name, entry in raw.items()}
     except _MALFORMED as error:
@@ -268,15 +269,15 @@ def _has_too_many_values(header: bytes) -> bool:
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     """An array's line of the header, checked on its own."""
     if set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise ValueError("other names in its header than there are to be")
+        raise InputError("other names in its header than there are to be")
     if entry["dtype"] not in DTYPES:
-        raise ValueError(f"dtype {entry['dtype']}")
+        raise InputError(f"dtype {entry['dtype']}")
     dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
     numbers = [*shape, begin, end]
     if len(shape) > _MOST_AXES or any(type(n) is not int or n < 0 for n in numbers):
-        raise ValueError(f"an array of shape {shape} from byte {begin} to {end}")
+        raise InputError(f"an array of shape {shape} from byte {begin} to {end}")
     if math.prod(shape) * np.dtype(dtype).itemsize != end - begin:
-        raise ValueError(f"{end - begin} bytes for an array of shape {shape}")
+        raise InputError(f"{end - begin} bytes for an array of shape {shape}")
     return dtype, tuple(shape), begin, end
 
 
@@ -320,11 +321,11 @@ def _damaged(path: StrPath, what: str) -> StorageError:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise InputError(f"{name} is no number of JSON")
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is given twice")
+        raise InputError("a name is given twice")
     return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, MissingPackageError
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.whole_file import StrPath, whole_file
 
@@ -60,7 +61,7 @@ def export_vectors(path: StrPath, vectors: NDArray[Any], ids: NDArray[Any]) -> N
     """Write vectors for other programs: ``.npy``, or ``.parquet`` with columns id and vector."""
     suffix = Path(path).suffix
     if suffix not in (".npy", ".parquet"):
-        raise ValueError(f"path must end in .npy or .parquet, got {os.fspath(path)!r}.")
+        raise InputError(f"path must end in .npy or .parquet, got {os.fspath(path)!r}.")
     with whole_file(path) as unfinished:
         if suffix == ".parquet":
             _write_parquet(unfinished, vectors, ids)
@@ -74,9 +75,9 @@ def _write_parquet(path: Path, vectors: NDArray[Any], ids: NDArray[Any]) -> None
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise ImportError('export to .parquet needs pyarrow: pip install "nearkin[parquet]"') from (
-            error
-        )
+        raise MissingPackageError(
+            'export to .parquet needs pyarrow: pip install "nearkin[parquet]"'
+        ) from (error)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
     kind = pa.int64() if ids.dtype.kind == "i" else pa.string()
     pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), path)

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from nearkin.errors import InputError, MissingPackageError
+
 # The first in which all reductions take their axes the same way: onnxruntime 1.14 and later.
 OPSET, IR_VERSION = 18, 8
 # A message of protocol buffers has no more bytes.
@@ -100,7 +102,7 @@ class Graph:
         )
         helper.set_model_props(model, metadata)
         if model.ByteSize() > _MOST_BYTES:
-            raise ValueError(
+            raise InputError(
                 f"the graph takes {model.ByteSize()} bytes, and an ONNX file holds {_MOST_BYTES} "
                 "at most: learn with fewer landmarks."
             )
@@ -250,5 +252,5 @@ def _onnx() -> Any:
         import onnx.helper
         import onnx.numpy_helper
     except ImportError as error:
-        raise ImportError('ONNX files need onnx: pip install "nearkin[onnx]"') from error
+        raise MissingPackageError('ONNX files need onnx: pip install "nearkin[onnx]"') from error
     return onnx

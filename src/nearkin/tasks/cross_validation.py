@@ -21,6 +21,7 @@ from sklearn.model_selection import BaseCrossValidator, GridSearchCV
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import n_rows_of
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import access, devices
@@ -74,9 +75,9 @@ class PairKFold(BaseCrossValidator):
         self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None
     ) -> None:
         if isinstance(n_splits, bool) or not isinstance(n_splits, Integral) or n_splits < 2:
-            raise ValueError(f"n_splits must be a whole number of at least 2, not {n_splits!r}.")
+            raise InputError(f"n_splits must be a whole number of at least 2, not {n_splits!r}.")
         if random_state is not None and not shuffle:
-            raise ValueError("random_state has an effect with shuffle=True only.")
+            raise InputError("random_state has an effect with shuffle=True only.")
         self.n_splits = int(n_splits)
         self.shuffle = shuffle
         self.random_state = random_state
@@ -107,7 +108,7 @@ class PairKFold(BaseCrossValidator):
         """
         check_roles(y, pairs)
         if pairs is None:
-            raise TypeError(
+            raise InputTypeError(
                 "PairKFold needs the pairs: use nearkin.cross_validate(learner, X, pairs=pairs, "
                 "cv=nearkin.PairKFold(5)) or nearkin.grid_search. Functions of scikit-learn pass "
                 "pairs on to it after sklearn.set_config(enable_metadata_routing=True)."
@@ -121,7 +122,7 @@ class PairKFold(BaseCrossValidator):
             there = ends == number
             for part, kept in (("to judge by", there), ("to learn from", ~there)):
                 if not kept.all(axis=1).any():
-                    raise ValueError(
+                    raise InputError(
                         f"{len(pairs)} pairs of {len(pairs.points)} rows do not make "
                         f"{self.n_splits} folds: fold {number} has no pair {part}. Use a smaller "
                         "n_splits, or more pairs."
@@ -328,14 +329,14 @@ def _routed(
     """All that belongs to rows, by name; pairs know the number of rows."""
     check_roles(y, pairs)
     if pairs is None:
-        raise TypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
+        raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
     if devices.is_remote(X):
-        raise TypeError(
+        raise InputTypeError(
             f"{where} takes rows in memory, not rows that are read block by block: give some of "
             "them, for example rows.take(numbers) with pairs.restrict(numbers)."
         )
     if params and "pairs" in params:
-        raise TypeError(f"{where} takes pairs by their own name, not in params.")
+        raise InputTypeError(f"{where} takes pairs by their own name, not in params.")
     n_rows = n_rows_of(X)
     pairs.check_rows(n_rows)
     return {**(params or {}), "pairs": pairs + Pairs(n_rows=n_rows)}

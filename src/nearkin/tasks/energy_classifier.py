@@ -30,6 +30,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError, about_input
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import access, device_math, devices, validation
@@ -602,14 +603,16 @@ class EnergyClassifier(ClassifierMixin, BaseEstimator):
         refuse_unknown(y)
         if devices.is_foreign(X) or self._sees_any_rows:
             X = self._seen(X, reset=True)
-            check_consistent_length(X, y)
-            y = column_or_1d(y, warn=True)
+            with about_input():
+                check_consistent_length(X, y)
+                y = column_or_1d(y, warn=True)
         else:
             X, y = validation.validated(self, X, reset=True, y=y, accept_sparse="csr")
-        check_classification_targets(y)
+        with about_input():
+            check_classification_targets(y)
         classes, number = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(
+            raise InputError(
                 f"all rows are of one class ({classes[0]!r}), but labels of at least two classes "
                 "are needed to tell them apart."
             )

@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -64,11 +65,11 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
     joined = []
     for link in links:
         if len(link) != 4:
-            raise ValueError(f"link {link!r} must name a set and a row, twice.")
+            raise InputError(f"link {link!r} must name a set and a row, twice.")
         ends = []
         for number, row in (link[:2], link[2:]):
             if not 0 <= number < len(sizes) or not 0 <= row < sizes[number]:
-                raise ValueError(
+                raise InputError(
                     f"link {tuple(link)!r} names row {row} of set {number}, but there are "
                     f"{len(sizes)} sets with {sizes} rows."
                 )
@@ -209,7 +210,7 @@ class ManifoldAlignment(BaseEstimator):
         self
         """
         if hasattr(sets, "shape") or len(sets) < 2:
-            raise ValueError("ManifoldAlignment takes a list of two sets of rows or more.")
+            raise InputError("ManifoldAlignment takes a list of two sets of rows or more.")
         checked = [_checked(rows, f"set {number}") for number, rows in enumerate(sets)]
         rng = check_random_state(self.random_state)
         gather_evidence(sum(rows.shape[0] for rows in checked), None, pairs)
@@ -265,7 +266,7 @@ class ManifoldAlignment(BaseEstimator):
         X = _checked(X, f"rows of set {of}", least=1)
         expected = landmarks.landmarks.rows.shape[1]
         if X.shape[1] != expected:
-            raise ValueError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
+            raise InputError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
         return landmarks.embed(X, self.embeddings_[of])
 
     def retrieve(
@@ -307,7 +308,7 @@ class ManifoldAlignment(BaseEstimator):
         """Edges of weight one between near rows of different sets."""
         widths = {rows.shape[1] for rows in sets}
         if len(widths) > 1:
-            raise ValueError(
+            raise InputError(
                 f"cross_neighbors={self.cross_neighbors} compares rows of different sets, but "
                 f"these have {sorted(widths)} columns: use cross_neighbors=0."
             )
@@ -331,7 +332,7 @@ class ManifoldAlignment(BaseEstimator):
 
     def _set(self, number: int) -> LocalExtension:
         if not 0 <= number < len(self._own):
-            raise ValueError(f"there is no set {number}: they are 0 to {len(self._own) - 1}.")
+            raise InputError(f"there is no set {number}: they are 0 to {len(self._own) - 1}.")
         return self._own[number]
 
 

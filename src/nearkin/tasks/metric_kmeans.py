@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.column_scales import scales_of
@@ -149,7 +150,7 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
         """
         X = validation.validated(self, X, reset=True)
         if len(X) < self.n_clusters:
-            raise ValueError(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
+            raise InputError(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
         if self.scale:
             column_scale = scales_of(X)
             X = divided(X, column_scale)

@@ -34,6 +34,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError
 from nearkin.learners.rca import chunklets
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
@@ -443,7 +444,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         X = validation.validated(self, X, reset=True, accept_sparse="csr", order="C")
         n = X.shape[0]
         if self.n_clusters > n:
-            raise ValueError(
+            raise InputError(
                 f"n_clusters={self.n_clusters} clusters cannot be made of n_samples={n} "
                 f"rows: use n_clusters={n} or less, or give more rows."
             )
@@ -588,5 +589,5 @@ def _tells_nothing(n_rows: int, y: Any, pairs: Pairs | None) -> bool:
         return True
     classes = class_numbers(y)
     if len(classes) != n_rows:
-        raise ValueError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
+        raise InputError(f"y has {len(classes)} labels, but X has {n_rows} rows.")
     return int((classes >= 0).sum()) < 2

@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import InputError, about_input
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
@@ -228,10 +229,11 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
         X, y = validation.validated(
             self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2
         )
-        check_classification_targets(y)
+        with about_input():
+            check_classification_targets(y)
         names, classes = np.unique(y, return_inverse=True)
         if len(names) < 2:
-            raise ValueError(
+            raise InputError(
                 f"MultipleKernelClassifier needs two classes at least, got 1 class: {names[0]!r}."
             )
         kernels = self._base_kernels(X, classes)
@@ -295,11 +297,11 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
     def _base_kernels(self, X: Floats, classes: NDArray[np.integer]) -> list[BaseKernel]:
         if not isinstance(self.kernels, str):
             if len(self.kernels) == 0 or not all(map(callable, self.kernels)):
-                raise ValueError("kernels must be a list of functions kernel(A, B), at least one.")
+                raise InputError("kernels must be a list of functions kernel(A, B), at least one.")
             return list(self.kernels)
         bandwidths = np.asarray(self.bandwidths, dtype=np.float64)
         if bandwidths.ndim != 1 or len(bandwidths) == 0 or not (bandwidths > 0).all():
-            raise ValueError(f"bandwidths must be positive numbers, got {self.bandwidths!r}.")
+            raise InputError(f"bandwidths must be positive numbers, got {self.bandwidths!r}.")
         if self.kernels == "rbf":
             return rbf_kernels(X, bandwidths.tolist())
         rng = check_random_state(self.random_state)
@@ -337,7 +339,7 @@ def _kept(kernels: list[BaseKernel], X: Floats) -> Callable[[int], Floats]:
     def matrix(m: int) -> Floats:
         K = np.asarray(kernels[m](X, X), dtype=np.float64)
         if K.shape != (len(X), len(X)) or not np.isfinite(K).all():
-            raise ValueError(
+            raise InputError(
                 f"kernels[{m}] must give {len(X)}×{len(X)} finite numbers for {len(X)} rows; it "
                 f"gave shape {K.shape}."
             )

@@ -17,6 +17,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pairs.checks import checked_count, first_true
 from nearkin.rows import access, validation
@@ -374,7 +375,7 @@ class NeighborIndex(BaseEstimator):
         self._check_metric()
         said = {"radius": radius, "precision": precision, "prevalence": prevalence}
         if len(given := [name for name, value in said.items() if value is not None]) > 1:
-            raise ValueError(f"give one of {' and '.join(given)}: each of them says what is near.")
+            raise InputError(f"give one of {' and '.join(given)}: each of them says what is near.")
         chained = radius is not None
         if chained:
             radius = self._radius(radius)
@@ -408,7 +409,7 @@ class NeighborIndex(BaseEstimator):
         if k:
             return duplicate_radius(near_pairs(distances[:, :k]), precision)
         if precision is not None:
-            raise ValueError(
+            raise InputError(
                 f"precision={precision}, but the index has {len(self)} rows, too few to judge by "
                 "how near they are to each other: give radius= or prevalence=."
             )
@@ -463,7 +464,7 @@ class NeighborIndex(BaseEstimator):
         self._refuse_sparse("save")
         seed = self.random_state
         if not (seed is None or isinstance(seed, Integral)):
-            raise ValueError(f"save needs random_state to be an int or None, not {seed!r:.60}.")
+            raise InputError(f"save needs random_state to be an int or None, not {seed!r:.60}.")
         settings = {
             "search": self.search,
             "n_neighbors": int(self.n_neighbors),
@@ -595,8 +596,10 @@ class NeighborIndex(BaseEstimator):
         metric = self.metric
         if metric is None or not sees_any_rows(metric):
             refuse_what_is_no_table(X, name)
-        if _num_samples(X) == 0:
-            raise ValueError(f"{name} has no rows: at least one is needed.")
+        with about_input():
+            n_rows = _num_samples(X)
+        if n_rows == 0:
+            raise InputError(f"{name} has no rows: at least one is needed.")
         Z: Floats
         if metric is None:
             Z = validation.checked_rows(X, name, accept_sparse="csr", order="C")
@@ -611,7 +614,7 @@ class NeighborIndex(BaseEstimator):
                 input_name=name,
             )
         if is_sparse(Z) and self.search == "approximate":
-            raise ValueError(
+            raise InputError(
                 "search='approximate' needs dense vectors, but these rows are sparse: use "
                 "search='exact', or a metric with few columns, such as Chain([TruncatedSVD(100), "
                 "Euclidean()])."
@@ -620,7 +623,7 @@ class NeighborIndex(BaseEstimator):
         fine = (dense(Z.max(axis=1)) <= most) & (dense(Z.min(axis=1)) >= -most)
         if (row := first_true(~fine.ravel())) is not None:
             what = "" if self.metric is None else "the embedding of "
-            raise ValueError(
+            raise InputError(
                 f"{what}row {row} of {name} holds NaN, infinity or numbers beyond {most:.0e}, too "
                 "large to be squared. Leave the row out, or fill in what is missing."
             )
@@ -646,7 +649,7 @@ class NeighborIndex(BaseEstimator):
         if now.shape != then.shape or not np.allclose(
             now, then, rtol=_SAME_PLACE, atol=_SAME_PLACE * float(np.abs(then).max())
         ):
-            raise ValueError(
+            raise InputError(
                 "the metric was fitted again after rows were added to this index: their vectors "
                 "are of the metric as it was, and cannot be compared with new ones. Make a new "
                 "index, NeighborIndex(metric).fit(X)."
@@ -675,7 +678,7 @@ class NeighborIndex(BaseEstimator):
         hint = ""
         if getattr(self, "_stored_threshold", None) is not None and self.metric is None:
             hint = " It was loaded without a metric: give rows embedded by it, or load(metric=...)."
-        raise ValueError(
+        raise InputError(
             f"{name} has {Z.shape[1]} columns, but the vectors of the index have {q}.{hint}"
         )
 
@@ -706,19 +709,19 @@ class NeighborIndex(BaseEstimator):
         if radius is None:
             radius = self.threshold_
             if radius is None:
-                raise ValueError(
+                raise InputError(
                     "radius is needed, since the index has no metric with a threshold_: give the "
                     "distance up to which two rows are the same."
                 )
         if isinstance(radius, bool) or not isinstance(radius, Real):
-            raise TypeError(f"radius must be a number, not {radius!r}.")
+            raise InputTypeError(f"radius must be a number, not {radius!r}.")
         if not (math.isfinite(radius) and radius >= 0):
-            raise ValueError(f"radius must be finite and not negative, got {radius!r}.")
+            raise InputError(f"radius must be finite and not negative, got {radius!r}.")
         return float(radius)
 
     def _refuse_sparse(self, what: str) -> None:
         if is_sparse(self._vectors[0]):
-            raise ValueError(
+            raise InputError(
                 f"{what} writes dense vectors, but those of this index are sparse: give it a "
                 "metric with few columns, such as Chain([TruncatedSVD(100), Euclidean()])."
             )
@@ -730,7 +733,7 @@ class NeighborIndex(BaseEstimator):
 
 def _check_fitted(metric: Any) -> None:
     if isinstance(metric, type) or not hasattr(metric, "transform"):
-        raise TypeError(
+        raise InputTypeError(
             "metric must be None or a fitted learner, such as KernelBeta().fit(X, pairs=pairs), "
             f"not {metric!r:.60}."
         )
@@ -745,13 +748,13 @@ def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> 
     """Raise if the metric cannot be the one that stored vectors were made with."""
     given = getattr(metric, "n_components_", n_columns)
     if given != n_columns:
-        raise ValueError(
+        raise InputError(
             f"metric gives vectors with {given} columns, but those stored have {n_columns}: it is "
             "not the metric that the index was made with."
         )
     given = getattr(metric, "threshold_", None)
     if threshold is not None and given is not None and float(given) != threshold:
-        raise ValueError(
+        raise InputError(
             f"metric has threshold_ {given}, but {threshold} is stored: it is not the metric that "
             "the index was made with, or was fitted or calibrated again. Make a new index."
         )
@@ -760,10 +763,10 @@ def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> 
 def _checked_share(share: Any, name: str, *, ends: bool) -> float:
     """A number between 0 and 1, these included or not."""
     if isinstance(share, bool) or not isinstance(share, Real):
-        raise TypeError(f"{name} must be a number, not {share!r}.")
+        raise InputTypeError(f"{name} must be a number, not {share!r}.")
     value = float(share)
     if not (0 <= value <= 1 if ends else 0 < value < 1):
-        raise ValueError(f"{name} must be between 0 and 1, got {share!r}.")
+        raise InputError(f"{name} must be between 0 and 1, got {share!r}.")
     return value
 
 

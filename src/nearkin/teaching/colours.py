@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.thread_limits import one_blas_thread
@@ -101,7 +102,7 @@ def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[
     Of more than 20 000 rows, clusters are found among so many.
     """
     if not 1 <= n_clusters <= n_rows:
-        raise ValueError(f"there can be 1 to {n_rows} clusters, not {n_clusters}.")
+        raise InputError(f"there can be 1 to {n_rows} clusters, not {n_clusters}.")
     rng = np.random.RandomState(seed)
     some = np.arange(n_rows)
     if n_rows > _MOST_CLUSTERED:

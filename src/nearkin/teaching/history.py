@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, InputTypeError
+
 Ints = NDArray[np.int64]
 # Two rows, the smaller first, and what was said of them: same, different, or None for unsure.
 Pair = tuple[int, int]
@@ -38,7 +40,7 @@ NOTHING = Nothing()
 WORDS = ("same", "different", "unsure", "nothing")
 
 
-class Conflict(ValueError):
+class Conflict(InputError):
     """Something else was said meanwhile than whoever answers believes.
 
     Attributes
@@ -114,12 +116,12 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
     do = entry.get("do")
     if do == "undo":
         if not past.undo:
-            raise ValueError("there is nothing to undo.")
+            raise InputError("there is nothing to undo.")
         answers, back = _changed(past.answers, past.undo[-1])
         return Past(answers, past.undo[:-1], (*past.redo, back), back)
     if do == "redo":
         if not past.redo:
-            raise ValueError("there is nothing to do again.")
+            raise InputError("there is nothing to do again.")
         answers, back = _changed(past.answers, past.redo[-1])
         return Past(answers, (*past.undo, back), past.redo[:-1], back)
     answers, back = _changed(past.answers, change_of(past.answers, entry, n_rows))
@@ -135,15 +137,15 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     if do == "withdraw":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
         if pair not in answers:
-            raise ValueError(f"nothing was said of rows {pair[0]} and {pair[1]}.")
+            raise InputError(f"nothing was said of rows {pair[0]} and {pair[1]}.")
         return [(pair, NOTHING)]
     if do == "groups":
         same = checked_answer(entry["same"])
         if same is None:
-            raise ValueError("same must be true or false for groups.")
+            raise InputError("same must be true or false for groups.")
         links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
         return [((i, j), same) for i, j in links.tolist()]
-    raise ValueError(f"an entry that says do={do!r} is unknown.")
+    raise InputError(f"an entry that says do={do!r} is unknown.")
 
 
 def word_of(said: bool | Nothing | None) -> str:
@@ -172,7 +174,7 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
         What whoever says it believes to be said of these pairs now.
     """
     if believed not in WORDS:
-        raise ValueError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
+        raise InputError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
     other = []
     for pair, to_say in change:
         said = answers.get(pair, NOTHING)
@@ -237,17 +239,17 @@ def pairs_of_groups(
     one, two = (_checked_group(rows, n_rows) for rows in (first, second))
     both = np.intersect1d(one, two, assume_unique=True)
     if len(both):
-        raise ValueError(
+        raise InputError(
             f"row {both[0]} is in both groups"
             + (f", and so are {len(both) - 1} others." if len(both) > 1 else ".")
         )
     if same:
         rows = np.union1d(one, two)
         if len(rows) < 2:
-            raise ValueError("a pair takes two rows: select more.")
+            raise InputError("a pair takes two rows: select more.")
         return np.column_stack([rows[:-1], rows[1:]]), len(rows) * (len(rows) - 1) // 2
     if not len(one) or not len(two):
-        raise ValueError("one group is empty: select rows of two groups that differ.")
+        raise InputError("one group is empty: select rows of two groups that differ.")
     n_possible = len(one) * len(two)
     n_taken = min(n_possible, MOST_BETWEEN)
     # Slowly through one group and round and round through the other: no pair twice, and the rows
@@ -262,12 +264,12 @@ def checked_pair(left: Any, right: Any, n_rows: int) -> Pair:
     rows = []
     for row in (left, right):
         if isinstance(row, bool) or not isinstance(row, Integral):
-            raise TypeError(f"{row!r:.60} is not a row number.")
+            raise InputTypeError(f"{row!r:.60} is not a row number.")
         if not 0 <= int(row) < n_rows:
-            raise ValueError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
+            raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
         rows.append(int(row))
     if rows[0] == rows[1]:
-        raise ValueError(f"a pair takes two rows, not row {rows[0]} twice.")
+        raise InputError(f"a pair takes two rows, not row {rows[0]} twice.")
     return min(rows), max(rows)
 
 
@@ -275,7 +277,7 @@ def checked_answer(same: Any) -> bool | None:
     """True, False or None, or an error."""
     if same is None or isinstance(same, (bool, np.bool_)):
         return None if same is None else bool(same)
-    raise TypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
+    raise InputTypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
 
 
 def _checked_group(rows: Sequence[int], n_rows: int) -> Ints:
@@ -283,8 +285,8 @@ def _checked_group(rows: Sequence[int], n_rows: int) -> Ints:
     if not found.size:
         return np.empty(0, dtype=np.int64)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise TypeError("a group is a list of row numbers.")
+        raise InputTypeError("a group is a list of row numbers.")
     outside = found[(found < 0) | (found >= n_rows)]
     if len(outside):
-        raise ValueError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
+        raise InputError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
     return np.unique(found.astype(np.int64))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nearkin._version import __version__
+from nearkin.errors import InputError
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.kept_file import Displaced, FileInUse, KeptFile
 
@@ -30,11 +31,11 @@ _DIGITS = 8
 _FIRST = f'{{"format":"{FORMAT}"'.encode()
 
 
-class JournalError(ValueError):
+class JournalError(InputError):
     """The file is no journal, is damaged, or belongs to other data."""
 
 
-class JournalInUse(ValueError):
+class JournalInUse(InputError):
     """Another process, or another part of this one, has the journal open."""
 
 

@@ -9,6 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from nearkin.errors import InputError
 from nearkin.storage.whole_file import StrPath, is_written_through
 
 # Windows locks bytes: one that no file reaches.
@@ -163,7 +164,7 @@ class KeptFile:
     @property
     def _opened_file(self) -> int:
         if self._file is None:
-            raise ValueError(f"{self.path} is closed.")
+            raise InputError(f"{self.path} is closed.")
         return self._file
 
     def _complete(self, file: int) -> bool:

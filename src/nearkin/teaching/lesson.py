@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from nearkin.errors import InputError
 from nearkin.learners.compositions import Chain
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.storage.whole_file import StrPath
@@ -201,7 +202,7 @@ class Lesson:
             is changed.
         """
         if origin not in ORIGINS:
-            raise ValueError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
+            raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
         return self._change(entry, before=before)
 
@@ -422,7 +423,7 @@ class Lesson:
     def _composed(self, learned: Learned) -> Any:
         metric = learned.metric
         if metric is None:
-            raise ValueError(f"there is no metric yet. {learned.notes[-1]}")
+            raise InputError(f"there is no metric yet. {learned.notes[-1]}")
         metric = deepcopy(metric)
         if self._scaler is not None:
             chain = Chain([StandardScaler(), self._learner])
@@ -492,7 +493,7 @@ class Lesson:
         if name == "learned":
             seen = self._seen
             return {"version": seen.learned.version, "coordinates": seen.coordinates}
-        raise ValueError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
+        raise InputError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
 
     def colouring(self, key: str, n_clusters: int | None = None) -> dict[str, Any]:
         """Colours of the rows.
@@ -512,7 +513,7 @@ class Lesson:
             unknown.
         """
         if key not in self._colourings:
-            raise ValueError(f"there is no colouring {key!r:.60}.")
+            raise InputError(f"there is no colouring {key!r:.60}.")
         about = self._colourings[key]
         if key == "known":
             found = colours.colours_of_known(self._known.pairs, len(self.records))
@@ -591,7 +592,7 @@ class Lesson:
             10 by default.
         """
         if what not in EXPORTS:
-            raise ValueError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
+            raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
         known, seen = self._newest()
         ids, id_name = self.records.ids, self.records.id_name
         if not self.records.ids_differ:

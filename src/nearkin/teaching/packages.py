@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from nearkin.errors import MissingPackageError
+
 _PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
 
 
@@ -13,6 +15,6 @@ def check_packages() -> None:
         try:
             import_module(name)
         except ImportError as error:
-            raise ImportError(
+            raise MissingPackageError(
                 f"the studio needs more packages ({name}): pip install 'nearkin[studio]'"
             ) from error

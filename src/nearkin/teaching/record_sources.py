@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 
 Floats = NDArray[np.floating]
@@ -58,7 +59,7 @@ def parts_of(
     if frame is not None:
         return _parts_of_frame(frame, source, learn_from, aside)
     if learn_from is not None:
-        raise ValueError("learn_from is for frames: an array is learned from as it is.")
+        raise InputError("learn_from is for frames: an array is learned from as it is.")
     numbers = _numbers(X, source)
     return Parts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
 
@@ -71,7 +72,9 @@ def _frame(X: Any, source: str) -> Any:
         return nw.from_native(X, eager_only=True, allow_series=False)
     except TypeError as error:
         if hasattr(X, "toarray"):
-            raise TypeError(f"{source} is sparse: give X.toarray(), or reduce it first.") from error
+            raise InputTypeError(
+                f"{source} is sparse: give X.toarray(), or reduce it first."
+            ) from error
         return None
 
 
@@ -86,14 +89,14 @@ def _parts_of_frame(
         roles = Roles(_named(learn_from, kinds, source), {})
     if not roles.learned:
         shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
-        raise ValueError(
+        raise InputError(
             f"{source} has no numeric columns: there is nothing to measure distances by. Its "
             f"columns are {shown}; learn_from=[...] learns from numbers of any name."
         )
     is_vector = [kinds[name] == "vector" for name in roles.learned]
     if any(is_vector):
         if len(is_vector) > 1:
-            raise ValueError(f"learn_from={roles.learned}: a column of vectors is used alone.")
+            raise InputError(f"learn_from={roles.learned}: a column of vectors is used alone.")
         X = _stacked(columns[roles.learned[0]], roles.learned[0], source)
         features = [f"{roles.learned[0]}[{j}]" for j in range(X.shape[1])]
     else:
@@ -123,9 +126,9 @@ def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> lis
     names = [learn_from] if isinstance(learn_from, str) else [str(name) for name in learn_from]
     for name in names:
         if name not in kinds:
-            raise ValueError(f"learn_from: {source} has no column {name!r}.")
+            raise InputError(f"learn_from: {source} has no column {name!r}.")
         if kinds[name] not in ("number", "boolean", "vector"):
-            raise ValueError(f"learn_from: column {name!r} of {source} is {kinds[name]}.")
+            raise InputError(f"learn_from: column {name!r} of {source} is {kinds[name]}.")
     return names
 
 
@@ -153,7 +156,7 @@ def _stacked(column: Any, name: str, source: str) -> Floats:
     rows = column.to_list()
     lengths = {None if row is None else len(row) for row in rows}
     if len(lengths) != 1 or None in lengths:
-        raise ValueError(
+        raise InputError(
             f"column {name!r} of {source} has vectors of different lengths, or none in some rows."
         )
     return _numbers(np.stack([np.asarray(row) for row in rows]), f"column {name!r} of {source}")
@@ -177,9 +180,9 @@ def _column(series: Any) -> NDArray[Any]:
 def _numbers(X: ArrayLike, source: str) -> Floats:
     array = np.asarray(X)
     if array.ndim != 2:
-        raise ValueError(f"X must have rows and columns, but has shape {array.shape}.")
+        raise InputError(f"X must have rows and columns, but has shape {array.shape}.")
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{source} is of type {array.dtype}, not of numbers.")
+        raise InputTypeError(f"{source} is of type {array.dtype}, not of numbers.")
     return np.ascontiguousarray(
         array, dtype=np.float32 if array.dtype == np.float32 else np.float64
     )

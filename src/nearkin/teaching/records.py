@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearkin.errors import InputError
 from nearkin.rows.column_scales import differing_units
 from nearkin.rows.scaled import in_words
 from nearkin.storage.whole_file import StrPath
@@ -80,9 +81,9 @@ class Records:
     def __post_init__(self) -> None:
         n = len(self.X)
         if n < 2:
-            raise ValueError(f"a pair takes two rows, but {self.source} has {n}.")
+            raise InputError(f"a pair takes two rows, but {self.source} has {n}.")
         if self.X.shape[1] == 0:
-            raise ValueError(
+            raise InputError(
                 f"{self.source} has no numeric columns: there is nothing to measure distances by."
             )
         _check_finite(self.X, self.features, self.numbers, self.source)
@@ -90,7 +91,7 @@ class Records:
         lengths |= {f"column {name!r}": len(column) for name, column in self.columns.items()}
         for name, length in lengths.items():
             if length != n:
-                raise ValueError(f"X has {n} rows, but {name} has {length}.")
+                raise InputError(f"X has {n} rows, but {name} has {length}.")
         object.__setattr__(self, "_mean", self.X.mean(axis=0, dtype=np.float64))
         object.__setattr__(self, "_deviation", self.X.std(axis=0, dtype=np.float64))
 
@@ -133,7 +134,7 @@ class Records:
     def checked_row(self, row: int) -> int:
         """The same number, or an error."""
         if not 0 <= row < len(self):
-            raise ValueError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
+            raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
         return int(row)
 
     @cached_property
@@ -186,7 +187,7 @@ def sample_numbers(
     numbers = np.union1d(drawn, np.asarray(keep, dtype=np.int64))
     if not 0 <= numbers[0] <= numbers[-1] < n_rows:
         outside = numbers[0] if numbers[0] < 0 else numbers[-1]
-        raise ValueError(f"row {outside} is to be shown, but there are {n_rows} rows.")
+        raise InputError(f"row {outside} is to be shown, but there are {n_rows} rows.")
     return numbers
 
 
@@ -257,14 +258,14 @@ def records_of(
     id_name = "row"
     if isinstance(ids, str):
         if ids not in others:
-            raise ValueError(f"ids={ids!r}: {source} has no such column.")
+            raise InputError(f"ids={ids!r}: {source} has no such column.")
         id_name, ids = ids, _plain_ids(others.pop(ids))
     n_total = len(given)
     numbers = sample_numbers(n_total, most, seed, keep)
     named_ids = numbers.tolist() if ids is None else list(ids)
     for name, values in {"ids": named_ids if ids is not None else None, **others}.items():
         if values is not None and len(values) != n_total:
-            raise ValueError(f"X has {n_total} rows, but {name} has {len(values)}.")
+            raise InputError(f"X has {n_total} rows, but {name} has {len(values)}.")
     if n_total > len(numbers):
         given = given[numbers]
         others = {name: _some(values, numbers) for name, values in others.items()}
@@ -272,7 +273,7 @@ def records_of(
     pictures: Pictures | None = None
     if isinstance(images, str):
         if images not in others:
-            raise ValueError(f"images={images!r}: {source} has no such column of texts.")
+            raise InputError(f"images={images!r}: {source} has no such column of texts.")
         pictures = FilePictures(others[images], folder)
     elif images is not None:
         pictures = PixelPictures(given, images)
@@ -346,7 +347,7 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        raise ValueError(
+        raise InputError(
             f"row {numbers[row]}, column {names[column]!r} of {source} is {X[row, column]}: fill "
             "or drop rows with missing numbers first."
         )
@@ -354,7 +355,7 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
     column = int(largest.argmax())
     # Squares of distances must be numbers too.
     if largest[column] > np.sqrt(np.finfo(X.dtype).max) / 1000:
-        raise ValueError(
+        raise InputError(
             f"column {names[column]!r} of {source} has numbers as large as {largest[column]:.3g}, "
             "too large to measure distances by: scale it first."
         )

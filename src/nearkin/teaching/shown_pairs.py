@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 
@@ -47,7 +48,7 @@ def among_shown(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
     places = np.minimum(np.searchsorted(numbers, pairs.points), len(numbers) - 1)
     outside = pairs.points[numbers[places] != pairs.points]
     if len(outside):
-        raise ValueError(
+        raise InputError(
             f"row {outside[0]} of {source} is named in pairs, but it is not among the "
             f"{len(numbers)} rows that are shown."
         )

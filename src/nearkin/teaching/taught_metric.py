@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
@@ -129,12 +130,12 @@ def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
         return ITML(kernel="rbf", n_landmarks=landmarks, random_state=seed)
     if isinstance(learner, type) or not isinstance(learner, TeachableMixin):
         name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
-        raise TypeError(
+        raise InputTypeError(
             f"learner must be one that learns answer by answer (partial_fit), such as "
             f"KernelBeta(), ITML() or GMML(), not {name}."
         )
     if getattr(learner, "kernel", None) == "precomputed":
-        raise ValueError("kernel='precomputed' has no rows to look at: use another kernel.")
+        raise InputError("kernel='precomputed' has no rows to look at: use another kernel.")
     own = clone(learner)
     if own.random_state is None:
         own.set_params(random_state=seed)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.errors import InputError, MissingPackageError
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.notes import noted
 from nearkin.teaching.picture_sizes import bytes_to_open
@@ -61,7 +62,7 @@ class PixelPictures:
         _pillow()
         height, width = self.shape
         if height * width != self.X.shape[1]:
-            raise ValueError(
+            raise InputError(
                 f"pictures of {height} × {width} pixels take {height * width} columns, but there "
                 f"are {self.X.shape[1]}."
             )
@@ -143,5 +144,7 @@ def _pillow() -> Any:
     try:
         import PIL.Image
     except ImportError as error:
-        raise ImportError("thumbnails need Pillow: pip install 'nearkin[studio]'") from error
+        raise MissingPackageError(
+            "thumbnails need Pillow: pip install 'nearkin[studio]'"
+        ) from error
     return PIL.Image

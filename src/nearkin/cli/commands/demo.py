@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nearkin.cli import options as o
+from nearkin.errors import MissingPackageError
 
 
 def demo(
@@ -21,5 +22,7 @@ def demo(
     try:
         from nearkin.demo import main
     except ImportError as error:
-        raise ImportError("the demonstration needs more: pip install 'nearkin[demo]'") from error
+        raise MissingPackageError(
+            "the demonstration needs more: pip install 'nearkin[demo]'"
+        ) from error
     main(["--output", str(output), "--pairs", str(pairs), "--seed", str(seed)])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric import MetricMixin
@@ -138,14 +139,14 @@ def learn_actively(
     batch = checked_count(batch, "batch", least=1)
     strategy_named(strategy)
     if not callable(oracle):
-        raise TypeError(
+        raise InputTypeError(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
     learner = as_metric(learner)
     n_rows, known, _ = checked_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
-        raise ValueError(
+        raise InputError(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
             "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
         )
@@ -237,7 +238,7 @@ class _Interview:
 def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
     if answer is None or isinstance(answer, (bool, np.bool_)):
         return None if answer is None else bool(answer)
-    raise TypeError(
+    raise InputTypeError(
         f"the oracle said {answer!r:.60} of rows {i} and {j}: it must return True for same, False "
         "for different, or None if unsure"
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics.pairwise import euclidean_distances
 
+from nearkin.errors import InputError
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.candidates import Scene, ends_of, keys_of
@@ -270,7 +271,7 @@ STRATEGIES: dict[str, Strategy] = {
 def strategy_named(name: Any) -> Strategy:
     """The strategy of that name, or an error that lists all."""
     if not isinstance(name, str) or name not in STRATEGIES:
-        raise ValueError(f"strategy={name!r} is unknown: use one of {', '.join(STRATEGIES)}.")
+        raise InputError(f"strategy={name!r} is unknown: use one of {', '.join(STRATEGIES)}.")
     return STRATEGIES[name]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.pairs.checks import checked_count, checked_pairs
 from nearkin.pairs.numbering import draw_numbers
@@ -117,7 +118,7 @@ def suggest_pairs(
 def fitted_metric(metric: Any) -> Any:
     """A fitted learner, also that of a pipeline, or an error."""
     if isinstance(metric, type) or not hasattr(metric, "transform"):
-        raise TypeError(
+        raise InputTypeError(
             f"metric must be a fitted learner, such as KernelBeta().fit(X, pairs=pairs), not "
             f"{metric!r:.60}"
         )
@@ -140,7 +141,7 @@ def checked_knowledge(
         refuse_what_is_no_table(X)
     n_rows = int(_num_samples(X))
     if n_rows < 2:
-        raise ValueError(f"a pair takes two rows, but X has {n_rows}.")
+        raise InputError(f"a pair takes two rows, but X has {n_rows}.")
     known = Pairs(n_rows=n_rows) if pairs is None else pairs
     known.check_rows(n_rows)
     closed = checked_pairs(() if exclude is None else exclude, "exclude pair", n_rows)

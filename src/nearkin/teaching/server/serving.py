@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from nearkin.errors import InputError
 from nearkin.teaching.server.hosts import hosts_of, in_url
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _WAITING = 1024
 _AT_ONCE = 16
 
 
-class AddressError(ValueError):
+class AddressError(InputError):
     """There is no listening on an address."""
 
 

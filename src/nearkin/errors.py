@@ -1,0 +1,47 @@
+"""Errors by class: what the user can put right is a :class:`NearkinError`, all else a defect.
+
+Each is also of the class that Python and scikit-learn have for such a thing, so that
+``except ValueError`` catches it as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class NearkinError(Exception):
+    """Something that you can put right: the message says what, where, and what would be right."""
+
+
+class InputError(NearkinError, ValueError):
+    """A value that cannot be worked with."""
+
+
+class InputTypeError(NearkinError, TypeError):
+    """Something of another kind than is taken here."""
+
+
+class InputIndexError(NearkinError, IndexError):
+    """A number of a row or column that is not there."""
+
+
+class MissingPackageError(NearkinError, ImportError):
+    """An optional package that is not installed."""
+
+
+class ClusterError(NearkinError, RuntimeError):
+    """Workers that cannot do what they are asked to, such as those of another version."""
+
+
+@contextmanager
+def about_input() -> Iterator[None]:
+    """Raise what scikit-learn's checks of the input say as an error of ours, in their words."""
+    try:
+        yield
+    except NearkinError:
+        raise
+    except TypeError as error:
+        raise InputTypeError(str(error)).with_traceback(error.__traceback__) from None
+    except ValueError as error:
+        raise InputError(str(error)).with_traceback(error.__traceback__) from None
