@@ -97,6 +97,15 @@ def test_every_learner(learner, data, run, tmp_path):
     onnx.checker.check_model(onnx.load(tmp_path / "metric.onnx"), full_check=True)
 
 
+def test_no_number_of_a_graph_is_rounded_by_a_fusion(run):
+    X = np.array([[-1.75], [1.0], [0.5], [2.25], [2.5], [1.625]])
+    metric = KernelBeta(kernel="poly", degree=2, gamma=1 / 3, random_state=0).fit(
+        X, [0, 1, 1, 0, 0, 1]
+    )
+    rows = X[-1:] + 2.0**-8  # near a landmark, of whose distance few digits are left
+    assert_same_image(run(metric, rows), metric, rows, tol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
 def test_rows_equally_far_from_many_landmarks(kernel, dtype, run):

@@ -42,7 +42,7 @@ from nearkin.spaces.landmark_maps import (
     NystroemExtension,
     dense_rows,
 )
-from nearkin.spaces.local_weights import EPSILON
+from nearkin.spaces.local_weights import EPSILON, NEARER
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file
 
@@ -376,7 +376,7 @@ def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
     """Weights (n, k), as :func:`nearkin.spaces.local_weights.foreign_weights` finds them."""
     root = e.sqrt()
     scale = 2.0 * root.expanded(2) * root.expanded(1)
-    apart = scale > 0.0
+    apart = NEARER * scale > e.expanded(2).larger(e.expanded(1))
     correlation = (e.expanded(2) + e.expanded(1) - gram) / apart.where(scale, 1.0)
     correlation = apart.where(correlation.clip(-1.0, 1.0), 0.0)
     identity = np.eye(k)
@@ -413,7 +413,8 @@ def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
     if kernel.name == "laplacian":
         return (-kernel.gamma * _city_block_distances(X, rows)).exp()
     if kernel.name == "poly":
-        return (kernel.gamma * (X @ rows.T) + float(kernel.coef0)) ** float(kernel.degree)
+        # Not times the product: onnxruntime makes such a factor part of it, in single precision.
+        return (X @ (kernel.gamma * rows.T) + float(kernel.coef0)) ** float(kernel.degree)
     if kernel.name == "cosine":
         return _unit_rows(X) @ unit_rows(rows).T
     return (X - landmarks.middle) @ (rows - landmarks.middle).T

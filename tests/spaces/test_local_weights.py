@@ -299,3 +299,27 @@ def test_angles_that_only_rounding_makes_are_those_of_a_line():
     nearest, farthest = (np.sqrt(2) - 1) ** 2, (np.sqrt(2) + 1) ** 2
     assert_allclose(both(farthest + 0.5), both(farthest), rtol=1e-6)
     assert_allclose(both(nearest - 0.1), both(nearest), rtol=1e-6)
+
+
+@pytest.mark.parametrize("saturating", [False, True])
+@both_loops
+def test_a_row_at_a_landmark_but_for_rounding_is_there(loop, saturating):
+    rng = np.random.RandomState(0)
+    landmarks = rng.standard_normal((9, 4))
+    X = landmarks + 1e-16 * rng.standard_normal((9, 4))
+    assert_allclose(loop(X, landmarks, 9, saturating), np.eye(9), atol=1e-11)
+
+
+def test_foreign_rows_at_landmarks_but_for_rounding_are_there():
+    rng = np.random.RandomState(0)
+    landmarks = rng.standard_normal((9, 4))
+    e = np.where(np.eye(9) > 0, 1e-33, squared(landmarks, landmarks) / 2)
+    gram = np.broadcast_to((squared(landmarks, landmarks) / 2)[:, :, None], (9, 9, 9))
+    assert_allclose(foreign_weights(e, gram + 1e-16), np.eye(9), atol=1e-11)
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3])
+@both_loops
+def test_rows_whose_squares_are_below_single_precision(loop, n_neighbors):
+    landmarks = 1e-150 * np.random.RandomState(0).standard_normal((5, 2))
+    assert_array_equal(loop(landmarks, landmarks, n_neighbors), np.eye(5))

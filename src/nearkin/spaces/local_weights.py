@@ -29,11 +29,15 @@ from nearkin.rows.compiled import REORDER, compiled
 
 # Conditioning, relative to each neighbour's own squared distance.
 EPSILON = 1e-3
+# A neighbour this many times nearer than another has all the weight, but for rounding; the cosine
+# of the angle between the two would be nothing else.
+NEARER = 1e12
 
 _CHUNK = 8
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
 _LARGE = 1e30
+_TINY = 2.0**-126  # the least positive number of single precision, with all its digits
 
 
 @compiled(fastmath=REORDER)
@@ -149,8 +153,9 @@ def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
         nearest = min(nearest, e[a])
     for a in range(k):
         for b in range(a):
-            scale = 2.0 * np.sqrt(e[a]) * np.sqrt(e[b])
-            correlation = (e[a] + e[b] - gram[a, b]) / scale if scale > 0.0 else 0.0
+            correlation, scale = 0.0, 2.0 * np.sqrt(e[a]) * np.sqrt(e[b])
+            if scale * NEARER > max(e[a], e[b]):
+                correlation = (e[a] + e[b] - gram[a, b]) / scale
             factor[a, b] = min(max(correlation, -1.0), 1.0)
         factor[a, a] = 1.0 + EPSILON
         ratio[a] = np.sqrt(nearest / e[a]) if e[a] > nearest else 1.0
@@ -273,7 +278,7 @@ def weights_from_distances(
             unit = 1.0
         for j in range(m):
             value = to_landmarks[i, j]
-            keys[j] = value / unit if value > zero[i] else 0.0
+            keys[j] = max(value / unit, _TINY) if value > zero[i] else 0.0
         _find_smallest(keys, neighbors[i], nearest, least)
         for a in range(k):
             value = to_landmarks[i, neighbors[i, a]]
@@ -325,7 +330,7 @@ def foreign_weights(e: Any, gram: Any) -> Any:
     k = e.shape[0]
     root = xp.sqrt(e)
     scale = 2.0 * root[:, None] * root[None, :]
-    apart = scale > 0
+    apart = scale * NEARER > xp.maximum(e[:, None], e[None, :])
     correlation = (e[:, None] + e[None, :] - gram) / xp.where(apart, scale, xp.ones_like(scale))
     correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
     identity = devices.moved(np.eye(k), e)[:, :, None]

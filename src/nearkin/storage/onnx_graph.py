@@ -152,6 +152,10 @@ class Tensor:
         """One or the other, by what is true here."""
         return self.graph.apply("Where", self, yes, no)
 
+    def larger(self, other: Operand) -> Tensor:
+        """The larger of two, entry by entry."""
+        return self.graph.apply("Max", self, other)
+
     def clip(self, least: float, most: float = np.inf) -> Tensor:
         """Entries raised to the one and lowered to the other."""
         return self.graph.apply("Clip", self, least, most)
