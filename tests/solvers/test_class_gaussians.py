@@ -179,3 +179,10 @@ def test_folds_are_drawn_by_a_seed_and_equally_large():
     assert_array_equal(np.bincount(first[:30]), 6)
     assert set(np.bincount(first[30:43] - 5)) == {2, 3}
     assert (first[43:] == -1).all()
+
+
+def test_a_row_far_out_leaves_covariances_positive():
+    X = np.random.RandomState(0).standard_normal((9, 7))
+    X[0] = 1e6
+    models = fit_class_models(X, np.arange(9) % 2, regularization=0)
+    assert (np.linalg.eigvalsh(models.precisions) > 0).all()

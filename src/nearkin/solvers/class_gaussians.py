@@ -182,7 +182,7 @@ def fit_class_models(
     if covariance == "shared":
         pooled[:] = 1.0
     elif covariance == "shrunk":
-        pooled = _pooled_shares(X, fold, groups, pooled, total, identity)
+        pooled = _pooled_shares(X, fold, groups, pooled, scatters, identity)
     precisions = np.empty_like(scatters)
     log_determinants = np.empty(len(counts))
     for c, count in enumerate(counts):
@@ -334,7 +334,7 @@ def _pooled_shares(
     fold: NDArray[np.integer],
     groups: _Moments,
     fixed: Floats,
-    total: Floats,
+    scatters: Floats,
     identity: Floats,
 ) -> Floats:
     """Share of the covariance within all classes for each class; 1 where that is fixed."""
@@ -343,8 +343,8 @@ def _pooled_shares(
     largest = free[np.argsort(-counts[free], kind="stable")[:_MOST_TRIALS]]
     trials = {
         c: trial
-        for c in np.sort(largest).tolist()
-        if (trial := _trial(groups, c, total, float(identity[c]))) is not None
+        for c, others in _scatters_of_others(scatters, np.sort(largest).tolist()).items()
+        if (trial := _trial(groups, c, others, float(identity[c]))) is not None
     }
     shares = np.ones(len(fixed))
     if not trials:
@@ -388,8 +388,23 @@ def _pooled_shares(
     return shares
 
 
+def _scatters_of_others(scatters: Floats, classes: list[int]) -> dict[int, Floats]:
+    """For some classes, the sum of the scatters of all others.
+
+    Added up from both sides: of a difference to the sum of all, a row far out would leave rounding.
+    """
+    found = {c: np.zeros_like(scatters[0]) for c in classes}
+    for order in (range(len(scatters)), range(len(scatters) - 1, -1, -1)):
+        so_far = np.zeros_like(scatters[0])
+        for c in order:
+            if c in found:
+                found[c] += so_far
+            so_far += scatters[c]
+    return found
+
+
 def _trial(
-    groups: _Moments, c: int, total: Floats, identity: float
+    groups: _Moments, c: int, others: Floats, identity: float
 ) -> list[tuple[Floats, list[Floats]]] | None:
     """For each fold the mean of the others, and a factor of the covariance for each share.
 
@@ -400,14 +415,15 @@ def _trial(
     if n < _FOLDS:
         return None
     own = groups.pooled(folds)
+    mean_spread = np.trace(others + own.scatter) / n_rows
     trial = []
     for fold in folds:
         kept = groups.pooled(g for g in folds if g != fold)
-        if np.trace(kept.scatter) / kept.n <= _NO_SPREAD * np.trace(total) / n_rows:
+        if np.trace(kept.scatter) / kept.n <= _NO_SPREAD * mean_spread:
             return None
-        others = (total - own.scatter + kept.scatter) / (n_rows - n + kept.n)
+        within = (others + kept.scatter) / (n_rows - n + kept.n)
         factors = [
-            np.linalg.cholesky(shrunk_covariance(kept.scatter / kept.n, others, share, identity))
+            np.linalg.cholesky(shrunk_covariance(kept.scatter / kept.n, within, share, identity))
             for share in POOLED_SHARES
         ]
         trial.append((kept.mean, factors))
