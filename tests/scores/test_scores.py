@@ -226,3 +226,18 @@ def test_retrieval_recall_counts_what_the_nearest_rows_hold():
 def test_retrieval_recall_refuses(relevant, n, message):
     with pytest.raises(ValueError, match=message):
         retrieval_recall([[1.0, 2.0]], relevant, n)
+
+
+def test_rounding_does_not_decide_between_pairs_equally_far():
+    rng = np.random.RandomState(0)
+    Z, y = rng.randint(4, size=(40, 1)) * np.array([0.1, 0.7]), rng.randint(2, size=40)
+    rounded = Z * (1 + 1e-15 * rng.standard_normal(Z.shape))
+    assert_allclose(pair_auc(rounded, y), pair_auc(Z, y), rtol=1e-12)
+
+
+def test_a_row_far_out_does_not_make_others_equally_far(labelled):
+    Z, y = labelled
+    far = np.concatenate([Z, np.full((1, 3), 1e20)])
+    expected = pair_auc(Z, y)
+    assert_allclose(pair_auc(far, np.append(y, -1)), expected)
+    assert_allclose(pair_auc(far, np.append(y, 0)), expected, atol=0.02)

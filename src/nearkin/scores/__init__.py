@@ -23,6 +23,9 @@ __all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability"]
 
 Floats = NDArray[np.floating]
 
+# Shares of a distance by which rounding may change it, and of most others that are nothing at all.
+_ROUNDING, _NOTHING = 1e-10, 1e-14
+
 
 def separability(Z: Any, y: Any, *, distance: Callable[[Any, Any], Any] | None = None) -> float:
     r"""Mean distance between classes over mean distance within classes.
@@ -227,8 +230,21 @@ def pair_auc(
     same = np.repeat([True, False], [len(judged.must_link), len(judged.cannot_link)])
     links = np.concatenate([judged.must_link, judged.cannot_link])
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
-    distances = devices.to_numpy(linked_distances(Z, links))
+    distances = _without_rounding(devices.to_numpy(linked_distances(Z, links)))
     return float(roc_auc_score(same, -distances, sample_weight=weight))
+
+
+def _without_rounding(distances: Floats) -> Floats:
+    """The same, but equal where they differ by rounding alone: that is no order of pairs."""
+    order = np.argsort(distances)
+    ordered = distances[order]
+    if not np.isfinite(ordered[-1]):
+        return distances
+    rounding = _ROUNDING * ordered + _NOTHING * ordered[3 * len(ordered) // 4]
+    first = np.diff(ordered, prepend=-np.inf) > rounding
+    found = np.empty_like(distances)
+    found[order] = ordered[first][np.cumsum(first) - 1]
+    return found
 
 
 def retrieval_recall(distances: ArrayLike, relevant: ArrayLike, n_retrieved: int) -> float:
