@@ -309,7 +309,7 @@ def tried(case: Case) -> str:
             before = copied(X)
         metric = learner.fit(X, y, pairs=pairs)
         check_metric(metric, X, y, pairs)
-        if case["again"]:
+        if case.get("again"):
             other = clone(learner).fit(X, y, pairs=pairs)
             agree(metric.transform(X), other.transform(X), "the same seed gives the same metric")
             assert other.threshold_ == metric.threshold_, "the same seed gives the same threshold"

@@ -58,3 +58,13 @@ def test_cases_are_drawn_from_all_there_is():
     assert {case["relation"] for case in cases} == {*CHANGES, *WITHIN}
     assert {case["rows"] for case in cases} == set(ROWS)
     assert len({case["subject"] for case in cases}) > 30
+
+
+def test_what_equal_eigenvalues_leave_open_is_known():
+    """Rows far from all others are alike to a kernel: which directions they have is chance."""
+    case = {**CASE, "subject": "callable"}
+    data = metamorphic.data_of(case)
+    assert not metamorphic.directions_are_tied(case, data)
+    far = data.with_rows(lambda X: 200 * X)
+    assert metamorphic.directions_are_tied(case, far)
+    assert not metamorphic.directions_are_tied({**case, "subject": "Euclidean"}, far)
