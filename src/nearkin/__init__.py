@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from nearkin.learners.rca import RCA
     from nearkin.learners.selection import SelectionWarning
     from nearkin.pairs.pairs import Conflict, Pairs
+    from nearkin.pairs.supervision import ContradictionWarning
     from nearkin.rows.open import open_rows
     from nearkin.rows.scaled import ScaleWarning
     from nearkin.scores.suspects import Suspect
@@ -79,6 +80,7 @@ __all__ = [
     "Blend",
     "Chain",
     "Conflict",
+    "ContradictionWarning",
     "EnergyClassifier",
     "Euclidean",
     "Generative",
@@ -123,6 +125,7 @@ _HOMES = {
     "Blend": "nearkin.learners.compositions",
     "Chain": "nearkin.learners.compositions",
     "Conflict": "nearkin.pairs.pairs",
+    "ContradictionWarning": "nearkin.pairs.supervision",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
     "Euclidean": "nearkin.learners.euclidean",
     "GMML": "nearkin.learners.gmml",

@@ -68,6 +68,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the library warns of becomes a note."""
         try:
+            # Those of other libraries too, in a program that has one thread yet.
             with warnings.catch_warnings(), keeping_streams():
                 warnings.filterwarnings("always", category=UserWarning)
                 warnings.showwarning = _note

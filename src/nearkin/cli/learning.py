@@ -19,9 +19,10 @@ from nearkin.cli.messages import counted, say
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.scaled import units_are_known, warn_of_units
+from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.rows.notices import leaving_out
+from nearkin.rows.scaled import ScaleWarning, warn_of_units
 from nearkin.rows.streams import RowStream
-from nearkin.storage.silence import silenced
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
@@ -65,7 +66,7 @@ def learned(
     if not standardise and getattr(learner, "scale", None) is False:
         named = SimpleNamespace(feature_names_in_=rows.names)
         warn_of_units(named, X, "--standardise gives all columns the same say.")
-    with units_are_known():
+    with leaving_out(ScaleWarning):
         if standardise and by_blocks:
             metric = _standardised(learner, rows, y, pairs)
         elif standardise:
@@ -91,7 +92,7 @@ def _reduced(
     """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
     axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
     vars(metric).pop("feature_names_in_", None)
-    with silenced("pairs contradict"), units_are_known():  # the metric has warned already
+    with leaving_out(ContradictionWarning, ScaleWarning):  # of which the metric has a word
         reduced = Chain(axes).fit(metric.transform(X), y, pairs=pairs)
     is_chain = isinstance(metric, Chain)
     given, fitted = (metric.steps, metric.steps_) if is_chain else ([metric], [metric])

@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.metric import MetricMixin, n_rows_of, stored_learner
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import gather_evidence
+from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access, devices, validation
 from nearkin.rows.given import refuse_what_is_no_table
-from nearkin.rows.scaled import units_are_known, warn_of_units
+from nearkin.rows.notices import hand_on, leaving_out, noticed
+from nearkin.rows.scaled import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import is_sparse, plain, variances
 from nearkin.storage.schema import estimator, floats, list_of
-from nearkin.storage.silence import silenced
 from nearkin.storage.sklearn_schema import is_stored_transformer
 
 Floats = NDArray[np.floating]
@@ -108,11 +108,14 @@ class Chain(MetricMixin, BaseEstimator):
         X = seen_first_by(self, X, self.steps[:1], reset=True)
         gather_evidence(n_rows_of(X), y, pairs)
         fitted: list[Any] = []
-        for step in self.steps:
-            if fitted:
-                X = _passed_on(fitted[-1].transform(X), step)
-            with units_are_known() if fitted else nullcontext():  # a step's, not the user's
-                fitted.append(_fit(step, X, y, pairs))
+        with noticed() as notes:
+            for step in self.steps:
+                if fitted:
+                    X = _passed_on(fitted[-1].transform(X), step)
+                # Units of later steps are not the user's.
+                with leaving_out(ScaleWarning) if fitted else nullcontext():
+                    fitted.append(_fit(step, X, y, pairs))
+        hand_on(notes)  # once, even if several steps noticed the same
         return self._made_of(fitted, getattr(self, "n_features_in_", None))
 
     @classmethod
@@ -301,8 +304,9 @@ class Blend(MetricMixin, BaseEstimator):
         if not self._sees_any_rows and _see_columns_as_they_are(counted):
             remedy = "Give the learners scale=True, which divides columns by their spread"
             warn_of_units(self, X, f"{remedy}, or give columns the weight they should have.")
-        with units_are_known():
+        with noticed() as notes, leaving_out(ScaleWarning):
             fitted = [_fit(learner, X, y, pairs) for learner in counted]
+        hand_on(notes)  # once, even if several learners noticed the same
         rng = check_random_state(self.random_state)
         sample = X
         if n_rows > _MOST_SCALED:
@@ -383,7 +387,7 @@ def _total_variance(Z: Any) -> float:
 def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     if not isinstance(step, MetricMixin):
         return clone(step).fit(X)
-    with silenced("pairs contradict"):  # the whole has warned of contradictions already
+    with leaving_out(ContradictionWarning):  # of which the whole has a word
         return clone(step).fit(X, y, pairs=pairs)
 
 

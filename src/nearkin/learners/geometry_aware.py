@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,6 +16,7 @@ from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.rows.notices import notice
 from nearkin.rows.scaled import validated
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
@@ -428,12 +428,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
                 self._graph(X, rng), self.n_vectors, normalized=self.normalized, random_state=rng
             )
             if len(found[0]) > 1 and found[0][-1] == 0 and len(found[0]) < X.shape[0]:
-                warnings.warn(
+                notice(
                     f"the graph falls into at least {len(found[0])} parts, and n_vectors="
                     f"{self.n_vectors} functions can tell no more than its largest parts apart. "
                     "Raise n_vectors, or join more rows (graph_neighbors, radius).",
-                    UserWarning,
-                    stacklevel=5,  # past fit and its decorator
                 )
         self.eigenvalues_ = found[0]
         self.n_vectors_ = len(found[0])
@@ -462,7 +460,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         bounded = bounded_pairs(links, self.bounds_, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
         # Past the family's method, fit and its decorator.
-        warn_unless_converged(learned.solution, "GeometryAware", stacklevel=5)
+        warn_unless_converged(learned.solution, "GeometryAware")
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
         return learned

@@ -282,7 +282,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             tol=self.tol,
         )
         remedy = "Raise max_iter or tol, or lower slack"
-        warn_unless_converged(solution, "ITML", 6, remedy)  # past fit and its decorator
+        warn_unless_converged(solution, "ITML", remedy)
         attributes = {
             "bounds_": bounds,
             "objective_": solution.objective,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -20,6 +19,7 @@ from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle
+from nearkin.rows.notices import notice
 from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
@@ -248,11 +248,9 @@ class LinearInSpaceMixin(TeachableMixin):
             space = columns_of(X, rng)
             if _all_equal(X, space):
                 space = replace(space, covariance=np.zeros_like(space.covariance))
-                warnings.warn(
+                notice(
                     "all rows of X coincide: the pairs say nothing, and the "
                     f"{self._without_differences} metric is kept.",
-                    UserWarning,
-                    stacklevel=3,  # past fit's decorator
                 )
         else:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -20,6 +19,7 @@ from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, 
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.notices import notice
 from nearkin.rows.scaled import validated
 from nearkin.solvers.stress_majorization import relax_along
 from nearkin.spaces.kernels import resolve_gamma
@@ -216,11 +216,9 @@ class LLMA(MetricMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
-            warnings.warn(
+            notice(
                 "all rows of X coincide: every learned distance between them is zero. "
                 "Are its columns constant?",
-                UserWarning,
-                stacklevel=3,  # past fit and its decorator
             )
         rows = X.astype(np.float64, order="C")
         mean = rows.mean(axis=0)

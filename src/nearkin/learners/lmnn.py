@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -19,6 +18,7 @@ from nearkin.errors import InputError, about_input
 from nearkin.learners.metric import LinearMetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
+from nearkin.rows.notices import notice
 from nearkin.rows.scaled import validated
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.solvers.large_margin import Classes, known_classes, learn
@@ -206,18 +206,15 @@ class LMNN(LinearMetricMixin, BaseEstimator):
             tol=self.tol,
         )
         if margin == 0:
-            warnings.warn(
+            notice(
                 "all rows of X coincide: there is nothing to learn, and the metric is where it "
                 "started.",
-                UserWarning,
-                stacklevel=3,  # past fit's decorator
             )
         if not solution.converged:
-            warnings.warn(
+            notice(
                 f"LMNN did not converge in {solution.n_iter} iterations. Raise max_iter or tol; "
                 "columns of very different scale slow it down (StandardScaler helps).",
                 ConvergenceWarning,
-                stacklevel=3,  # past fit's decorator
             )
 
         components = along_principal_axes(solution.L, centered)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
@@ -38,18 +37,18 @@ from nearkin.learners.selection import (
     unseen_copies,
 )
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.pairs.supervision import ContradictionWarning, example_pairs, gather_evidence
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
+from nearkin.rows.notices import leaving_out, notice
 from nearkin.rows.progress import progress, tell
-from nearkin.rows.scaled import divided, units_are_known, validated
+from nearkin.rows.scaled import ScaleWarning, divided, validated
 from nearkin.rows.sparse import along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.scores.suspects import suspects, trusted
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
-from nearkin.storage.silence import silenced
 
 Floats = NDArray[np.floating]
 
@@ -223,12 +222,12 @@ class MetricLearner(MetricMixin, BaseEstimator):
         trial = _Trial(X, examples, rng)
         report = replace(self._report(trial), columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
-            warnings.warn(report.reason, SelectionWarning, stacklevel=3)  # past fit's decorator
+            notice(report.reason, SelectionWarning)
         given = evidence.pairs
         rank = trial.ranks(report.recipe, given)
         metric = self._metric(report.recipe, trial)
         # Of contradictions there was a warning already.
-        with silenced("pairs contradict"), units_are_known():
+        with leaving_out(ContradictionWarning, ScaleWarning):
             told = trusted(given, rank) if self.robust else given
             if self.spread and len(told):
                 told = spread_pairs(X, told)

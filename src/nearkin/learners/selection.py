@@ -13,11 +13,11 @@ from sklearn.base import clone
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
+from nearkin.rows.notices import noticed
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.scores.comparison import Comparison, compare, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
-from nearkin.storage.silence import silenced
 
 Floats = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -230,7 +230,7 @@ def random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]
 
 
 def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
-    with silenced():  # what is worth a warning shows in the final fit
+    with noticed():  # what is worth a warning shows in the final fit
         return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -15,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
+from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
@@ -162,10 +162,9 @@ def come_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:
         return relax(n_iter=learner.n_iter)
     relaxed = relax(n_iter=_MOST_STEPS, tol=_TOLERANCE)
     if not relaxed.converged:
-        warnings.warn(
+        notice(
             f"{type(learner).__name__} stopped after {_MOST_STEPS} steps while the objective "
             "still fell.",
             ConvergenceWarning,
-            stacklevel=4,  # past fit and its decorator
         )
     return relaxed

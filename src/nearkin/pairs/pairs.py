@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
@@ -25,6 +24,7 @@ from nearkin.pairs.checks import (
 from nearkin.pairs.frames import read_frame, row_of_id, write_frame
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.numbering import draw_numbers, pairs_between, pairs_within, sorted_once
+from nearkin.rows.notices import notice
 
 __all__ = ["Conflict", "Pairs"]
 
@@ -207,9 +207,8 @@ class Pairs:
                 )
             wanted = n_must + n_cannot
         elif wanted > n_must + n_cannot:
-            warnings.warn(
+            notice(
                 f"n_pairs={wanted}, but y makes only {n_must + n_cannot} pairs: all are taken",
-                stacklevel=2,
             )
         take_must = min(n_must, max((wanted + 1) // 2, wanted - n_cannot))
         take_cannot = min(n_cannot, wanted - take_must)

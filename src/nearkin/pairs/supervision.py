@@ -11,7 +11,6 @@ scatter :math:`s_c` of class c along a direction, the squared differences of all
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +23,16 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import devices
 from nearkin.rows.class_sums import class_sums
-from nearkin.storage.silence import silenced
+from nearkin.rows.notices import notice, noticed
 
 Floats = NDArray[np.floating]
 # Pairs of each kind that stand for those that labels imply.
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
+
+
+class ContradictionWarning(UserWarning):
+    """Pairs contradict each other or the labels."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
 
     Warns
     -----
-    UserWarning
+    ContradictionWarning
         If pairs contradict each other or the labels. They are used as they are: as evidence on
         both sides.
     """
@@ -151,7 +154,7 @@ def with_other_pairs(
 
     Warns
     -----
-    UserWarning
+    ContradictionWarning
         As :func:`gather_evidence`.
     """
     pairs = evidence.pairs
@@ -197,8 +200,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
 def _warn(problem: str, cases: list[str], remedy: str) -> None:
     more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
     message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
-    # Shown where fit was called: past _warn, this module's two functions, fit and its decorator.
-    warnings.warn(message, UserWarning, stacklevel=6)
+    notice(message, ContradictionWarning)
 
 
 def spread_labels(n_rows: int, evidence: Evidence) -> NDArray[np.int64]:
@@ -331,7 +333,7 @@ def example_pairs(
         n_examples = min(n_examples, most)
     for kind in ("must", "cannot"):
         try:
-            with silenced():  # fewer pairs than asked for are all of them
+            with noticed():  # fewer pairs than asked for are all of them
                 drawn = Pairs.from_labels(
                     evidence.classes,
                     n_examples,

@@ -6,11 +6,7 @@ are divided by what ``fit`` found (``column_scale_``) where the learner was aske
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +18,10 @@ from nearkin.errors import InputError
 from nearkin.rows import devices, validation
 from nearkin.rows.base import Parts, RemoteRows, added
 from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
+from nearkin.rows.notices import is_heard, notice
 from nearkin.rows.sparse import is_sparse
 
 Floats = NDArray[np.floating]
-# Packages whose calls are not the user's.
-_OURS = ("nearkin", "sklearn")
-_units_are_known: ContextVar[bool] = ContextVar("units_are_known", default=False)
 
 
 class ScaleWarning(UserWarning):
@@ -75,12 +69,12 @@ def divided(X: Any, scale: Floats | None) -> Any:
 
 def warn_of_units(learner: Any, X: Any, remedy: str) -> None:
     """Warn if the columns of checked rows have units that differ by more than 100."""
-    if _units_are_known.get():
+    if not is_heard(ScaleWarning):
         return
     found = differing_units(X)
     if found is not None:
         names = getattr(learner, "feature_names_in_", None)
-        warnings.warn(f"{in_words(found, names)}. {remedy}", ScaleWarning, users_level())
+        notice(f"{in_words(found, names)}. {remedy}", ScaleWarning)
 
 
 def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
@@ -93,16 +87,6 @@ def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
         f"{widest} reaches {found.ratio:.3g} times as far as {narrowest}, so that distances hardly "
         "see the latter"
     )
-
-
-@contextmanager
-def units_are_known() -> Iterator[None]:
-    """Say nothing of units: where columns are not the user's, or a word was said already."""
-    before = _units_are_known.set(True)
-    try:
-        yield
-    finally:
-        _units_are_known.reset(before)
 
 
 def _column_scale(learner: Any, X: Any) -> Floats | None:
@@ -118,14 +102,6 @@ def _column_scale(learner: Any, X: Any) -> Floats | None:
     remedy = f"Use {type(learner).__name__}(scale=True, ...), which divides columns by their spread"
     warn_of_units(learner, X, f"{remedy}, or give them the weight they should have.")
     return None
-
-
-def users_level() -> int:
-    """The stack level, for a warning of the function that asks for this one, of the user's call."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] in _OURS:
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 @dataclass(frozen=True)

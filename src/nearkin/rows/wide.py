@@ -8,14 +8,13 @@ principal axes stand for them.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
-from nearkin.rows.scaled import users_level
+from nearkin.rows.notices import notice
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]
@@ -97,10 +96,8 @@ def _warn_of_loss(centred: Doubles, axes: Doubles) -> None:
     held = float(((centred @ axes.T) ** 2).sum())
     if held > (1 - _ROUNDING) * total:
         return
-    warnings.warn(
+    notice(
         f"X has {axes.shape[1]} columns, more than {MOST_COLUMNS}, and is seen along {len(axes)} "
         f"axes, which hold {held / total:.0%} of its variance. Give fewer columns, such as "
         "scikit-learn's PCA or SelectKBest leave, to choose what is kept.",
-        UserWarning,
-        users_level(),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.notices import notice
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult
 from nearkin.spaces.linalg import fix_signs
 
@@ -122,17 +122,14 @@ def leading_components(B: Floats, covariance: Floats, n_components: int | None) 
     return np.ascontiguousarray((root @ fix_signs(axes)).T[:n_components])
 
 
-def warn_unless_converged(
-    solution: LogDetResult, name: str, stacklevel: int, remedy: str = "Lower slack"
-) -> None:
+def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lower slack") -> None:
     """Say how far from its minimum the objective may be, and what would help."""
     if solution.converged:
         return
     short_of = solution.gap / max(abs(solution.objective[-1]), 1e-300)
-    warnings.warn(
+    notice(
         f"{name} did not converge in {solution.n_sweeps} sweeps: the objective may be a share of "
         f"{short_of:.1e} above its minimum. {remedy}; strict bounds (slack=inf) may be impossible "
         "to keep.",
         ConvergenceWarning,
-        stacklevel=stacklevel + 1,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, devices
+from nearkin.rows.notices import notice
 from nearkin.rows.scaled import validated
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
@@ -138,11 +138,9 @@ def feature_space_of(
     noise = 8 * float(np.abs(K).max() * np.finfo(np.float64).eps)
     eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
     if len(eigenvalues) == 0:
-        warnings.warn(
+        notice(
             "all landmarks coincide in feature space: every learned distance is zero. "
             "Are the rows of X identical, or its columns constant?",
-            UserWarning,
-            stacklevel=4,  # past fit and its decorator
         )
         eigenvalues, directions = np.zeros(1), np.zeros((len(rows), 1))
     return FeatureSpace(kernel, rows, landmarks, eigenvalues, directions)

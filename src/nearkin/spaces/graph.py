@@ -11,7 +11,6 @@ and the normalised one, :math:`I - D^{-1/2} W D^{-1/2}`, the same for :math:`D^{
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +25,7 @@ from nearkin.errors import InputError, MissingPackageError
 from nearkin.rows import validation
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle
+from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -155,11 +155,9 @@ def ball_graph(
     counts = np.diff(found.indptr)
     lonely = int((counts == 0).sum())
     if lonely:
-        warnings.warn(
+        notice(
             f"{lonely} of {len(kept)} rows have no other within radius={radius:g}: they are "
             "isolated in the graph. A larger radius joins them.",
-            UserWarning,
-            stacklevel=2,
         )
     return _join(X, kept[np.repeat(np.arange(len(kept)), counts)], kept[found.indices], weight)
 
@@ -269,11 +267,9 @@ def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
     kept = np.flatnonzero(_squared_norms(X) > 0)
     n_zero = X.shape[0] - len(kept)
     if n_zero:
-        warnings.warn(
+        notice(
             f'{n_zero} rows of X are all zero: with metric="cosine" they are near to no other and '
             "stay isolated. Leave them out, or give them a word or feature that others have.",
-            UserWarning,
-            stacklevel=3,
         )
     if not len(kept):
         raise InputError('All rows of X are zero: metric="cosine" has no directions to compare.')

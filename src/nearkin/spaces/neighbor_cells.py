@@ -85,8 +85,8 @@ class Cells:
         training = draw_numbers(n, min(n, _TRAINING * n_cells), rng)
         means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
         # On several cores its sums, and so the cells, would differ from time to time.
-        # Fewer distinct rows than cells: some cells stay empty, and are left out.
-        with silenced("Number of distinct clusters"), one_thread():
+        # scikit-learn warns of fewer distinct rows than cells: empty ones are left out below.
+        with silenced(), one_thread():
             means.fit(Z[training])
         centers = means.cluster_centers_.astype(Z.dtype)
         with one_blas_thread():

@@ -26,7 +26,6 @@ measure smoothness in other ways; their coordinates come in the same form.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +42,7 @@ from nearkin.rows import validation
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spaces.graph import Rows, check_weights, laplacian, nearest_rows
 from nearkin.spaces.linalg import fix_signs
@@ -267,7 +267,7 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     edges = (np.repeat(np.arange(n), neighbors.shape[1]), neighbors.ravel())
     named: Any = sp.csr_array((np.ones(neighbors.size), edges), shape=(n, n))
     _warn_of_parts(connected_components(named, directed=False)[0], "Isomap")
-    with silenced(), one_blas_thread():  # it says the same as the above, in other words
+    with silenced(), one_blas_thread():  # scikit-learn says the same as the above in its words
         geodesics = Isomap(
             n_neighbors=neighbors.shape[1], n_components=1, neighbors_algorithm="brute"
         )
@@ -293,11 +293,9 @@ def _check_rows(X: Rows, n_vectors: int) -> tuple[Floats, int]:
 
 def _warn_of_parts(n_parts: int, method: str) -> None:
     if n_parts > 1:
-        warnings.warn(
+        notice(
             f"The graph of neighbours falls into {n_parts} parts: {method} says nothing about "
             "where they lie relative to each other. More neighbours may join them.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
@@ -388,12 +386,11 @@ def _iterate(
         X, P, LX, LP = XP[:, :size], XP[:, size:], LXP[:, :size], LXP[:, size:]
     if not converged:
         worst = float(np.linalg.norm((LX - X * values)[:, :wanted], axis=0).max())
-        warnings.warn(
+        notice(
             f"Eigenvectors of the graph have residuals up to {worst:.1e} after "
             f"{_MOST_ITERATIONS} iterations, {tol * values[wanted - 1]:.1e} were asked for. "
             "A larger tol accepts them, more neighbours make an easier graph.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     # Roundings add up over the iterations.
     X, _ = np.linalg.qr(_outside(X[:, :wanted], null))

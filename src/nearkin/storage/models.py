@@ -399,6 +399,7 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
     row: Any = np.zeros((1, int(metric.n_features_in_)))
     if has_sparse_rows(metric):
         row = sp.csr_array(row)
+    # scikit-learn warns of rows without names of columns, which new rows may well have.
     with silenced(), np.errstate(all="ignore"):
         for name in ("_embedded", "predict", "kneighbors"):
             if not hasattr(metric, name):

@@ -1,61 +1,58 @@
-"""Warnings that are left out, in one thread and nowhere else.
+"""Warnings of other libraries that are left out, in one thread and nowhere else.
+
+What nearkin itself notices is never silenced: see :mod:`nearkin.rows.notices`.
 
 ``warnings.catch_warnings`` changes the filters of the whole process and puts them back later. When
 two threads do so at the same time, those of the first may stay for good, and then nobody hears of
-anything. Here there is one filter that stays: it asks what the thread at hand wants to be left out,
-which is nothing as a rule.
+anything. Here there is one filter that stays: it asks whether the thread at hand is silent, which
+it is not as a rule.
 """
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-_left_out: ContextVar[tuple[re.Pattern[str], ...]] = ContextVar("left_out", default=())
+_is_silent: ContextVar[bool] = ContextVar("is_silent", default=False)
 
 
-class _WhatIsLeftOut:
-    """What stands in a filter for a pattern: it matches what this thread leaves out."""
+class _AnythingIfSilent:
+    """What stands in a filter for a pattern: it matches anything in a silent thread."""
 
     def match(self, message: str) -> bool:
         """Whether a warning is to be left out."""
-        return any(pattern.match(message) for pattern in _left_out.get())
+        del message
+        return _is_silent.get()
 
     @property
     def pattern(self) -> str:
         """The same as an expression, for those who make filters anew, as scikit-learn does."""
-        return "|".join(f"(?:{one.pattern})" for one in _left_out.get()) or "(?!)"
+        return "" if _is_silent.get() else "(?!)"
 
 
-_FILTER: Any = ("ignore", _WhatIsLeftOut(), Warning, None, 0)
+_FILTER: Any = ("ignore", _AnythingIfSilent(), Warning, None, 0)
 
 
 @contextmanager
-def silenced(message: str = "") -> Iterator[None]:
-    """Leave out warnings of this thread; all of them, or those whose text begins so.
-
-    Parameters
-    ----------
-    message : str, optional
-        A regular expression that the beginning of the text matches.
+def silenced() -> Iterator[None]:
+    """Leave out warnings of this thread, while another library works that warns in vain.
 
     Examples
     --------
     >>> import warnings
     >>> from nearkin.storage.silence import silenced
-    >>> with silenced("pairs contradict"):
-    ...     warnings.warn("pairs contradict one another: (0, 1), (1, 0)")
+    >>> with silenced():
+    ...     warnings.warn("Number of distinct clusters (2) found smaller than n_clusters (3).")
     """
     _put_first()
-    before = _left_out.set((*_left_out.get(), re.compile(message)))
+    before = _is_silent.set(True)
     try:
         yield
     finally:
-        _left_out.reset(before)
+        _is_silent.reset(before)
 
 
 def _put_first() -> None:

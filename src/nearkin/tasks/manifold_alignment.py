@@ -234,7 +234,7 @@ class ManifoldAlignment(BaseEstimator):
         large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
         bounds = checked_bounds(self.bounds) or (_MEET * large, large)
         learned = alternate(family, bounded_pairs(pairs, bounds, self.slack), n_iter=self.n_iter)
-        warn_unless_converged(learned.solution, "ManifoldAlignment", stacklevel=3)
+        warn_unless_converged(learned.solution, "ManifoldAlignment")
 
         covariance = np.atleast_2d(np.cov(V.T, bias=True))
         components = leading_components(learned.solution.B, covariance, self.n_components)

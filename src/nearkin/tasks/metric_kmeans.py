@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -20,6 +19,7 @@ from nearkin.errors import InputError
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.column_scales import scales_of
+from nearkin.rows.notices import notice
 from nearkin.rows.scaled import divided, warn_of_units
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
@@ -180,11 +180,10 @@ class MetricKMeans(ClusterMixin, BaseEstimator):
             labels = again.labels_
             seen.add(labels.tobytes())
         if not settled:
-            warnings.warn(
+            notice(
                 f"MetricKMeans stopped after {self.max_iter} rounds while clusters still "
                 "changed. Raise max_iter, or interpolation for smaller steps.",
                 ConvergenceWarning,
-                stacklevel=3,  # past fit's decorator
             )
         self.labels_ = labels
         self.components_ = components / column_scale

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from numbers import Integral, Real
@@ -24,6 +23,7 @@ from nearkin.errors import InputError, about_input
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
+from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.kernel_combination import combine_kernels, weighted_sum
@@ -243,11 +243,10 @@ class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
             len(kernels), matrix, problems, C=self.C, max_iter=self.max_iter, tol=self.tol
         )
         if not found.converged:
-            warnings.warn(
+            notice(
                 f"MultipleKernelClassifier stopped after {self.max_iter} steps with a duality "
                 f"gap of {found.gap:.2g}, above tol={self.tol:g}. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,  # past fit's decorator
             )
         self.kernels_ = kernels
         self.weights_ = found.weights

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -23,6 +22,7 @@ from nearkin.pairs.checks import checked_count, first_true
 from nearkin.rows import access, validation
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
+from nearkin.rows.notices import notice
 from nearkin.rows.sparse import dense, is_sparse, plain
 from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells
 from nearkin.spaces.neighbors import (
@@ -294,7 +294,7 @@ class NeighborIndex(BaseEstimator):
         """
         labels, doubt = self._grouped(radius, precision, prevalence)
         if doubt is not None:
-            warnings.warn(doubt, stacklevel=2)
+            notice(doubt)
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         ids = self.ids
@@ -332,7 +332,7 @@ class NeighborIndex(BaseEstimator):
         """
         labels, doubt = self._grouped(radius, precision, prevalence)
         if doubt is not None:
-            warnings.warn(doubt, stacklevel=2)
+            notice(doubt)
         return labels
 
     def radius_for(
@@ -699,9 +699,8 @@ class NeighborIndex(BaseEstimator):
     def _count(self, n_neighbors: Any) -> int:
         k = checked_count(n_neighbors, "n_neighbors", least=1)
         if k > len(self):
-            warnings.warn(
+            notice(
                 f"n_neighbors={k}, but the index holds only {len(self)} rows: all are given.",
-                stacklevel=3,
             )
         return min(k, len(self))
 

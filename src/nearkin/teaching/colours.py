@@ -14,7 +14,7 @@ from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.teaching.notes import noted
+from nearkin.storage.silence import silenced
 from nearkin.teaching.taught_metric import View
 
 Floats = NDArray[np.floating]
@@ -107,7 +107,7 @@ def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[
     some = np.arange(n_rows)
     if n_rows > _MOST_CLUSTERED:
         some = np.sort(rng.choice(n_rows, _MOST_CLUSTERED, replace=False))
-    with noted():  # of fewer different rows than clusters
+    with silenced():  # scikit-learn warns of fewer different rows than clusters
         means = KMeans(n_clusters, n_init=3, random_state=seed).fit(view.embedding(some))
     found = np.empty(n_rows, dtype=np.int64)
     for block in blocks(n_rows, _BLOCK):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 import zlib
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from typing import Any, Self
 
 from nearkin._version import __version__
 from nearkin.errors import InputError
+from nearkin.rows.notices import notice
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.kept_file import Displaced, FileInUse, KeptFile
 
@@ -154,10 +154,9 @@ class Journal:
                 where = f"since {reason}, they are in {self.path} now"
             except OSError:
                 where = f"they are not on the disk, since {reason}"
-        warnings.warn(
+        notice(
             f"the file of {len(self.entries)} answers, {self._file.path}, was taken away or "
             f"changed by another program: {where}.",
-            stacklevel=3,
         )
 
     def __enter__(self) -> Self:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
+from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import placements, ranks, with_both_kinds
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
 from nearkin.tasks.questions.candidates import keys_of
-from nearkin.teaching.notes import noted
 from nearkin.teaching.taught_metric import Learned, View, retaught
 
 Floats = NDArray[np.floating]
@@ -84,7 +84,7 @@ def trial_of(learned: Learned, X: Floats, told: Pairs, seed: int = 0) -> Trial:
     total, count = np.zeros(len(links)), np.zeros(len(links))
     for learn, judge in pair_folds(told, N_FOLDS, rng):
         try:
-            with noted():  # what is worth a note is one of the whole
+            with noticed():  # what is worth a note is one of the whole
                 metric = retaught(learned.step, X, told.subset(learn))
                 view = learned.step.view.seen_by(metric)
         except (ValueError, np.linalg.LinAlgError):

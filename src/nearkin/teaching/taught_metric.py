@@ -17,9 +17,9 @@ from nearkin.learners.live_view import LiveView
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.scaled import units_are_known
+from nearkin.rows.notices import Note, leaving_out, noticed
+from nearkin.rows.scaled import ScaleWarning
 from nearkin.spaces.linalg import principal_coordinates
-from nearkin.teaching.notes import noted
 
 Floats = NDArray[np.floating]
 
@@ -149,11 +149,11 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> Learned:
     they came.
     """
     given = pairs if len(pairs) else Pairs([(0, 1)], n_rows=len(X))
-    with noted() as notes, units_are_known():  # of which the lesson has a word itself
+    with noticed() as notes, leaving_out(ScaleWarning):  # of which the lesson has a word itself
         fitted = clone(learner).fit(X, pairs=given)
         view = LiveView(fitted, X)
     step = Step(fitted, given, view)
-    first = Learned(0, step, True, view, float(fitted.threshold_), tuple(notes))
+    first = Learned(0, step, True, view, float(fitted.threshold_), _texts(notes))
     return first if len(pairs) else learned_after(first, X, pairs, 0)
 
 
@@ -170,15 +170,15 @@ def learned_after(before: Learned, X: Floats, told: Pairs, version: int) -> Lear
     """
     step = before.step
     try:
-        with noted() as notes:
+        with noticed() as notes:
             metric = retaught(step, X, told)
             view = step.view.seen_by(metric)
     except (ValueError, np.linalg.LinAlgError) as error:
         plain = PlainView(X)
         said = f"Nothing can be learned from these answers, and rows are shown as they are: {error}"
-        return Learned(version, step, False, plain, _usual_distance(plain), (*notes, said))
+        return Learned(version, step, False, plain, _usual_distance(plain), (*_texts(notes), said))
     threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
-    return Learned(version, Step(metric, told, view), True, view, threshold, tuple(notes))
+    return Learned(version, Step(metric, told, view), True, view, threshold, _texts(notes))
 
 
 def retaught(step: Step, X: Floats, told: Pairs) -> Any:
@@ -190,7 +190,7 @@ def retaught(step: Step, X: Floats, told: Pairs) -> Any:
 def untaught(first: Learned, X: Floats) -> View:
     """Rows as the metric sees them without any pair, or as they are."""
     try:
-        with noted():
+        with noticed():
             return first.step.view.seen_by(retaught(first.step, X, Pairs(n_rows=len(X))))
     except (ValueError, np.linalg.LinAlgError):
         return PlainView(X)
@@ -212,6 +212,10 @@ def distances_from(view: View, row: int, n_rows: int) -> NDArray[np.float64]:
         Z = view.embedding(np.arange(n_rows)[block])
         found[block] = np.sqrt(((Z - here) ** 2).sum(axis=1))
     return found
+
+
+def _texts(notes: list[Note]) -> tuple[str, ...]:
+    return tuple(note.text for note in notes)
 
 
 def _usual_distance(view: View) -> float:

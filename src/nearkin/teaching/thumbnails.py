@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, MissingPackageError
+from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
-from nearkin.teaching.notes import noted
 from nearkin.teaching.picture_sizes import bytes_to_open
 
 # A thumbnail's media type and bytes.
@@ -108,7 +108,7 @@ class FilePictures:
         pillow = _pillow()
         broken = (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError)
         try:
-            with noted():  # only for as long as the header takes, since refits wait for it
+            with silenced():  # Pillow warns of many pixels, which are counted below
                 picture = pillow.open(path, formats=_FORMATS)
             with picture:
                 if bytes_to_open(picture, path) > _MOST_BYTES:

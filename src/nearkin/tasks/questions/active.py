@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,9 +19,9 @@ from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
 from nearkin.rows.distances import linked_distances
+from nearkin.rows.notices import notice, noticed
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
-from nearkin.storage.silence import silenced
 from nearkin.tasks.questions.candidates import Scene, follows, scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
@@ -251,7 +250,7 @@ def _scene(
     pairs = interview.pairs
     rows = candidate_rows(pairs, int(pairs.n_rows or 0), n, rng)
     if len(pairs.must_link) and len(pairs.cannot_link):
-        with silenced():  # the last fit warns
+        with noticed():  # the last fit warns
             metric = _fitted(learner, X, pairs, rng)
         Z, threshold = about(metric.transform(access.take(X, rows)), rng), metric.threshold_
     else:
@@ -297,4 +296,4 @@ def with_inferred(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(f"{message}.", UserWarning, stacklevel=3)
+    notice(f"{message}.")

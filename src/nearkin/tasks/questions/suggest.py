@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from nearkin.pairs.numbering import draw_numbers
 from nearkin.pairs.pairs import Pairs, check_roles
 from nearkin.rows import access
 from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.notices import notice
 from nearkin.rows.sparse import about
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
@@ -107,10 +107,9 @@ def suggest_pairs(
     scene = scene_of(Z, metric.threshold_, rows, pairs, closed)
     found = questions(scene, rule, n, rng)
     if len(found) < n:
-        warnings.warn(
+        notice(
             f"n={n}, but only {len(found)} pairs of rows are left whose answer does not follow "
             "from what is known: all are given.",
-            stacklevel=2,
         )
     return np.asarray(rows[found])
 

@@ -1,0 +1,92 @@
+import ast
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import nearkin
+from nearkin import ITML, Blend, Chain, ContradictionWarning, Pairs
+from nearkin.rows.notices import Note, hand_on, is_heard, leaving_out, notice, noticed
+
+SOURCES = Path(nearkin.__file__).parent
+CONTRADICTING = Pairs([(0, 1)], [(0, 1), (2, 3)])
+
+
+def test_what_is_noticed_is_a_warning_where_nobody_listens():
+    with pytest.warns(ConvergenceWarning, match="not yet") as caught:
+        notice("not yet", ConvergenceWarning)
+    assert caught[0].filename == __file__
+
+
+def test_who_listens_has_each_note_once_and_may_hand_it_on():
+    with noticed() as notes:
+        notice("this")
+        with noticed() as inner:
+            notice("that", ConvergenceWarning)
+        hand_on(inner)
+        notice("this")
+    assert notes == [Note("this"), Note("that", ConvergenceWarning)]
+    with pytest.warns(UserWarning, match="this"):
+        hand_on(notes[:1])
+
+
+def test_nothing_is_said_of_categories_that_are_left_out():
+    with leaving_out(ConvergenceWarning), noticed() as notes:
+        with leaving_out(ContradictionWarning):
+            notice("a", ContradictionWarning)
+        notice("b", ConvergenceWarning)
+        notice("c", ContradictionWarning)
+        assert not is_heard(ConvergenceWarning)
+        assert is_heard(UserWarning)
+    assert notes == [Note("c", ContradictionWarning)]
+    assert is_heard(ConvergenceWarning)
+
+
+def test_other_threads_are_not_listened_to():
+    def work():
+        with noticed() as notes:
+            notice("of another thread")
+        heard.extend(notes)
+
+    heard: list[Note] = []
+    with noticed() as notes:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert notes == []
+    assert heard == [Note("of another thread")]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        ITML(random_state=0),
+        Chain([ITML(random_state=0), ITML(random_state=0)]),
+        Blend([ITML(random_state=0), Chain([ITML(random_state=0)])], random_state=0),
+    ],
+)
+def test_learners_made_of_learners_say_everything_once_where_fit_was_called(learner):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.fit(np.ones((6, 2)), pairs=CONTRADICTING)
+    said = [str(one.message)[:16] for one in caught]
+    assert sorted(said) == ["all rows of X co", "pairs contradict"]
+    assert {one.filename for one in caught} == {__file__}
+
+
+def test_nobody_else_warns_or_changes_filters():
+    """Only ``notice`` warns; filters are changed for other libraries and by the command line."""
+    may = {
+        "warn": {"rows/notices.py"},
+        "catch_warnings": {"cli/app.py"},
+        "filterwarnings": {"cli/app.py"},
+        "simplefilter": set(),
+    }
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "warnings":
+                where = path.relative_to(SOURCES).as_posix()
+                assert where in may.get(node.attr, {where}), f"{where}:{node.lineno}"
