@@ -32,122 +32,76 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nearkin._version import __version__ as __version__
+from nearkin.registry import LEARNERS
+from nearkin.storage import lookup
 
 if TYPE_CHECKING:
-    from nearkin import datasets, onnx_file, plot, scores
-    from nearkin.errors import NearkinError
-    from nearkin.learners.compositions import Blend, Chain
-    from nearkin.learners.euclidean import Euclidean
-    from nearkin.learners.generative import Generative
-    from nearkin.learners.geometry_aware import GeometryAware
-    from nearkin.learners.gmml import GMML
-    from nearkin.learners.itml import ITML
-    from nearkin.learners.kernel_a import KernelA
-    from nearkin.learners.kernel_beta import KernelBeta
-    from nearkin.learners.live_view import LiveView
-    from nearkin.learners.llma import LLMA
-    from nearkin.learners.lmnn import LMNN
-    from nearkin.learners.metric_learner import MetricLearner
-    from nearkin.learners.rca import RCA
-    from nearkin.learners.selection import SelectionWarning
-    from nearkin.pairs.pairs import Conflict, Pairs
-    from nearkin.pairs.supervision import ContradictionWarning
-    from nearkin.rows.open import open_rows
-    from nearkin.rows.scaled import ScaleWarning
-    from nearkin.scores.suspects import Suspect
-    from nearkin.spaces.spread_pairs import spread_pairs
-    from nearkin.storage import models as model_file
-    from nearkin.storage.arrays import StorageError
-    from nearkin.storage.models import load
-    from nearkin.tasks.cross_validation import PairKFold, cross_validate, grid_search
-    from nearkin.tasks.energy_classifier import EnergyClassifier
-    from nearkin.tasks.manifold_alignment import ManifoldAlignment, pairs_between
-    from nearkin.tasks.metric_kmeans import MetricKMeans
-    from nearkin.tasks.mpck_means import MPCKMeans
-    from nearkin.tasks.multiple_kernel import MultipleKernelClassifier
-    from nearkin.tasks.neighbor_index import NeighborIndex
-    from nearkin.tasks.questions.active import ActiveResult, Oracle, learn_actively
-    from nearkin.tasks.questions.suggest import suggest_pairs
-    from nearkin.teaching.notebook import studio
+    from nearkin import datasets as datasets
+    from nearkin import onnx_file as onnx_file
+    from nearkin import plot as plot
+    from nearkin import scores as scores
+    from nearkin.errors import NearkinError as NearkinError
+    from nearkin.learners.compositions import Blend as Blend
+    from nearkin.learners.compositions import Chain as Chain
+    from nearkin.learners.euclidean import Euclidean as Euclidean
+    from nearkin.learners.generative import Generative as Generative
+    from nearkin.learners.geometry_aware import GeometryAware as GeometryAware
+    from nearkin.learners.gmml import GMML as GMML
+    from nearkin.learners.itml import ITML as ITML
+    from nearkin.learners.kernel_a import KernelA as KernelA
+    from nearkin.learners.kernel_beta import KernelBeta as KernelBeta
+    from nearkin.learners.live_view import LiveView as LiveView
+    from nearkin.learners.llma import LLMA as LLMA
+    from nearkin.learners.lmnn import LMNN as LMNN
+    from nearkin.learners.metric_learner import MetricLearner as MetricLearner
+    from nearkin.learners.rca import RCA as RCA
+    from nearkin.learners.selection import SelectionWarning as SelectionWarning
+    from nearkin.pairs.pairs import Conflict as Conflict
+    from nearkin.pairs.pairs import Pairs as Pairs
+    from nearkin.pairs.supervision import ContradictionWarning as ContradictionWarning
+    from nearkin.rows.open import open_rows as open_rows
+    from nearkin.rows.scaled import ScaleWarning as ScaleWarning
+    from nearkin.scores.suspects import Suspect as Suspect
+    from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
+    from nearkin.storage import models
+    from nearkin.storage.arrays import StorageError as StorageError
+    from nearkin.storage.models import load as load
+    from nearkin.tasks.cross_validation import PairKFold as PairKFold
+    from nearkin.tasks.cross_validation import cross_validate as cross_validate
+    from nearkin.tasks.cross_validation import grid_search as grid_search
+    from nearkin.tasks.energy_classifier import EnergyClassifier as EnergyClassifier
+    from nearkin.tasks.manifold_alignment import ManifoldAlignment as ManifoldAlignment
+    from nearkin.tasks.manifold_alignment import pairs_between as pairs_between
+    from nearkin.tasks.metric_kmeans import MetricKMeans as MetricKMeans
+    from nearkin.tasks.mpck_means import MPCKMeans as MPCKMeans
+    from nearkin.tasks.multiple_kernel import MultipleKernelClassifier as MultipleKernelClassifier
+    from nearkin.tasks.neighbor_index import NeighborIndex as NeighborIndex
+    from nearkin.tasks.questions.active import ActiveResult as ActiveResult
+    from nearkin.tasks.questions.active import Oracle as Oracle
+    from nearkin.tasks.questions.active import learn_actively as learn_actively
+    from nearkin.tasks.questions.suggest import suggest_pairs as suggest_pairs
+    from nearkin.teaching.notebook import studio as studio
 
-__all__ = [
-    "GMML",
-    "ITML",
-    "LLMA",
-    "LMNN",
-    "RCA",
-    "ActiveResult",
-    "Blend",
-    "Chain",
-    "Conflict",
-    "ContradictionWarning",
-    "EnergyClassifier",
-    "Euclidean",
-    "Generative",
-    "GeometryAware",
-    "KernelA",
-    "KernelBeta",
-    "LiveView",
-    "MPCKMeans",
-    "ManifoldAlignment",
-    "MetricKMeans",
-    "MetricLearner",
-    "MultipleKernelClassifier",
-    "NearkinError",
-    "NeighborIndex",
-    "Oracle",
-    "PairKFold",
-    "Pairs",
-    "ScaleWarning",
-    "SelectionWarning",
-    "StorageError",
-    "Suspect",
-    "cross_validate",
-    "datasets",
-    "grid_search",
-    "learn_actively",
-    "load",
-    "model_file",
-    "onnx_file",
-    "open_rows",
-    "pairs_between",
-    "plot",
-    "scores",
-    "spread_pairs",
-    "studio",
-    "suggest_pairs",
-]
+    model_file = models
 
 # Where each name is. They are imported when first used, so that what needs little of the library,
 # such as the command line's help, does not wait for the rest.
 _HOMES = {
+    **{learner.name: learner.home for learner in LEARNERS},
     "ActiveResult": "nearkin.tasks.questions.active",
-    "Blend": "nearkin.learners.compositions",
-    "Chain": "nearkin.learners.compositions",
     "Conflict": "nearkin.pairs.pairs",
     "ContradictionWarning": "nearkin.pairs.supervision",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
-    "Euclidean": "nearkin.learners.euclidean",
-    "GMML": "nearkin.learners.gmml",
-    "Generative": "nearkin.learners.generative",
-    "GeometryAware": "nearkin.learners.geometry_aware",
-    "ITML": "nearkin.learners.itml",
-    "KernelA": "nearkin.learners.kernel_a",
-    "KernelBeta": "nearkin.learners.kernel_beta",
-    "LLMA": "nearkin.learners.llma",
-    "LMNN": "nearkin.learners.lmnn",
     "LiveView": "nearkin.learners.live_view",
     "MPCKMeans": "nearkin.tasks.mpck_means",
     "ManifoldAlignment": "nearkin.tasks.manifold_alignment",
     "MetricKMeans": "nearkin.tasks.metric_kmeans",
-    "MetricLearner": "nearkin.learners.metric_learner",
     "MultipleKernelClassifier": "nearkin.tasks.multiple_kernel",
     "NearkinError": "nearkin.errors",
     "NeighborIndex": "nearkin.tasks.neighbor_index",
     "Oracle": "nearkin.tasks.questions.active",
     "PairKFold": "nearkin.tasks.cross_validation",
     "Pairs": "nearkin.pairs.pairs",
-    "RCA": "nearkin.learners.rca",
     "ScaleWarning": "nearkin.rows.scaled",
     "SelectionWarning": "nearkin.learners.selection",
     "StorageError": "nearkin.storage.arrays",
@@ -163,7 +117,6 @@ _HOMES = {
     "suggest_pairs": "nearkin.tasks.questions.suggest",
 }
 
-
 # Modules that are public. All others are private: they may change from one version to the next.
 _MODULES = {
     "dask": "nearkin.dask",
@@ -173,6 +126,8 @@ _MODULES = {
     "plot": "nearkin.plot",
     "scores": "nearkin.scores",
 }
+
+__all__ = sorted({*_HOMES, *_MODULES} - {"dask"})  # which is an extra
 
 
 def __getattr__(name: str) -> Any:
@@ -184,6 +139,14 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _import_learner(name: str) -> None:
+    if name in {learner.name for learner in LEARNERS}:
+        __getattr__(name)
+
+
+lookup.ask(_import_learner)
 
 
 def __dir__() -> list[str]:

@@ -3,13 +3,30 @@
 Each is the learner of the same name without "Dask", and gives the same metric. Rows stay on the
 workers, which make the sums over them; rows that are named in pairs, landmarks and labels come to
 this process.
+
+Examples
+--------
+>>> import dask.array as da
+>>> from nearkin import Pairs
+>>> from nearkin.dask import DaskKernelBeta
+>>> from nearkin.datasets import make_xor
+>>> X, y = make_xor(400, random_state=0)
+>>> pairs = Pairs.from_labels(y, 50, random_state=0)
+>>> rows = da.from_array(X, chunks=(100, 2))
+>>> metric = DaskKernelBeta(n_landmarks=100, random_state=0).fit(rows, pairs=pairs)
+>>> Z = metric.transform(rows)  # a dask array, not computed yet
+>>> Z.chunks[0]
+(100, 100, 100, 100)
+>>> metric.to_local()
+KernelBeta(n_landmarks=100, random_state=0)
 """
 
 from __future__ import annotations
 
 import inspect
 from copy import copy
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import dask
 import dask.array as da
@@ -20,13 +37,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.euclidean import Euclidean
-from nearkin.learners.generative import Generative
-from nearkin.learners.gmml import GMML
-from nearkin.learners.itml import ITML
-from nearkin.learners.kernel_beta import KernelBeta
-from nearkin.learners.rca import RCA
 from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.registry import LEARNERS
 from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.rows.distances import rowwise_distances
@@ -34,16 +46,8 @@ from nearkin.scores import pair_auc
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.whole_file import StrPath
 
-__all__ = [
-    "DaskEuclidean",
-    "DaskGMML",
-    "DaskGenerative",
-    "DaskITML",
-    "DaskKernelBeta",
-    "DaskMetric",
-    "DaskRCA",
-    "DaskRows",
-]
+_LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
+__all__ = ["DaskMetric", "DaskRows", *(f"Dask{learner.name}" for learner in _LEARNERS)]
 
 
 def _initialiser(learner: type[Any]) -> Any:
@@ -315,13 +319,14 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         return {**state, "client": None}
 
 
-class DaskKernelBeta(DaskMetric, learner=KernelBeta):
-    """:class:`KernelBeta` for rows of dask arrays and data frames.
+def _on_dask(name: str, home: str) -> type[DaskMetric]:
+    """The class for dask of a learner."""
+    text = f""":class:`{name}` for rows of dask arrays and data frames.
 
     Parameters
     ----------
     **params
-        Those of :class:`KernelBeta`.
+        Those of :class:`{name}`.
     client : distributed.Client or None, default=None
         None is the client that dask would use, or dask's own threads where there is none.
 
@@ -330,44 +335,26 @@ class DaskKernelBeta(DaskMetric, learner=KernelBeta):
     client_ : distributed.Client or None
         In use.
     **attributes
-        Those of :class:`KernelBeta`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from nearkin import Pairs
-    >>> from nearkin.dask import DaskKernelBeta
-    >>> from nearkin.datasets import make_xor
-    >>> X, y = make_xor(400, random_state=0)
-    >>> pairs = Pairs.from_labels(y, 50, random_state=0)
-    >>> rows = da.from_array(X, chunks=(100, 2))
-    >>> metric = DaskKernelBeta(n_landmarks=100, random_state=0).fit(rows, pairs=pairs)
-    >>> Z = metric.transform(rows)  # a dask array, not computed yet
-    >>> Z.chunks[0]
-    (100, 100, 100, 100)
-    >>> metric.to_local()
-    KernelBeta(n_landmarks=100, random_state=0)
+        Those of :class:`{name}`.
     """
 
+    class OnDask(DaskMetric, learner=getattr(import_module(home), name)):
+        __doc__ = text
 
-class DaskITML(DaskMetric, learner=ITML):
-    """:class:`ITML` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
-
-
-class DaskGMML(DaskMetric, learner=GMML):
-    """:class:`GMML` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+    OnDask.__name__ = OnDask.__qualname__ = f"Dask{name}"
+    return OnDask
 
 
-class DaskGenerative(DaskMetric, learner=Generative):
-    """:class:`Generative` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
-
-
-class DaskRCA(DaskMetric, learner=RCA):
-    """:class:`RCA` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
-
-
-class DaskEuclidean(DaskMetric, learner=Euclidean):
-    """:class:`Euclidean` for rows of dask arrays and data frames; see :class:`DaskKernelBeta`."""
+if TYPE_CHECKING:
+    DaskKernelBeta = DaskMetric
+    DaskITML = DaskMetric
+    DaskGMML = DaskMetric
+    DaskGenerative = DaskMetric
+    DaskRCA = DaskMetric
+    DaskEuclidean = DaskMetric
+else:
+    for _learner in _LEARNERS:
+        globals()[f"Dask{_learner.name}"] = _on_dask(_learner.name, _learner.home)
 
 
 def _row_distances(Z_a: NDArray[np.floating], Z_b: NDArray[np.floating]) -> NDArray[np.floating]:

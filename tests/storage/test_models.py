@@ -258,7 +258,7 @@ def test_other_transformers_are_refused(data, path):
 def test_kernels_that_are_functions_are_refused(data, path):
     X, y, _, X_new = data
     metric = KernelBeta(kernel=lambda a, b: a @ b.T).fit(X, y)
-    with pytest.raises(StorageError, match=r"kernel is a function.*kernels\.Kernel"):
+    with pytest.raises(StorageError, match=r"kernel is a function.*kernel='precomputed'"):
         metric.save(path)
     metric = KernelBeta(kernel=Kernel("poly", degree=2)).fit(X, y)
     metric.save(path)

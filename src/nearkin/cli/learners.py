@@ -9,20 +9,9 @@ from typing import Any
 
 import nearkin
 from nearkin.cli.failures import UserError, guess
+from nearkin.registry import LEARNERS
 
-CLASSES = {
-    "auto": "MetricLearner",
-    "kernel-beta": "KernelBeta",
-    "kernel-a": "KernelA",
-    "llma": "LLMA",
-    "itml": "ITML",
-    "gmml": "GMML",
-    "geometry-aware": "GeometryAware",
-    "generative": "Generative",
-    "lmnn": "LMNN",
-    "rca": "RCA",
-    "euclidean": "Euclidean",
-}
+CLASSES = {learner.command: learner.name for learner in LEARNERS if learner.command}
 # With more rows than this, kernels go by landmarks.
 _MANY_ROWS = 5000
 _LANDMARKS = 1000

@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from nearkin.errors import InputError, InputTypeError, about_input
+from nearkin.registry import LEARNERS
 from nearkin.rows.base import RemoteRows
 from nearkin.rows.devices import (
     LIBRARIES,
@@ -27,7 +28,7 @@ from nearkin.rows.sparse import canonical, is_sparse
 Array = Any  # an array of torch or CuPy
 # What takes sparse rows, in words.
 TAKE_SPARSE = (
-    "MetricLearner, KernelBeta, KernelA, GeometryAware, ITML, GMML, RCA, Euclidean, MPCKMeans, "
+    f"{', '.join(learner.name for learner in LEARNERS if learner.sparse)}, MPCKMeans, "
     "EnergyClassifier and NeighborIndex"
 )
 

@@ -15,11 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import import_module
 from inspect import signature
 from numbers import Real
-from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +25,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from nearkin.storage.arrays import DTYPES, StorageError
+from nearkin.storage.lookup import import_named
 
 Array = NDArray[Any]
 Json = Any
@@ -290,27 +288,17 @@ def fields_of(kind: str | type) -> Fields:
 
 def _class_named(name: str) -> type | None:
     if name not in _CLASSES:
-        home = import_module("nearkin")._HOMES.get(name, "")
-        if home.startswith("nearkin.learners."):  # this learner alone, and what it is made of
-            import_module(home)
+        import_named(name)  # this learner alone, and what it is made of
     if name not in _CLASSES:
         _register_transformers()
-        _register_learners()
     return _CLASSES.get(name)
 
 
-@cache
-def _register_learners() -> None:
-    """Import all learners, which may not have been needed so far, and what they are made of."""
-    package = import_module("nearkin.learners")
-    for module in iter_modules(package.__path__):
-        import_module(f"{package.__name__}.{module.name}")
-
-
-@cache
 def _register_transformers() -> None:
     """Import scikit-learn's, which take their time."""
-    import_module("nearkin.storage.sklearn_schema")
+    from nearkin.storage import sklearn_schema
+
+    del sklearn_schema
 
 
 class _Packer:

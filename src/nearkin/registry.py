@@ -1,0 +1,57 @@
+"""Every learner in one line, which all go by that list learners.
+
+A learner that is in this list is found as ``nearkin.<name>``, by ``nearkin fit --learner
+<command>``, in model files, and as ``nearkin.dask.Dask<name>``. Nothing is imported for it here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Where a learner is, and what it is called elsewhere.
+
+    Attributes
+    ----------
+    name : str
+        Of its class.
+    module : str
+        Its file in ``nearkin.learners``.
+    command : str or None
+        What the command line calls it; None if it has no such name.
+    sparse : bool
+        Whether it learns from sparse rows.
+    elsewhere : bool
+        Whether it learns from rows that are elsewhere: in files, streams and on clusters of Dask.
+    """
+
+    name: str
+    module: str
+    command: str | None = None
+    sparse: bool = False
+    elsewhere: bool = False
+
+    @property
+    def home(self) -> str:
+        """The module that has its class."""
+        return f"nearkin.learners.{self.module}"
+
+
+# In the order in which they are named to users.
+LEARNERS = (
+    Learner("MetricLearner", "metric_learner", "auto", sparse=True),
+    Learner("KernelBeta", "kernel_beta", "kernel-beta", sparse=True, elsewhere=True),
+    Learner("KernelA", "kernel_a", "kernel-a", sparse=True),
+    Learner("LLMA", "llma", "llma"),
+    Learner("ITML", "itml", "itml", sparse=True, elsewhere=True),
+    Learner("GMML", "gmml", "gmml", sparse=True, elsewhere=True),
+    Learner("GeometryAware", "geometry_aware", "geometry-aware", sparse=True),
+    Learner("Generative", "generative", "generative", elsewhere=True),
+    Learner("LMNN", "lmnn", "lmnn"),
+    Learner("RCA", "rca", "rca", sparse=True, elsewhere=True),
+    Learner("Euclidean", "euclidean", "euclidean", sparse=True, elsewhere=True),
+    Learner("Chain", "compositions"),
+    Learner("Blend", "compositions"),
+)
