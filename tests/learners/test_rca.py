@@ -169,3 +169,12 @@ def test_irrelevant_variation_is_undone(data):
     metric = RCA(random_state=0).fit(X, pairs=pairs)
     euclidean = RCA(shrinkage=1).fit(X, pairs=pairs)
     assert metric.score(X, y) > euclidean.score(X, y) + 0.1
+
+
+def test_many_columns_are_seen_along_axes_found_once():
+    rng = np.random.RandomState(0)
+    X, y = rng.standard_normal((1001, 1001)).astype(np.float32), np.arange(1001) % 2
+    with pytest.warns(UserWarning, match="seen along 300 axes") as heard:
+        metric = RCA(n_components=2, random_state=0).fit(X, y)
+    assert len(heard) == 1
+    assert metric.components_.shape == (2, 1001)

@@ -36,6 +36,7 @@ from nearkin.spaces.landmark_maps import EXTENSION, Extension
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive, tuple_of
 
 Floats = NDArray[np.floating]
+Doubles = NDArray[np.float64]
 
 # Directions of a kernel's feature space that are looked at.
 _MOST_DIRECTIONS = 60
@@ -146,10 +147,18 @@ def columns_of(X: Any, rng: np.random.RandomState | None = None) -> Columns:
     if devices.is_foreign(X) or devices.is_remote(X):
         return Columns(*access.moments(X))
     mean = mean_row(X)
+    return columns_along(X, mean, axes_of(X, mean, rng))
+
+
+def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats | None:
+    """The few axes that rows of very many columns are seen along; None if there are none."""
     if is_sparse(X):
-        axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
-    else:
-        axes = axes_of_wide_rows(X, mean, deepcopy(rng))
+        return leading_axes(centred(X, middle(X)), deepcopy(rng))
+    return axes_of_wide_rows(X, mean, deepcopy(rng))
+
+
+def columns_along(X: Any, mean: Floats, axes: Floats | None) -> Columns:
+    """The columns of rows in memory as a space, along axes that are known."""
     r = len(mean if axes is None else axes)
     space = Columns(mean, np.zeros((r, r)), axes)
     for block in blocks(X.shape[0], _BLOCK):

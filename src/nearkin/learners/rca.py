@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,16 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
-from nearkin.learners.linear import columns_of
+from nearkin.learners.linear import axes_of, columns_along
 from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, device_math, devices
-from nearkin.rows.centring import centred, mean_row, middle
+from nearkin.rows.centring import mean_row
 from nearkin.rows.class_sums import class_sums, within_scatters
 from nearkin.rows.scaled import validated
-from nearkin.rows.sparse import along, is_sparse, leading_axes
-from nearkin.rows.wide import axes_of_wide_rows
+from nearkin.rows.sparse import along, is_sparse
 from nearkin.solvers.distance_bounds import leading_components
 from nearkin.spaces.linalg import fix_signs
 from nearkin.storage.schema import floats, real
@@ -226,24 +224,26 @@ class RCA(LinearMetricMixin, BaseEstimator):
                 "with two rows of one class. n_samples=1 in every class is not enough."
             )
         covariance = axes = None
+        of_all: Floats | None = None
         if devices.is_remote(X):
-            mean = access.moments(X)[0]
+            mean, of_all = access.moments(X)
             if evidence.classes is None:
                 linked = X.take(rows).astype(np.float64)
             else:  # perhaps all rows
                 covariance = _remote_covariance(X, rows, chunklet)
         elif devices.is_foreign(X):
-            mean, linked = access.moments(X)[0], devices.wide(access.take(X, rows))
+            mean, of_all = access.moments(X)
+            linked = devices.wide(access.take(X, rows))
             if evidence.classes is None:  # few rows in perhaps many chunklets
                 linked = devices.to_numpy(linked)
-        elif is_sparse(X):
-            axes = leading_axes(centred(X, middle(X)), deepcopy(rng))
-            mean, linked = mean_row(X), along(X[rows], axes)
         else:
-            mean, linked = mean_row(X), X[rows].astype(np.float64)
-            axes = axes_of_wide_rows(X, mean, deepcopy(rng))
-            if axes is not None:
-                linked = (linked - mean) @ axes.T
+            mean = mean_row(X)
+            axes = axes_of(X, mean, rng)
+            if is_sparse(X):
+                linked = along(X[rows], axes)
+            else:
+                linked = X[rows].astype(np.float64)
+                linked = linked if axes is None else (linked - mean) @ axes.T
         if covariance is None:
             covariance = within_chunklet_covariance(linked, chunklet)
         if isinstance(self.shrinkage, str):  # "auto"
@@ -252,9 +252,10 @@ class RCA(LinearMetricMixin, BaseEstimator):
             shrinkage = float(self.shrinkage)
         components: Floats = whitening(covariance, shrinkage)
         if self.n_components is not None:
-            metric, all_rows = components.T @ components, columns_of(X, rng)
+            if of_all is None:
+                of_all = columns_along(X, mean, axes).covariance
             kept = min(self.n_components, len(components))
-            components = leading_components(metric, all_rows.covariance, kept)
+            components = leading_components(components.T @ components, of_all, kept)
         if axes is not None:
             components = components @ axes
         self.components_ = components
