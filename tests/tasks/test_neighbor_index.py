@@ -452,6 +452,7 @@ ROWS, IDS = np.eye(2), np.arange(2)
         ({"vectors": IDS[:, None], "ids": IDS}, {}, "no matrix of float32"),
         ({"vectors": ROWS[0], "ids": IDS}, {}, "no matrix"),
         ({"vectors": ROWS * np.nan, "ids": IDS}, {}, "not all finite"),
+        ({"vectors": ROWS + 1e300, "ids": IDS}, {}, "square overflows"),
         ({"vectors": ROWS, "ids": np.arange(3)}, {}, "one id for each of 2 vectors"),
         ({"vectors": ROWS, "ids": IDS.astype(np.int32)}, {}, "one id for each"),
         ({"vectors": ROWS, "ids": IDS * 0}, {}, "ids must differ"),

@@ -20,7 +20,7 @@ from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.compositions import last_learner, sees_any_rows
 from nearkin.pairs.checks import checked_count, first_true
 from nearkin.rows import access, validation
-from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.given import refuse_gaps, refuse_what_is_no_table
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.notices import notice
 from nearkin.rows.sparse import dense, is_sparse, plain
@@ -517,6 +517,7 @@ class NeighborIndex(BaseEstimator):
             threshold = None if threshold is None else float(threshold)
             same_distance = settings.get("same_distance")  # files of before do not have it
             same_distance = None if same_distance is None else float(same_distance)
+            refuse_gaps(vectors, vectors, "vectors")
             if not are_distinct(ids):
                 with_new_ids(range(0), ids, numbered=False)  # which says where
             index._hold(vectors, ids, numbered=None)
