@@ -159,8 +159,9 @@ def test_a_failure_that_an_interruption_led_to_is_an_interruption():
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless device")
 def test_endless_devices_are_not_read(run, files, model, monkeypatch):
-    err = run("transform", "model.nearkin", "/dev/zero", status=2).err
-    assert "/dev/zero is a device, not rows" in err
+    for words in (("model.nearkin", "/dev/zero"), ("/dev/zero", "rows.csv")):
+        err = run("transform", *words, status=2).err
+        assert "nearkin transform: /dev/zero is a device, which may have no end" in err
     with open("/dev/zero") as zeros:
         monkeypatch.setattr(sys, "stdin", zeros)
         assert "standard input is a device" in run("transform", "model.nearkin", "-", status=2).err

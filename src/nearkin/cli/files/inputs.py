@@ -32,6 +32,7 @@ FORMS = {
 ZIPPED = ("csv", "tsv", "jsonl")
 _OF_ENDING = {f".{form}": form for form in FORMS} | {".ndjson": "jsonl", ".arrow": "feather"}
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_STANDARD_INPUT_NAME = "standard input"
 _BYTES_LOOKED_AT = 2**16
 _GZIP = b"\x1f\x8b"
 _BEGINNINGS = {
@@ -228,20 +229,20 @@ class _Streams:
         self._folder: Path | None = None
 
     def claim(self, path: Path, role: str) -> str:
-        """Let one part of the command line have a stream; gives its name."""
-        key = "standard input" if str(path) in _STANDARD_INPUT else str(path)
+        """Let one part of the command line have a stream; gives what it is kept by."""
+        key = _STANDARD_INPUT_NAME if str(path) in _STANDARD_INPUT else str(path)
         other = self._kept.setdefault(key, (role, Path()))[0]
         if other != role:
             raise UserError(
                 f"both {other} and {role} are to be read from {key}, which can be read only once: "
                 "put one of them into a file."
             )
-        return key if key == "standard input" else f"the pipe {key}"
+        return key
 
     def kept(self, path: Path, role: str) -> tuple[str, Path]:
         """Name of a stream, and the file that has all of it."""
-        name = self.claim(path, role)
-        key = name.removeprefix("the pipe ")
+        key = self.claim(path, role)
+        name = f"the pipe {key}" if key != _STANDARD_INPUT_NAME and path.is_fifo() else key
         file = self._kept[key][1]
         if file == Path():
             if self._folder is None:
@@ -254,7 +255,7 @@ class _Streams:
 
     def _copy(self, path: Path, file: Path, name: str) -> None:
         with open(file, "wb") as copy:
-            if name == "standard input":
+            if name == _STANDARD_INPUT_NAME:
                 if sys.stdin is None:
                     raise UserError("standard input is closed: name a file instead of -.")
                 _refuse_endless(sys.stdin, name)
@@ -280,7 +281,7 @@ def _refuse_endless(source: IO[Any], name: str) -> None:
         return
     is_device = stat.S_ISCHR(status.st_mode) and not source.isatty()
     if is_device and not os.path.samestat(status, os.stat(os.devnull)):
-        raise UserError(f"{name} is a device, not rows: name a file or a pipe.")
+        raise UserError(f"{name} is a device, which may have no end: name a file or a pipe.")
 
 
 _streams = _Streams()
