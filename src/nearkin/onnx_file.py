@@ -33,15 +33,9 @@ from nearkin.learners.linear import LinearInSpaceMixin
 from nearkin.learners.llma import LLMA
 from nearkin.learners.metric import LinearMetricMixin, MetricMixin
 from nearkin.learners.metric_learner import MetricLearner
+from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows
-from nearkin.spaces.landmark_maps import (
-    FAR,
-    KernelExpansion,
-    KernelLandmarks,
-    LocalExtension,
-    NystroemExtension,
-    dense_rows,
-)
+from nearkin.spaces.landmark_maps import FAR, KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.local_weights import EPSILON, NEARER
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file

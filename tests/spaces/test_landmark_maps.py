@@ -4,13 +4,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.rows import blocks
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, center_kernel
-from nearkin.spaces.landmark_maps import (
-    KernelLandmarks,
-    LocalExtension,
-    NystroemExtension,
-    equal_where_rows_are,
-)
+from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
 from nearkin.spaces.linalg import leading_eigenpairs
 from tests import oracles
 
@@ -275,15 +271,3 @@ def test_landmark_kernel_matrix_is_symmetric_float64(rows):
     assert K.dtype == np.float64
     assert_array_equal(K, K.T)
     assert_allclose(K, oracles.kernel_matrix("rbf", landmarks, landmarks, **PARAMETERS), rtol=1e-12)
-
-
-def test_equal_rows_have_one_place_however_they_are_stored():
-    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 0.0]])
-    Z = np.arange(8.0).reshape(4, 2)
-    expected = np.array([[2.0, 3], [2, 3], [2, 3], [6, 7]])
-    expected[1] = Z[1]
-    twice = sp.csr_array(([0.5, 0.5, 2, 1, 0, 3], [0, 0, 1, 0, 1, 0], [0, 2, 3, 5, 6]), (4, 2))
-    for rows in (X, sp.csr_array(X), twice):
-        assert_allclose(equal_where_rows_are(rows, Z), expected)
-        parallel = equal_where_rows_are(rows, Z, "cosine")
-        assert_allclose(parallel[[0, 2, 3]], [Z[[0, 2, 3]].mean(axis=0)] * 3)

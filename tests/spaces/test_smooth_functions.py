@@ -10,8 +10,9 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
 from nearkin.spaces import smooth_functions as module
 from nearkin.spaces.graph import laplacian, neighbor_graph
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmark_maps import KernelLandmarks, LocalExtension
+from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 
 

@@ -5,8 +5,9 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from nearkin import Euclidean, StorageError, Suspect
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
-from nearkin.spaces.landmark_maps import KernelLandmarks, LocalExtension, NystroemExtension
+from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
 from nearkin.storage.schema import Packed, pack, unpack
 
 

@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 from sklearn.utils.extmath import row_norms
 
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, percentage
+from nearkin.spaces.kernel_landmarks import dense_rows
 from nearkin.spaces.kernels import bind_kernel
-from nearkin.spaces.landmark_maps import dense_rows
 from nearkin.spaces.spectral_kernels import diffusion
 
 C = 100

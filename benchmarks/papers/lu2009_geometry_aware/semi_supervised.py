@@ -33,8 +33,8 @@ from nearkin import GeometryAware
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.graph import neighbor_graph
-from nearkin.spaces.landmark_maps import equal_where_rows_are
 from nearkin.spaces.smooth_functions import smoothest
 from nearkin.spaces.spectral_kernels import (
     diffusion,

@@ -37,6 +37,7 @@ from nearkin.solvers.kernel_families import (
     learn_width,
 )
 from nearkin.solvers.stress_springs import all_squared_distances
+from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
 from nearkin.spaces.graph import (
     METRICS,
@@ -48,16 +49,9 @@ from nearkin.spaces.graph import (
     ball_graph,
     neighbor_graph,
 )
+from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
-from nearkin.spaces.landmark_maps import (
-    EXTENSION,
-    Extension,
-    KernelExpansion,
-    KernelLandmarks,
-    LocalExtension,
-    dense_rows,
-    equal_where_rows_are,
-)
+from nearkin.spaces.landmark_maps import EXTENSION, Extension, KernelExpansion, LocalExtension
 from nearkin.spaces.landmarks import choose_landmarks
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spaces.spectral_kernels import diffusion

@@ -17,6 +17,7 @@ from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, 
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.stress_majorization import relax
+from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     feature_space_of,
@@ -25,7 +26,7 @@ from nearkin.spaces.feature_space import (
     with_kernel_tags,
 )
 from nearkin.spaces.kernels import Floats, KernelFunction, Rows
-from nearkin.spaces.landmark_maps import LocalExtension, equal_where_rows_are
+from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.storage.schema import a, floats, ints, numbers, positive, whole
 
 _RANK_TOL = 0.03

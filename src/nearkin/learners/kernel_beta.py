@@ -32,8 +32,9 @@ from nearkin.spaces.feature_space import (
     validated_rows,
     with_kernel_tags,
 )
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
-from nearkin.spaces.landmark_maps import EXTENSION, Extension, KernelLandmarks, LocalExtension
+from nearkin.spaces.landmark_maps import EXTENSION, Extension, LocalExtension
 from nearkin.storage.schema import floats, ints, list_of, positive, real, tuple_of
 
 Floats = NDArray[np.floating]

@@ -15,6 +15,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, devices
 from nearkin.rows.notices import notice
 from nearkin.rows.scaled import validated
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
@@ -26,12 +27,7 @@ from nearkin.spaces.kernels import (
     center_kernel,
     check_kernel_matrix,
 )
-from nearkin.spaces.landmark_maps import (
-    Extension,
-    KernelLandmarks,
-    LocalExtension,
-    NystroemExtension,
-)
+from nearkin.spaces.landmark_maps import Extension, LocalExtension, NystroemExtension
 from nearkin.spaces.landmarks import STRATEGIES, choose_landmarks
 from nearkin.spaces.linalg import leading_eigenpairs
 

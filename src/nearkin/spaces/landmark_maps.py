@@ -7,31 +7,30 @@ feature vector resemble them? Coordinates given to the landmarks then carry over
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.centring import centred, middle
+from nearkin.spaces.kernel_landmarks import (
+    KernelLandmarks,
+    dense_rows,
+    refuse_overflow,
+    silent_overflow,
+)
 from nearkin.spaces.kernels import (
     Floats,
-    Kernel,
     Rows,
     center_new,
-    check_kernel_matrix,
     distances_from_kernel,
     saturated,
     unit_rows,
-    unsaturated_distances,
 )
-from nearkin.spaces.linalg import leading_eigenpairs
 from nearkin.spaces.local_weights import (
     combine,
     foreign_combination,
@@ -39,7 +38,7 @@ from nearkin.spaces.local_weights import (
     weights_from_distances,
     weights_from_rows,
 )
-from nearkin.storage.schema import a, floats, ints, maybe, stored, training_rows, whole
+from nearkin.storage.schema import a, floats, stored, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
 FAR = 1e15
@@ -52,103 +51,6 @@ class Extension(Protocol):
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
-
-
-@stored(kernel=a("Kernel"), rows=training_rows("m d"), columns=maybe(ints("m")))
-class KernelLandmarks:
-    """Landmark rows seen through a kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    rows : array or sparse matrix of shape (m, d), or square kernel matrix
-        The landmarks' vectors; with a precomputed kernel, the m×m kernel matrix among them.
-    columns : int ndarray of shape (m,), optional
-        With a precomputed kernel, which columns of a row of kernel values are the landmarks'.
-    """
-
-    def __init__(
-        self, kernel: Kernel, rows: Rows, columns: NDArray[np.integer] | None = None
-    ) -> None:
-        self.kernel = kernel
-        self.rows = rows
-        self.columns = columns
-
-    def __len__(self) -> int:
-        return int(self.rows.shape[0])
-
-    def kernel_matrix(self) -> Floats:
-        """Kernel matrix among the landmarks, m×m, in float64 whatever the data.
-
-        That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
-        differences of feature vectors are the same, and keep their digits far from zero.
-        """
-        rows = self._precise_rows
-        with _silent():
-            if self.columns is None:
-                rows = self._around_middle(rows)
-            K = rows if self.columns is not None else self.kernel(rows, rows)
-        _refuse_overflow(K, "training row")
-        if self.kernel.function is not None:
-            check_kernel_matrix(K)
-        return np.asarray((K + K.T) / 2, dtype=np.float64)
-
-    @cached_property
-    def _precise_rows(self) -> Rows:
-        return self.rows.astype(np.float64, copy=False)
-
-    @cached_property
-    def middle(self) -> Floats:
-        """Where the landmarks are, see :func:`nearkin.rows.centring.middle`."""
-        return middle(self.rows)
-
-    def _around_middle(self, X: Rows) -> Rows:
-        """Rows less the landmarks' middle, if the kernel is linear: others see where rows are."""
-        return centred(X, self.middle) if self.kernel.name == "linear" else X
-
-    def kernel_to(self, X: Rows) -> Floats:
-        """Kernel values between rows and landmarks, in float64 whatever the data."""
-        if devices.is_foreign(X):
-            X = devices.wide(X)
-            rows = devices.moved(self.rows, X)
-            return self.kernel(self._around_middle(X), self._around_middle(rows))
-        X = X.astype(np.float64, copy=False)
-        if self.columns is not None:
-            return np.asarray(X[:, self.columns])
-        with _silent():
-            return self.kernel(self._around_middle(X), self._around_middle(self._precise_rows))
-
-    def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
-        """What the distances of rows to landmarks in feature space grow with, and the rounding.
-
-        See :func:`nearkin.spaces.kernels.unsaturated_distances`.
-        """
-        if devices.is_foreign(X):
-            X = devices.wide(X)
-            return unsaturated_distances(self.kernel, X, devices.moved(self.rows, X))
-        if self.columns is None:
-            with _silent():
-                X = X.astype(np.float64, copy=False)
-                return unsaturated_distances(self.kernel, X, self._precise_rows)
-        K = self.kernel_to(X)
-        return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
-
-    def _least_own(self, K: Floats) -> Floats:
-        """``k(x, x)`` of rows known by their kernel values only: the least that is possible.
-
-        It is the squared length of the row's projection on the span of the landmarks. The part
-        outside is the same for all weights, so that they do not depend on it but for their
-        conditioning. At a landmark Cauchy–Schwarz gives the same value without rounding.
-        """
-        diagonal = self.rows.diagonal()
-        projected = ((K @ self._whitener) ** 2).sum(axis=1)
-        single = (K**2 / np.where(diagonal > 0, diagonal, np.inf)).max(axis=1)
-        return np.asarray(np.where(projected > (1 + 1e-6) * single, projected, single))
-
-    @cached_property
-    def _whitener(self) -> Floats:
-        values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=1e-10)
-        return np.asarray(vectors / np.sqrt(values))
 
 
 class _EuclideanLandmarks(NamedTuple):
@@ -222,7 +124,7 @@ class LocalExtension:
                 e, gram = _feature_distances(xp, inner, saturating)
             else:
                 found, rounding = self.landmarks.distances_to(X[rows])
-                _refuse_overflow(found, "row", rows.start)
+                refuse_overflow(found, "row", rows.start)
                 _, neighbors = device_math.smallest(_with_ties_by_position(xp, found), k)
                 e = xp.take_along_axis(found, neighbors, axis=1)
                 e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
@@ -272,7 +174,7 @@ class LocalExtension:
             )
         else:
             distances, rounding = self.landmarks.distances_to(X)
-            _refuse_overflow(distances, "row", start)
+            refuse_overflow(distances, "row", start)
             distances = np.ascontiguousarray(distances)
             weights_from_distances(
                 distances,
@@ -389,10 +291,10 @@ def _expanded(
 
     def work(rows: slice) -> None:
         K = landmarks.kernel_to(X[rows])
-        _refuse_overflow(K, "row", rows.start)
-        with _silent():
+        refuse_overflow(K, "row", rows.start)
+        with silent_overflow():
             out[rows] = (K if column_means is None else center_new(K, column_means)) @ coefficients
-        _refuse_overflow(out[rows], "row", rows.start)
+        refuse_overflow(out[rows], "row", rows.start)
 
     for_each_block(work, X.shape[0], block_rows(len(landmarks) * 8))
     return out
@@ -405,12 +307,12 @@ def _expanded_foreign(
     out = xp.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype, device=X.device)
     for rows in access.blocks(X, 32 * len(landmarks)):
         K = landmarks.kernel_to(X[rows])
-        _refuse_overflow(K, "row", rows.start)
+        refuse_overflow(K, "row", rows.start)
         if column_means is not None:
             means = devices.moved(column_means, K)
             K = K - xp.mean(K, axis=1, keepdims=True) - means + xp.mean(means)
         found = xp.astype(K @ devices.moved(coefficients, K), X.dtype)
-        _refuse_overflow(found, "row", rows.start)
+        refuse_overflow(found, "row", rows.start)
         out[rows] = found
     return out
 
@@ -437,65 +339,3 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
     if saturating:
         return -xp.expm1(-squared), -xp.expm1(-among)
     return 0.5 * squared, 0.5 * among
-
-
-def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
-    """Give equal rows of X one place, the mean of theirs: a metric cannot tell them apart.
-
-    Under the metric ``"cosine"`` rows of one direction are equal, to twelve digits.
-    """
-    rows: Any = X
-    if sp.issparse(X):
-        rows = cast(Any, sp.csr_array)(X, copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-    if metric == "cosine":
-        rows = normalize(rows)
-        entries = rows.data if sp.issparse(X) else rows
-        np.round(entries, 12, out=entries)
-    number = _numbers_of_equal(rows)
-    if number.max() + 1 == len(Z):
-        return Z
-    sums = np.zeros((number.max() + 1, Z.shape[1]))
-    np.add.at(sums, number, Z)
-    return np.asarray((sums / np.bincount(number)[:, None])[number])
-
-
-def _numbers_of_equal(X: Any) -> NDArray[np.integer]:
-    """A number for each row, the same for equal rows, from 0; sparse ones in canonical form."""
-    if not sp.issparse(X):
-        # NumPy 2.0 gives a column.
-        return np.unique(X, axis=0, return_inverse=True)[1].ravel()
-    rows: Any = X
-    seen: dict[tuple[bytes, bytes], int] = {}
-    entries = [slice(*ends) for ends in pairwise(rows.indptr)]
-    keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
-    return np.array([seen.setdefault(key, len(seen)) for key in keys])
-
-
-def _silent() -> np.errstate:
-    """Kernel values may overflow without a word here: :func:`_refuse_overflow` has the last."""
-    return np.errstate(over="ignore", invalid="ignore")
-
-
-def dense_rows(rows: Rows) -> Any:
-    """Rows as a dense array."""
-    return rows.toarray() if hasattr(rows, "toarray") else rows
-
-
-def _refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
-    """Kernel values can overflow where the data do not: name the first such row."""
-    finite: Any
-    if devices.is_foreign(values):
-        xp = devices.namespace(values)
-        if bool(xp.all(xp.isfinite(values))):
-            return
-        finite = devices.to_numpy(xp.all(xp.isfinite(values), axis=1))
-    else:
-        finite = np.isfinite(values).all(axis=1)
-    if not finite.all():
-        raise InputError(
-            f"kernel values of {what} {start + int(finite.argmin())} are not finite: its entries "
-            "are too large for this kernel. Scale the columns first, for example with "
-            "StandardScaler."
-        )

@@ -34,9 +34,11 @@ from nearkin.solvers.distance_bounds import (
     warn_unless_converged,
 )
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, Rows
-from nearkin.spaces.landmark_maps import KernelLandmarks, LocalExtension, equal_where_rows_are
+from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.smooth_functions import smoothest
 from nearkin.spaces.spectral_kernels import diffusion
 
