@@ -1,8 +1,8 @@
 """Fitted learners in a file: written, read, and described.
 
 A model file is a file of :mod:`nearkin.storage.arrays` that holds what
-:mod:`nearkin.storage.schema` makes of a learner. Nothing in it is code, and only classes of the
-register there can be built from it.
+:mod:`nearkin.storage.packing` makes of a learner. Nothing in it is code, and only classes of the
+register in :mod:`nearkin.storage.schema` can be built from it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from nearkin.storage.arrays import (
     write_arrays,
 )
 from nearkin.storage.claims import bytes_to_embed, claimed_columns, has_sparse_rows
+from nearkin.storage.packing import Packed, pack, unpack
 from nearkin.storage.row_marks import Marks, are_marks
-from nearkin.storage.schema import Packed, fields_of, pack, unpack
+from nearkin.storage.schema import fields_of
 from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
 
