@@ -24,7 +24,6 @@ SLOW_TO_IMPORT = {
     "pandas",
     "polars",
     "pyarrow",
-    "pynndescent",
     "rich",
     "torch",
     "uvicorn",

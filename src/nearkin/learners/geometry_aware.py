@@ -41,10 +41,8 @@ from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
 from nearkin.spaces.graph import (
     METRICS,
-    SEARCHES,
     WEIGHTS,
     Metric,
-    Search,
     Weight,
     ball_graph,
     neighbor_graph,
@@ -53,6 +51,7 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmark_maps import EXTENSION, Extension, KernelExpansion, LocalExtension
 from nearkin.spaces.landmarks import choose_landmarks
+from nearkin.spaces.neighbor_cells import SEARCHES, Search
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spaces.spectral_kernels import diffusion
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
@@ -120,7 +119,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
     edge_weight : {"heat", "binary", "cosine"}, default="heat"
         See :func:`nearkin.spaces.graph.neighbor_graph`, as for the next two.
     mutual : bool, default=False
-    search : {"exact", "approximate"}, default="exact"
+    search : {"auto", "exact", "approximate"}, default="auto"
     normalized : bool, default=False
         Take the normalised Laplacian.
     diffusion : float, default=0.1
@@ -217,7 +216,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         metric: Metric = "euclidean",
         edge_weight: Weight = "heat",
         mutual: bool = False,
-        search: Search = "exact",
+        search: Search = "auto",
         normalized: bool = False,
         diffusion: float = 0.1,
         slack: float = 0.5,

@@ -228,7 +228,7 @@ class LLMA(MetricMixin, BaseEstimator):
         if len(anchors) > _MOST_ANCHORS:
             anchors = np.sort(rng.choice(anchors, _MOST_ANCHORS, replace=False))
         F = rows - mean
-        springs = springs_of(self, F, links)
+        springs = springs_of(self, F, links, rng)
         weights = gaussian_weights(F / width, F[anchors] / width)
         relaxed = come_to_rest(self, partial(relax_along, springs, F, weights))
 

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice
-from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
+from nearkin.spaces.neighbor_cells import nearest_others
 
 Floats = NDArray[np.floating]
 
@@ -44,8 +43,7 @@ WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@one_blas_thread()
-def window_edges(F: Floats, n_neighbors: int) -> NDArray[np.int64]:
+def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArray[np.int64]:
     """Pairs of rows that see each other through the window: nearest neighbours of either.
 
     Parameters
@@ -53,6 +51,8 @@ def window_edges(F: Floats, n_neighbors: int) -> NDArray[np.int64]:
     F : ndarray of shape (n, q)
     n_neighbors : int
         Each row with so many nearest others.
+    random_state : int, RandomState or None, default=None
+        Of the search for neighbours, which is approximate where there are many rows.
 
     Returns
     -------
@@ -62,8 +62,7 @@ def window_edges(F: Floats, n_neighbors: int) -> NDArray[np.int64]:
     n = len(F)
     if n_neighbors >= n - 1:
         return np.column_stack(np.triu_indices(n, 1))
-    index = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(F)
-    neighbors = index.kneighbors(return_distance=False)
+    neighbors = nearest_others(F, n_neighbors, random_state=random_state)
     first = np.repeat(np.arange(n), n_neighbors)
     low, high = np.minimum(first, neighbors.ravel()), np.maximum(first, neighbors.ravel())
     number = np.unique(low * n + high)
@@ -78,6 +77,7 @@ def window_springs(
     regularization: float,
     window: float,
     margin: float,
+    random_state: Any = None,
 ) -> AnySprings:
     r"""The objective of KernelA as springs.
 
@@ -104,6 +104,8 @@ def window_springs(
         λ and θ.
     margin : float
         m, in units of the root mean squared distance between rows.
+    random_state : int, RandomState or None, default=None
+        Of :func:`window_edges`.
     """
     n = len(F)
     mean_squared = 2 * float(F.var(axis=0).sum()) * n / (n - 1)
@@ -122,7 +124,7 @@ def window_springs(
         weight = hold(squared)
         np.fill_diagonal(weight, 0.0)
         return CompleteSprings(weight, np.sqrt(squared), join(n, *links))
-    edges = window_edges(F, n_neighbors)
+    edges = window_edges(F, n_neighbors, random_state)
     lengths = linked_distances(F, edges)
     weight = hold(lengths**2)
     held = weight > 0
@@ -141,7 +143,7 @@ def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any
     )
 
 
-def springs_of(learner: Any, F: Floats, pairs: Pairs) -> AnySprings:
+def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
     """The learner's objective on rows F, its window complete or of nearest neighbours."""
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
@@ -153,6 +155,7 @@ def springs_of(learner: Any, F: Floats, pairs: Pairs) -> AnySprings:
         regularization=learner.regularization,
         window=learner.window,
         margin=learner.margin,
+        random_state=rng,
     )
 
 

@@ -19,8 +19,6 @@ from nearkin.rows.progress import note
 REORDER = frozenset({"reassoc", "contract", "nsz"})
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-# Whose loops keep the user waiting: ours, and those of the search for neighbours.
-_OURS = ("nearkin", "pynndescent")
 
 
 def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Function]:
@@ -61,10 +59,10 @@ class Announcer(event.Listener):
         """What Numba calls before it compiles a function."""
         dispatcher = event.data["dispatcher"]
         package = (dispatcher.py_func.__module__ or "").partition(".")[0]
-        if self.said or package not in _OURS:
+        if self.said or package != "nearkin":
             return
         self.said = True
-        if package == "nearkin" and dispatcher.stats.cache_path is None:
+        if dispatcher.stats.cache_path is None:
             note(
                 "nearkin: compiling, which takes some seconds in every program, since no folder "
                 "can be written to keep it in: let NUMBA_CACHE_DIR name one"

@@ -10,31 +10,39 @@ many times over, and the same seed gives the same result on any number of cores.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 
 from nearkin.pairs.numbering import draw_numbers
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.sparse import is_sparse
 from nearkin.rows.thread_limits import one_blas_thread, one_thread
-from nearkin.spaces.neighbors import nearest, ranked
+from nearkin.spaces.neighbors import SEARCH_MEMORY, nearest, ranked, without_itself
 from nearkin.storage.silence import silenced
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
+Search: TypeAlias = Literal["auto", "exact", "approximate"]
 
+SEARCHES = ("auto", "exact", "approximate")
 # Rows that k-means sees for each cell, its rounds, and rows that the number of cells to look
 # into is measured on.
 _TRAINING, _ROUNDS, _SAMPLE = 32, 10, 200
 # Rows that are kept beyond those asked for, since distances are rounded more here.
 _SPARE = 4
 _QUERIES, _BLOCK = 16384, 256
+# Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
+# be found, and the share of all cells up to which these are faster than products of matrices.
+_MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
 
 
 @compiled(fastmath=REORDER)
@@ -175,3 +183,57 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     if len(short):
         distances[short], rows[short] = nearest(Z, Q[short], k)
     return distances, rows
+
+
+@one_blas_thread()
+def nearest_others(
+    X: Any, k: int, *, search: Search = "auto", random_state: Any = None
+) -> NDArray[np.integer]:
+    """Find the k nearest others of every row, the nearest first.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Not far from zero, see :mod:`nearkin.rows.centring`.
+    k : int
+        Less than n.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        Compare all rows with all, or only with those of near cells, which finds 99 of 100.
+        ``"auto"`` is exact below 50 000 rows, and sparse rows are compared with all in any case.
+    random_state : int, RandomState or None, default=None
+        Of the cells. The exact search draws nothing.
+
+    Returns
+    -------
+    int ndarray of shape (n, k)
+
+    Notes
+    -----
+    O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
+    rows against rows that stay below 1 GB, and far below if the rows are dense; a copy of X for
+    the cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.spaces.neighbor_cells import nearest_others
+    >>> nearest_others(np.array([[0.0], [2.0], [3.0]]), 1).ravel()
+    array([1, 2, 1])
+    """
+    n = X.shape[0]
+    wanted = search == "approximate" or (search == "auto" and n >= _MANY_ROWS)
+    if wanted and not is_sparse(X):
+        cells = Cells(X, _SHARE_FOUND, check_random_state(random_state))
+        if cells.n_probes(k + 1) <= _FEW_CELLS * cells.n_cells:
+            return _others_by_cells(cells, X, k)
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
+    with config_context(working_memory=SEARCH_MEMORY):
+        return np.asarray(index.kneighbors(return_distance=False))
+
+
+def _others_by_cells(cells: Cells, X: Floats, k: int) -> Ints:
+    found = np.empty((len(X), k), dtype=np.int64)
+    for part in blocks(len(X), _QUERIES):
+        distances, rows = nearest_by_cells(cells, X, X[part], k + 1)
+        found[part] = without_itself(distances, rows, part.start)[1]
+    return found

@@ -26,6 +26,8 @@ from nearkin.rows.thread_limits import one_blas_thread
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
 
+# Megabytes for a block of distances; of sparse rows a search holds the block three times over.
+SEARCH_MEMORY = 256
 # Rows that are looked at beyond those asked for; more where these do not settle the matter.
 _SPARE = 8
 # Numbers in a block of results, rows of a tile of distances, and queries within a radius at once.

@@ -28,7 +28,8 @@ from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.validation import checked_rows
-from nearkin.spaces.graph import Rows, Search, laplacian, neighbor_graph
+from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
+from nearkin.spaces.neighbor_cells import Search
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,7 +69,7 @@ def spread_pairs(
     weight : float, default=1.0
         How much the spread evidence weighs beside the given. New pairs weigh this much of the given
         ones' weight, times the share of the influence that reaches them and is not contradicted.
-    search : {"exact", "approximate"}, default="exact"
+    search : {"exact", "approximate", "auto"}, default="exact"
         How neighbours are found, as in :func:`nearkin.spaces.graph.neighbor_graph`.
     random_state : int, RandomState or None, default=None
         Seed of the approximate search.

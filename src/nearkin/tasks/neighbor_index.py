@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from nearkin.rows.given import refuse_gaps, refuse_what_is_no_table
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.notices import notice
 from nearkin.rows.sparse import dense, is_sparse, plain
-from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells
+from nearkin.spaces.neighbor_cells import SEARCHES, Cells, Search, nearest_by_cells
 from nearkin.spaces.neighbors import (
     by_first_row,
     joined,
@@ -46,7 +46,6 @@ from nearkin.tasks.mean_groups import mean_groups
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
-Search: TypeAlias = Literal["auto", "exact", "approximate"]
 
 # From this many rows on, "auto" is approximate.
 _MANY_ROWS = 100_000
@@ -108,7 +107,7 @@ class NeighborIndex(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [None, object],
-        "search": [StrOptions({"auto", "exact", "approximate"})],
+        "search": [StrOptions(set(SEARCHES))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "target_recall": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
