@@ -16,6 +16,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
+from nearkin.spaces.graph import each_pair_once
 from nearkin.spaces.neighbor_cells import nearest_others
 
 Floats = NDArray[np.floating]
@@ -64,9 +65,8 @@ def window_edges(F: Floats, n_neighbors: int, random_state: Any = None) -> NDArr
         return np.column_stack(np.triu_indices(n, 1))
     neighbors = nearest_others(F, n_neighbors, random_state=random_state)
     first = np.repeat(np.arange(n), n_neighbors)
-    low, high = np.minimum(first, neighbors.ravel()), np.maximum(first, neighbors.ravel())
-    number = np.unique(low * n + high)
-    return np.column_stack([number // n, number % n])
+    low, high, _ = each_pair_once(first, neighbors.ravel(), n)
+    return np.column_stack([low, high])
 
 
 def window_springs(

@@ -218,6 +218,13 @@ def nearest_rows(
     return nearest_others(_around_middle(X), k, search=search, random_state=random_state)
 
 
+def each_pair_once(first: Indices, second: Indices, n: int) -> tuple[Indices, Indices, Indices]:
+    """Lower and higher row of each pair, in their order, and how often it was named."""
+    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
+    number, named = np.unique(low * n + high, return_counts=True)  # counting sorts: no hashing
+    return number // n, number % n, named
+
+
 def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
@@ -250,11 +257,9 @@ def _join(
 ) -> sp.csr_array:
     """Graph of the named pairs (i, j), or only of those named from both ends."""
     n = X.shape[0]
-    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
-    number, named = np.unique(low * n + high, return_counts=True)
+    low, high, named = each_pair_once(first, second, n)
     if both:
-        number = number[named == 2]
-    low, high = number // n, number % n
+        low, high = low[named == 2], high[named == 2]
     # Once for each pair, so that both directions have the same weight to the last bit.
     weights = _edge_weights(X, low, high, weight)
     rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
