@@ -1,8 +1,10 @@
 import json
 import os
+import zipfile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -311,3 +313,54 @@ def test_headers_of_arrays_that_are_no_python(run, files, model):
     (files / "rows.npy").write_bytes(whole[:10] + bytes(40) + whole[50:])
     err = run("transform", "model.nearkin", "rows.npy", status=2).err
     assert "rows.npy cannot be read as an array of numbers" in err
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ("(9999999999, 2)", "X.npy is to have 159999999984 bytes, and has 32"),
+        ("[" * 30, "cannot be read as NPZ"),
+        ("(2, 'x')", "cannot be read as NPZ"),
+        ("(-1, 2)", "cannot be read as NPZ"),
+    ],
+)
+def test_packed_arrays_that_claim_something_else(run, files, model, shape, message):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    with zipfile.ZipFile("rows.npz", "w") as file:
+        file.writestr("X.npy", head + bytes(32))
+    err = run("transform", "model.nearkin", "rows.npz", status=2).err
+    assert "nearkin transform: rows.npz cannot be read as NPZ" in err
+    assert message in err
+
+
+def test_packed_arrays_that_memory_does_not_hold(run, files, model, monkeypatch):
+    np.savez_compressed("rows.npz", X=np.zeros((9, 2)))
+
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(np.lib.format, "read_array", full)
+    err = run("transform", "model.nearkin", "rows.npz", status=2).err
+    assert "rows.npz unpacks to 0.0 GB, more memory than there is" in err
+
+
+@pytest.mark.parametrize("use", ["rows", "pairs"])
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_tables_that_are_damaged_inside(run, tmp_path, form, use):
+    """Their ends are as they should be, so that it shows when their rows are read."""
+    path = tmp_path / f"damaged.{form}"
+    table = {"left": np.arange(500), "right": np.arange(500) + 1.0, "same": np.arange(500) % 2}
+    if form == "parquet":
+        pq.write_table(pa.table(table), path, compression="snappy", use_dictionary=False)
+    else:
+        pyarrow.feather.write_feather(pa.table(table), path, compression="lz4")
+    whole = bytearray(path.read_bytes())
+    whole[len(whole) // 5 : 2 * len(whole) // 5] = bytes(len(whole) // 5)
+    path.write_bytes(whole)
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "p.csv").write_text(PAIRS)
+    chosen = ["--exclude", "name"] if use == "pairs" else []
+    names = ("rows.csv", path.name) if use == "pairs" else (path.name, "p.csv")
+    message = refused(run, names[0], *chosen, pairs=names[1])
+    assert f"{path.name} cannot be read as {form.title()}" in message

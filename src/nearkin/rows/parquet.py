@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,18 @@ def _pyarrow() -> Any:
             'Parquet files need pyarrow: pip install "nearkin[parquet]"'
         ) from error
     return pyarrow
+
+
+@contextmanager
+def readable_as(form: str, name: str) -> Iterator[None]:
+    """Say which file it is that pyarrow cannot read, and what it was to be."""
+    pa = _pyarrow()
+    try:
+        yield
+    except (pa.ArrowMemoryError, FileNotFoundError):
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{name} cannot be read as {form}: {error}") from error
 
 
 class ParquetFiles:
@@ -96,11 +109,15 @@ class ParquetFiles:
                     raise InputError(
                         f"{fragment.path} has changed since it was opened: open it again."
                     )
-            for batch in self._batches(fragment):
+            for batch in self._readable_batches(fragment):
                 rows = self._matrix(batch, start)
                 carried = batch.select(self._carry) if self._carry else None
                 yield Block(start, rows, carried)
                 start += len(rows)
+
+    def _readable_batches(self, fragment: Any) -> Iterator[Any]:
+        with readable_as("Parquet", fragment.path):
+            yield from self._batches(fragment)
 
     def _batches(self, fragment: Any) -> Iterator[Any]:
         """The columns in use of a row group, some rows at a time."""
@@ -210,7 +227,8 @@ class ParquetFiles:
             return int(kind.list_size)
         # Of the first row group alone: the dataset's own head would read ahead.
         group = next(fragment for start, stop, fragment in self._pieces if stop > start)
-        first = group.head(1, columns=self._columns, use_threads=False).column(0)
+        with readable_as("Parquet", self.name):
+            first = group.head(1, columns=self._columns, use_threads=False).column(0)
         if not first[0].is_valid or len(first[0]) == 0:
             raise InputError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
         return len(first[0])
@@ -261,10 +279,8 @@ def _opened(pa: Any, source: Any, name: str) -> Any:
     if isinstance(source, str | os.PathLike):
         if not Path(source).exists():
             raise FileNotFoundError(f"there is no file {name!r}.")
-        try:
+        with readable_as("Parquet", name):
             source = pa.dataset.dataset(name, format="parquet")
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"{name} cannot be read as Parquet: {error}") from error
     if not isinstance(source, pa.dataset.FileSystemDataset):
         raise InputTypeError(
             f"rows cannot be opened from {type(source).__name__} of pyarrow: give a dataset of "

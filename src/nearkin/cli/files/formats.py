@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from nearkin.cli.failures import UserError, listed
@@ -16,7 +14,9 @@ from nearkin.cli.files.column_choice import Choice, Kinds, refuse_twice
 from nearkin.cli.files.delimited import DelimitedFile
 from nearkin.cli.files.inputs import Input, form_of_name, found_input, is_stream
 from nearkin.cli.files.json_lines import JsonLinesFile
+from nearkin.cli.files.npz import NpzArrays
 from nearkin.rows.open import mapped_array
+from nearkin.rows.parquet import readable_as
 
 # Rows of a batch; vectors are wide.
 _ROWS, _ROWS_OF_VECTORS = 2**16, 2**12
@@ -77,24 +77,23 @@ def _parquet(given: Input) -> Source:
     import pyarrow.parquet
 
     path = given.path
-    try:
+    with readable_as("Parquet", given.name):
         if path.is_file():  # a dataset would say less of names that are there twice
             refuse_twice(pyarrow.parquet.read_schema(path).names, given.name)
         dataset = pyarrow.dataset.dataset(str(path), format="parquet")
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{given.name} cannot be read as Parquet: {error}") from error
     index = (dataset.schema.pandas_metadata or {}).get("index_columns", [])
     kinds = {field.name: _kind(field.type) for field in dataset.schema}
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
-        yield from dataset.to_batches(
-            columns=columns,
-            batch_size=_ROWS_OF_VECTORS if wide else _ROWS,
-            batch_readahead=1,
-            fragment_readahead=1,
-        )
+        with readable_as("Parquet", given.name):
+            yield from dataset.to_batches(
+                columns=columns,
+                batch_size=_ROWS_OF_VECTORS if wide else _ROWS,
+                batch_readahead=1,
+                fragment_readahead=1,
+            )
 
     return Source(
         given.name,
@@ -110,11 +109,13 @@ def _feather(given: Input) -> Source:
     import pyarrow.ipc
 
     path = str(given.path)
-    try:
-        with pa.memory_map(path) as file, pyarrow.ipc.open_file(file) as reader:
-            schema = reader.schema
-    except pa.ArrowInvalid as error:
-        raise UserError(f"{given.name} cannot be read as Feather (version 2): {error}") from error
+    form = "Feather (version 2)"
+    with (
+        readable_as(form, given.name),
+        pa.memory_map(path) as file,
+        pyarrow.ipc.open_file(file) as reader,
+    ):
+        schema = reader.schema
     refuse_twice(schema.names, given.name)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
@@ -122,7 +123,11 @@ def _feather(given: Input) -> Source:
         options = pyarrow.ipc.IpcReadOptions(
             included_fields=[schema.get_field_index(column) for column in columns]
         )
-        with pa.memory_map(path) as file, pyarrow.ipc.open_file(file, options=options) as reader:
+        with (
+            readable_as(form, given.name),
+            pa.memory_map(path) as file,
+            pyarrow.ipc.open_file(file, options=options) as reader,
+        ):
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number).select(columns)
 
@@ -142,12 +147,8 @@ def _no_columns(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
 
 
 def _npz(given: Input) -> Source:
-    try:
-        with np.load(given.path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise UserError(f"{given.name} cannot be read as NPZ: {error}") from error
-    matrices = [name for name, array in arrays.items() if array.ndim == 2]
+    arrays = NpzArrays(given.path, given.name)
+    matrices = [name for name, shape in arrays.shapes.items() if len(shape) == 2]
     if "X" in matrices:
         matrices = ["X"]
     if len(matrices) != 1:
@@ -158,8 +159,8 @@ def _npz(given: Input) -> Source:
     X = arrays[matrices[0]]
     beside = {
         name: pa.array(array)
-        for name, array in arrays.items()
-        if array.ndim == 1 and len(array) == len(X) and array.dtype.kind in "biufU"
+        for name, shape in arrays.shapes.items()
+        if shape == X.shape[:1] and (array := arrays[name]).dtype.kind in "biufU"
     }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.files.delimited import DelimitedFile
-from nearkin.cli.files.inputs import Input, found_input
+from nearkin.cli.files.inputs import FORMS, Input, found_input
 from nearkin.cli.files.json_lines import json_lines
 from nearkin.cli.messages import counted, say
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.parquet import readable_as
 from nearkin.storage.formulas import unquoted
 
 if TYPE_CHECKING:
@@ -226,10 +227,8 @@ def _arrow_table(given: Input) -> Any:
     read = pyarrow.parquet.read_table
     if given.form == "feather":
         read = pyarrow.feather.read_table
-    try:
+    with readable_as(FORMS[given.form], given.name):
         return read(given.path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{given.name} cannot be read as {given.form}: {error}") from error
 
 
 def _check_columns(columns: Any, needs_answers: bool, where: Any) -> None:
