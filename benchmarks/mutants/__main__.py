@@ -30,7 +30,14 @@ class Module:
 
 MODULES = {
     "pairs": Module(
-        ["pairs/pairs.py", "pairs/checks.py", "pairs/numbering.py", "pairs/frames.py"],
+        [
+            "pairs/pairs.py",
+            "pairs/closure.py",
+            "pairs/cutting.py",
+            "pairs/checks.py",
+            "pairs/numbering.py",
+            "pairs/frames.py",
+        ],
         [
             "tests/pairs/test_pairs.py",
             "tests/tasks/test_cross_validation.py::test_pairs_are_cut_like_rows",

@@ -37,7 +37,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
 from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained

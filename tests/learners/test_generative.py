@@ -11,11 +11,11 @@ from nearkin.datasets import make_three_normal
 from nearkin.learners import generative
 from nearkin.learners.generative import (
     kernel_density_weights,
-    known_classes,
     left_out_classes,
     local_neighbors,
     majority,
     mixture_density_weights,
+    told_classes,
 )
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.solvers.class_gaussians import fit_class_models
@@ -38,7 +38,7 @@ def data():
 
 
 def groups(evidence):
-    rows, classes = known_classes(evidence)
+    rows, classes = told_classes(evidence)
     return {frozenset(rows[classes == c].tolist()) for c in np.unique(classes)}
 
 
@@ -50,7 +50,7 @@ def test_must_links_alone_make_classes_of_their_groups():
 def test_must_links_spread_labels():
     y = np.array([0, 1, 1, -1, -1, -1, -1, -1])
     pairs = Pairs([(0, 3), (3, 4), (6, 7)])
-    rows, classes = known_classes(gather_evidence(8, y, pairs))
+    rows, classes = told_classes(gather_evidence(8, y, pairs))
     assert_array_equal(rows, [0, 1, 2, 3, 4])  # rows 6 and 7 may be of either class
     assert_array_equal(classes, [0, 1, 1, 0, 0])
 
@@ -59,7 +59,7 @@ def test_labels_win_against_must_links():
     y = np.array([0, 1, 1, 0, -1])
     with pytest.warns(UserWarning, match="pairs contradict the labels"):
         evidence = gather_evidence(5, y, Pairs([(0, 1), (1, 4)]))
-    rows, classes = known_classes(evidence)
+    rows, classes = told_classes(evidence)
     assert_array_equal(rows, [0, 1, 2, 3])
     assert_array_equal(classes, [0, 1, 1, 0])
 

@@ -18,9 +18,10 @@ from sklearn.model_selection import cross_validate
 
 import nearkin
 from nearkin.pairs import frames as pair_frames
-from nearkin.pairs import pairs as pairs_module
+from nearkin.pairs import labels
 from nearkin.pairs.numbering import draw_numbers, pairs_within
-from nearkin.pairs.pairs import Conflict, Pairs, check_roles
+from nearkin.pairs.pairs import Conflict, Pairs
+from nearkin.pairs.supervision import check_roles
 
 fast = settings(max_examples=60, deadline=None)
 
@@ -474,7 +475,7 @@ def test_draw_takes_the_pairs_of_ordered_rows_by_number():
 
 
 def test_pairs_that_are_listed_at_once_have_a_limit(monkeypatch):
-    monkeypatch.setattr(pairs_module, "_MOST_LISTED", 3)
+    monkeypatch.setattr(labels, "MOST_LISTED", 3)
     assert len(Pairs.from_labels([0, 0, 1])) == 3
     message = "^y makes 6 pairs, more than the 3 that are listed at once: .* give y itself to fit$"
     with pytest.raises(ValueError, match=message):

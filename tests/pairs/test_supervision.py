@@ -6,13 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
 from nearkin.pairs import supervision as evidence
-from nearkin.pairs.supervision import (
-    Evidence,
-    example_pairs,
-    gather_evidence,
-    measure_spread,
-    spread_labels,
-)
+from nearkin.pairs.closure import spread_labels
+from nearkin.pairs.pair_sums import measure_spread
+from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
 from nearkin.rows import access
 from tests import oracles
 
@@ -183,8 +179,6 @@ def test_pairs_in_line_with_the_labels_pass_without_warning():
 def test_labels_spread_along_must_links():
     y = [0, -1, -1, 1, -1, -1, 1, -1]
     pairs = Pairs([(0, 1), (1, 2), (3, 4), (4, 0), (6, 7)], [(2, 5)])
-    known = Evidence(pairs, np.array(y))
     # 0 and 3 have labels of their own; what lies between both stays unknown.
-    assert spread_labels(8, known).tolist() == [0, -1, -1, 1, -1, -1, 1, 1]
-    alone = Evidence(Pairs([(0, 1)]), None)
-    assert spread_labels(3, alone).tolist() == [-1, -1, -1]
+    assert spread_labels(np.array(y), pairs.groups).tolist() == [0, -1, -1, 1, -1, -1, 1, 1]
+    assert spread_labels(np.full(3, -1), Pairs([(0, 1)]).groups).tolist() == [-1, -1, -1]

@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 
 from nearkin import RCA, KernelBeta, Pairs, suggest_pairs
 from nearkin.datasets import make_xor
-from nearkin.tasks.questions.candidates import follows, keys_of, scene_of
+from nearkin.pairs.numbering import keys_of
+from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import (
     STRATEGIES,
     expected_change_of_spectrum,
@@ -186,7 +187,7 @@ def test_goes_on_until_everything_is_known(strategy):
         if len(pairs.closure()) == 24 * 23 // 2:
             break
         i, j = suggest_pairs(metric, X, pairs, 1, strategy=strategy, random_state=0)[0].tolist()
-        assert not follows(pairs, i, j)
+        assert not pairs.groups.tell(np.array([[i, j]]))[0]
         pairs = pairs + (Pairs([(i, j)]) if y[i] == y[j] else Pairs(cannot_link=[(i, j)]))
     assert len(pairs.closure()) == 24 * 23 // 2
 
@@ -255,7 +256,8 @@ def test_uncertainty_asks_nearest_to_the_threshold():
     metric = RCA(random_state=0).fit(X, pairs=pairs)
     asked = suggest_pairs(metric, X, pairs, 1, strategy="uncertainty")[0]
     gaps = np.abs(metric.distance(X) - metric.threshold_)
-    open_gaps = [gaps[i, j] for i in range(40) for j in range(i) if not follows(pairs, j, i)]
+    candidates = np.array([(j, i) for i in range(40) for j in range(i)])
+    open_gaps = gaps[tuple(candidates[~pairs.groups.tell(candidates)].T)]
     assert_allclose(gaps[tuple(asked)], min(open_gaps))
 
 
@@ -275,7 +277,7 @@ def test_expected_change_of_spectrum_is_that_of_fitting_with_each_answer(n_must,
 
     before, Z = spectrum(pairs)
     questions = np.array([[0, 1], [2, 3], [4, 9], [10, 29]])
-    questions = questions[[not follows(pairs, i, j) for i, j in questions.tolist()]]
+    questions = questions[~pairs.groups.tell(questions)]
     same = np.array([0.1, 0.5, 0.8, 1.0])[: len(questions)]
     expected = [
         p * np.linalg.norm(spectrum(pairs + Pairs([link]))[0] - before)

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
-from nearkin.learners.rca import chunklets
+from nearkin.pairs.closure import chunklets, spread_labels
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, gather_evidence, spread_labels
+from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import squared_distances
@@ -53,7 +53,7 @@ _JUDGES = 1000
 _BANDWIDTHS = 12
 
 
-def known_classes(evidence: Evidence) -> tuple[Integers, Integers]:
+def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     """Rows whose class is known, and its number.
 
     Rows that must-links tie to rows of one labelled class belong to it. If labels name less than
@@ -75,10 +75,10 @@ def known_classes(evidence: Evidence) -> tuple[Integers, Integers]:
     """
     labels = evidence.classes
     if labels is not None and labels.max(initial=-1) >= 1:
-        classes = spread_labels(len(labels), evidence)
+        classes = spread_labels(labels, evidence.pairs.groups)
         known = np.flatnonzero(classes >= 0)
         return known, classes[known]
-    rows, group = chunklets(evidence)
+    rows, group = chunklets(evidence.pairs.must_link, labels)
     order = np.argsort(rows)
     n_classes = len(np.unique(group))
     if n_classes < 2:
@@ -425,7 +425,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         _refuse_very_many_columns(X)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
-        rows, classes = known_classes(evidence)
+        rows, classes = told_classes(evidence)
         self.classes_ = _names(y, evidence, rows, classes)
         if devices.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")

@@ -20,8 +20,8 @@ from sklearn.utils import _safe_indexing
 from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, calibration, n_rows_of
 from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.pairs.supervision import Evidence, with_other_pairs
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence, check_roles, with_other_pairs
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.kernels import Rows

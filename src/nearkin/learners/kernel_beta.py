@@ -16,14 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.errors import InputError
 from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
 from nearkin.learners.metric import opened, stored_learner
+from nearkin.pairs.pair_sums import Spread, label_spread, measure_spread
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import (
-    Evidence,
-    Spread,
-    gather_evidence,
-    label_spread,
-    measure_spread,
-)
+from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, devices
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,

@@ -15,8 +15,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
 from nearkin.rows import access, device_math, devices
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.blocks import block_rows, for_each_block

@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from nearkin.errors import InputError
 from nearkin.learners.linear import axes_of, columns_along
 from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
+from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, gather_evidence
+from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.centring import mean_row
 from nearkin.rows.class_sums import class_sums, within_scatters
@@ -216,7 +217,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         X = validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
-        rows, chunklet = chunklets(evidence)
+        rows, chunklet = chunklets(evidence.pairs.must_link, evidence.classes)
         n_links = len(rows) - chunklet.max(initial=-1) - 1
         if n_links == 0:
             raise InputError(
@@ -264,20 +265,3 @@ class RCA(LinearMetricMixin, BaseEstimator):
         self.n_components_ = len(components)
         self._calibrate(X, evidence, rng)
         return self
-
-
-def chunklets(evidence: Evidence) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Rows known to belong together, and the number of the group of each.
-
-    Groups are the connected components of the must-links, with all labelled rows of a class as
-    one group.
-    """
-    pairs = evidence.pairs
-    links = [pairs.must_link]
-    if evidence.classes is not None:
-        known = np.flatnonzero(evidence.classes >= 0)
-        order = known[np.argsort(evidence.classes[known], kind="stable")]
-        chain = np.column_stack([order[:-1], order[1:]])
-        links.append(chain[evidence.classes[chain[:, 0]] == evidence.classes[chain[:, 1]]])
-    joined = Pairs(np.concatenate(links))
-    return joined.points, joined.components()

@@ -107,3 +107,45 @@ def refuse_difference_from_itself(pairs: IntArray, item: str, differ: BoolArray)
     if (bad := first_true(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
         row = pairs[bad, 0]
         raise InputError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
+
+
+def counts_to_test(test_size: float, n_must: int, n_cannot: int) -> tuple[int, int]:
+    """How many must-links and cannot-links a share or a number of pairs sets aside."""
+    n_pairs = n_must + n_cannot
+    if isinstance(test_size, bool) or not isinstance(test_size, Real):
+        raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
+    if isinstance(test_size, Integral):
+        test_must = round(test_size * n_must / max(n_pairs, 1))
+        test_cannot = int(test_size) - test_must
+    elif 0 < test_size < 1:
+        test_must, test_cannot = round(test_size * n_must), round(test_size * n_cannot)
+    else:
+        raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
+    if not 0 < test_must + test_cannot < n_pairs:
+        raise InputError(
+            f"test_size={test_size} of {n_pairs} pairs puts {test_must + test_cannot} on the "
+            "test side; each side must get at least one"
+        )
+    return test_must, test_cannot
+
+
+def chosen_rows(rows: Any, n_rows: int | None) -> IntArray:
+    """Give row numbers of X, each once, of numbers or of a mask; or say what is wrong."""
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1:
+        raise InputError(f"rows must be one-dimensional, got shape {chosen.shape}")
+    if chosen.dtype.kind == "b":
+        if n_rows not in (None, len(chosen)):
+            raise InputError(f"a mask over {n_rows} rows is needed, not {len(chosen)}")
+        return np.flatnonzero(chosen)
+    if len(chosen) and chosen.dtype.kind not in "iu":
+        raise InputTypeError(f"rows must be integers or a boolean mask, not {chosen.dtype}")
+    chosen = chosen.astype(np.int64)
+    outside = chosen < 0 if n_rows is None else (chosen < 0) | (chosen >= n_rows)
+    if (place := first_true(outside)) is not None:
+        most = "" if n_rows is None else f" to {n_rows - 1}"
+        raise InputError(f"rows[{place}] is {chosen[place]}: row numbers run from 0{most}")
+    ascending = np.sort(chosen)
+    if (place := first_true(ascending[1:] == ascending[:-1])) is not None:
+        raise InputError(f"rows names row {ascending[place]} more than once")
+    return chosen

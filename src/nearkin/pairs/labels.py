@@ -1,4 +1,4 @@
-"""Class labels, full or partial, as class numbers."""
+"""Class labels, full or partial, as class numbers, and the pairs that follow from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError
+from nearkin.pairs.numbering import draw_numbers, pairs_between, pairs_within
 from nearkin.rows import devices
+from nearkin.rows.notices import notice
+
+# More pairs than this are not listed at once.
+MOST_LISTED = 10_000_000
 
 
 def class_numbers(y: Any) -> NDArray[np.int64]:
@@ -59,6 +64,60 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
         known, labels = known[~np.isnat(labels)], labels[~np.isnat(labels)]
     classes[known] = np.unique(labels, return_inverse=True)[1]
     return classes
+
+
+def drawn_pairs(
+    classes: NDArray[np.int64], wanted: int | None, kind: str, rng: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw pairs of rows of one class and of two, uniformly and without replacement.
+
+    Parameters
+    ----------
+    classes : int ndarray of shape (n,)
+        Class number of each row, −1 where unknown.
+    wanted : int or None
+        How many; None for all there are.
+    kind : {"both", "must", "cannot"}
+        "both" draws half of each, the odd one a must-link; where one kind has too few pairs the
+        other fills up.
+    rng : RandomState
+
+    Returns
+    -------
+    must_link, cannot_link : int ndarray of shape (k, 2)
+    """
+    if kind not in ("both", "must", "cannot"):
+        raise InputError(f'kind must be "both", "must" or "cannot", not {kind!r}')
+    rows = np.flatnonzero(classes >= 0)
+    if not len(rows):
+        raise InputError("every label in y is unknown (negative, None or NaN): no pair follows")
+    rows = rows[np.argsort(classes[rows], kind="stable")]
+    sizes = np.bincount(classes[rows])
+    ends = np.cumsum(sizes)
+    starts, later = ends - sizes, len(rows) - ends
+    n_must = int((sizes * (sizes - 1) // 2).sum()) if kind != "cannot" else 0
+    n_cannot = int((sizes * later).sum()) if kind != "must" else 0
+    if n_must + n_cannot == 0:
+        reason = {
+            "both": "a single row is labelled",
+            "must": "no two labelled rows share a class",
+            "cannot": "all labelled rows are of one class",
+        }[kind]
+        raise InputError(f'no pair of kind="{kind}" can be made of y: {reason}')
+    if wanted is None:
+        if n_must + n_cannot > MOST_LISTED:
+            raise InputError(
+                f"y makes {n_must + n_cannot:,} pairs, more than the {MOST_LISTED:,} that are "
+                "listed at once: draw some with n_pairs=, or give y itself to fit"
+            )
+        wanted = n_must + n_cannot
+    elif wanted > n_must + n_cannot:
+        notice(f"n_pairs={wanted}, but y makes only {n_must + n_cannot} pairs: all are taken")
+    take_must = min(n_must, max((wanted + 1) // 2, wanted - n_cannot))
+    take_cannot = min(n_cannot, wanted - take_must)
+    within, _ = pairs_within(draw_numbers(n_must, take_must, rng), starts, sizes)
+    between, _ = pairs_between(draw_numbers(n_cannot, take_cannot, rng), starts, sizes, ends, later)
+    return rows[within], rows[between]
 
 
 def refuse_unknown(y: Any) -> None:

@@ -62,3 +62,13 @@ def _block_and_rest(numbers: IntArray, counts: IntArray) -> tuple[NDArray[np.int
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, numbers, side="right")
     return block, numbers - (ends - counts)[block]
+
+
+def keys_of(pairs: NDArray[np.integer]) -> IntArray:
+    """One number for each unordered pair of numbers below 2³¹."""
+    return np.asarray(np.sort(pairs, axis=1) @ np.array([1 << 31, 1]), dtype=np.int64)
+
+
+def ends_of(keys: IntArray) -> IntArray:
+    """The pairs that :func:`keys_of` made keys of."""
+    return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])

@@ -3,58 +3,41 @@
 from __future__ import annotations
 
 from functools import cached_property
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sklearn.utils import check_random_state
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError
 from nearkin.pairs.checks import (
-    as_tuple,
     checked_count,
     checked_pairs,
     checked_weights,
-    first_true,
+    chosen_rows,
+    counts_to_test,
     refuse_difference_from_itself,
 )
+from nearkin.pairs.closure import (
+    Conflict,
+    Groups,
+    all_that_follows,
+    contradictions,
+    groups_of,
+    normalised,
+)
+from nearkin.pairs.cutting import CutWithRows
 from nearkin.pairs.frames import read_frame, row_of_id, write_frame
-from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.numbering import draw_numbers, pairs_between, pairs_within, sorted_once
-from nearkin.rows.notices import notice
+from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
+from nearkin.pairs.numbering import sorted_once
 
 __all__ = ["Conflict", "Pairs"]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-_MOST_LISTED = 10_000_000
 
-
-class Conflict(NamedTuple):
-    """A cannot-link whose two ends are joined by must-links.
-
-    Attributes
-    ----------
-    cannot_link : tuple of two ints
-        The two rows said to differ.
-    chain : tuple of ints
-        Rows from one end to the other; each two neighbours are a given must-link.
-    """
-
-    cannot_link: tuple[int, int]
-    chain: tuple[int, ...]
-
-    def __str__(self) -> str:
-        first, second = self.cannot_link
-        chain = " = ".join(map(str, self.chain))
-        return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"
-
-
-class Pairs:
+class Pairs(CutWithRows):
     """What is known to be alike or different among the rows of X.
 
     A must-link says that two rows are alike, a cannot-link that they differ. Pairs are kept in a
@@ -118,8 +101,8 @@ class Pairs:
         cannot_weights = checked_weights(cannot_weight, len(cannot), "cannot_weight of pair")
         refuse_difference_from_itself(cannot, "cannot_link pair", np.ones(len(cannot), bool))
         telling = must[:, 0] != must[:, 1]
-        must, must_weights = _normalised(must[telling], must_weights[telling])
-        self._fill(must, must_weights, *_normalised(cannot, cannot_weights), n_rows)
+        must, must_weights = normalised(must[telling], must_weights[telling])
+        self._fill(must, must_weights, *normalised(cannot, cannot_weights), n_rows)
 
     @property
     def _parts(self) -> tuple[Any, ...]:
@@ -178,47 +161,10 @@ class Pairs:
         >>> Pairs.from_labels([0, 0, 1, -1])
         Pairs(1 must-link, 2 cannot-links, n_rows=4)
         """
-        if kind not in ("both", "must", "cannot"):
-            raise InputError(f'kind must be "both", "must" or "cannot", not {kind!r}')
         wanted = None if n_pairs is None else checked_count(n_pairs, "n_pairs", least=1)
         classes = class_numbers(y)
-        rows = np.flatnonzero(classes >= 0)
-        if not len(rows):
-            raise InputError("every label in y is unknown (negative, None or NaN): no pair follows")
-
-        rows = rows[np.argsort(classes[rows], kind="stable")]
-        sizes = np.bincount(classes[rows])
-        ends = np.cumsum(sizes)
-        starts, later = ends - sizes, len(rows) - ends
-        n_must = int((sizes * (sizes - 1) // 2).sum()) if kind != "cannot" else 0
-        n_cannot = int((sizes * later).sum()) if kind != "must" else 0
-        if n_must + n_cannot == 0:
-            reason = {
-                "both": "a single row is labelled",
-                "must": "no two labelled rows share a class",
-                "cannot": "all labelled rows are of one class",
-            }[kind]
-            raise InputError(f'no pair of kind="{kind}" can be made of y: {reason}')
-        if wanted is None:
-            if n_must + n_cannot > _MOST_LISTED:
-                raise InputError(
-                    f"y makes {n_must + n_cannot:,} pairs, more than the {_MOST_LISTED:,} that are "
-                    "listed at once: draw some with n_pairs=, or give y itself to fit"
-                )
-            wanted = n_must + n_cannot
-        elif wanted > n_must + n_cannot:
-            notice(
-                f"n_pairs={wanted}, but y makes only {n_must + n_cannot} pairs: all are taken",
-            )
-        take_must = min(n_must, max((wanted + 1) // 2, wanted - n_cannot))
-        take_cannot = min(n_cannot, wanted - take_must)
-
         rng = check_random_state(random_state)
-        within, _ = pairs_within(draw_numbers(n_must, take_must, rng), starts, sizes)
-        between, _ = pairs_between(
-            draw_numbers(n_cannot, take_cannot, rng), starts, sizes, ends, later
-        )
-        return cls(rows[within], rows[between], n_rows=len(classes))
+        return cls(*drawn_pairs(classes, wanted, kind, rng), n_rows=len(classes))
 
     @classmethod
     def from_frame(cls, frame: Any, *, ids: Any = None, n_rows: int | None = None) -> Pairs:
@@ -299,57 +245,6 @@ class Pairs:
             parts.append(f"n_rows={self.n_rows}")
         return f"Pairs({', '.join(parts)})"
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise InputTypeError("Pairs are not an array: use .must_link or .cannot_link")
-
-    @property
-    def shape(self) -> tuple[int]:
-        """How many rows of X the pairs speak of: (n_rows,).
-
-        scikit-learn looks here to see whether a parameter is to be cut together with X. If it is
-        not, X alone is cut, and row numbers mean other rows than before.
-
-        Raises
-        ------
-        ValueError
-            If ``n_rows`` is not known.
-        """
-        # Not an AttributeError, which would read as "has no shape, so it is left whole".
-        if self.n_rows is None:
-            raise InputError(
-                "these pairs do not say how many rows X has, so they cannot be cut together with "
-                "it, and left whole they would name wrong rows of a part of X. Use "
-                "nearkin.cross_validate(learner, X, pairs=pairs, cv=nearkin.PairKFold(5)) or "
-                "nearkin.grid_search; for other functions of scikit-learn, give "
-                "pairs + nearkin.Pairs(n_rows=len(X))."
-            )
-        return (self.n_rows,)
-
-    def __getitem__(self, rows: Any) -> Pairs:
-        """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
-        if isinstance(rows, slice):
-            rows = np.arange(*self.shape)[rows]
-        if np.ndim(rows) == 0:
-            raise InputTypeError(
-                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
-                "in .must_link and .cannot_link"
-            )
-        return self.restrict(rows)
-
-    @property
-    def iloc(self) -> Pairs:
-        """The pairs themselves, as they are cut by row number.
-
-        Data frames have it too, and scikit-learn cuts what has it without making an array of it.
-        """
-        return self
-
-    loc = iloc
-
-    def take(self, rows: ArrayLike, axis: int = 0) -> Pairs:
-        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have."""
-        return self.restrict(rows)
-
     def __add__(self, other: object) -> Pairs:
         """Take the pairs of both; of a pair in both, the larger weight."""
         if not isinstance(other, Pairs):
@@ -365,7 +260,7 @@ class Pairs:
             other.check_rows(n_rows)
         both = zip(self._parts[:4], other._parts[:4], strict=True)
         must, must_weight, cannot, cannot_weight = map(np.concatenate, both)
-        must_part, cannot_part = _normalised(must, must_weight), _normalised(cannot, cannot_weight)
+        must_part, cannot_part = normalised(must, must_weight), normalised(cannot, cannot_weight)
         return self._of_normalised(*must_part, *cannot_part, n_rows)
 
     @cached_property
@@ -390,12 +285,14 @@ class Pairs:
         >>> Pairs(must_link=[(0, 5), (5, 7)], cannot_link=[(0, 2)]).components().tolist()
         [0, 1, 0, 0]
         """
-        links = np.searchsorted(self.points, self.must_link)
-        _, labels = connected_components(_graph(links, len(self.points)), directed=False)
-        _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[group]
+        return self.groups.number.copy()
 
-    def closure(self, max_pairs: int = _MOST_LISTED) -> Pairs:
+    @cached_property
+    def groups(self) -> Groups:
+        """Who belongs together, and who differs, as far as pairs say so."""
+        return groups_of(self.points, self.must_link, self.cannot_link)
+
+    def closure(self, max_pairs: int = MOST_LISTED) -> Pairs:
         """Add every pair that follows from those given.
 
         Must-links are transitive, and a cannot-link holds between all of the one and all of the
@@ -412,42 +309,9 @@ class Pairs:
         -------
         Pairs
         """
-        group = self.components()
-        members = self.points[np.argsort(group)]
-        sizes = np.bincount(group)
-        starts = np.cumsum(sizes) - sizes
-        must_groups = group[np.searchsorted(self.points, self.must_link[:, 0])]
-        cannot_groups = group[np.searchsorted(self.points, self.cannot_link)]
-        weakest = np.full(len(sizes), np.inf)
-        np.minimum.at(weakest, must_groups, self.must_weight)
-        spread = cannot_groups[:, 0] != cannot_groups[:, 1]
-        differing, strongest = _normalised(cannot_groups[spread], self.cannot_weight[spread])
-        one, two = differing.T
-
-        n_must = int((sizes * (sizes - 1) // 2).sum())
-        n_between = int((sizes[one] * sizes[two]).sum())
-        total = n_must + n_between + int((~spread).sum())
-        if total > max_pairs:
-            raise InputError(
-                f"the closure has {total:,} pairs, more than max_pairs={max_pairs:,}; components() "
-                "tells the same without listing them"
-            )
-        within, block = pairs_within(np.arange(n_must), starts, sizes)
-        # The larger weight is that of the given pair: nothing inferred is stronger.
-        must = _normalised(
-            np.concatenate([self.must_link, members[within]]),
-            np.concatenate([self.must_weight, weakest[block]]),
-        )
-        between, block = pairs_between(
-            np.arange(n_between), starts[one], sizes[one], starts[two], sizes[two]
-        )
-        strength = np.minimum(strongest, np.minimum(weakest[one], weakest[two]))
-        cannot = _normalised(
-            np.concatenate([self.cannot_link, members[between]]),
-            np.concatenate([self.cannot_weight, strength[block]]),
-            keep_first=True,
-        )
-        return self._of_normalised(*must, *cannot, self.n_rows)
+        must, cannot = (self.must_link, self.must_weight), (self.cannot_link, self.cannot_weight)
+        found = all_that_follows(self.groups, must, cannot, max_pairs)
+        return self._of_normalised(*found, self.n_rows)
 
     def conflicts(self) -> list[Conflict]:
         """Find the cannot-links that the must-links contradict.
@@ -464,25 +328,7 @@ class Pairs:
         ...     print(conflict)
         rows 3 and 9 cannot be linked, yet 3 = 5 = 9 by must-links
         """
-        group = self.components()
-        ends = np.searchsorted(self.points, self.cannot_link)
-        ends = ends[group[ends[:, 0]] == group[ends[:, 1]]]
-        if not len(ends):
-            return []
-        # A root joined to one point of each component lets a single search reach all of them.
-        links, root = np.searchsorted(self.points, self.must_link), len(self.points)
-        _, first = np.unique(group, return_index=True)
-        to_root = np.column_stack([first, np.full(len(first), root)])
-        forest = _graph(np.concatenate([links, to_root]), root + 1)
-        order, parents = breadth_first_order(forest, root, directed=False)
-
-        given_as_both = np.isin(ends @ [root, 1], links @ [root, 1]).tolist()
-        rank, parent, row = np.argsort(order).tolist(), parents.tolist(), self.points.tolist()
-        found = []
-        for (start, end), direct in zip(ends.tolist(), given_as_both, strict=True):
-            chain = [start, end] if direct else _tree_path(start, end, parent, rank)
-            found.append(Conflict((row[start], row[end]), tuple(row[point] for point in chain)))
-        return found
+        return contradictions(self.groups, self.must_link, self.cannot_link)
 
     def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
         """Split the pairs at random into two parts, each kind by the same share.
@@ -501,29 +347,13 @@ class Pairs:
         -------
         train, test : Pairs
         """
-        if isinstance(test_size, bool) or not isinstance(test_size, Real):
-            raise InputTypeError(
-                f"test_size must be a share or a number of pairs, not {test_size!r}"
-            )
-        if isinstance(test_size, Integral):
-            test_must = round(test_size * len(self.must_link) / max(len(self), 1))
-            test_cannot = int(test_size) - test_must
-        elif 0 < test_size < 1:
-            test_must = round(test_size * len(self.must_link))
-            test_cannot = round(test_size * len(self.cannot_link))
-        else:
-            raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
-        if not 0 < test_must + test_cannot < len(self):
-            raise InputError(
-                f"test_size={test_size} of {len(self)} pairs puts {test_must + test_cannot} on the "
-                "test side; each side must get at least one"
-            )
+        counts = counts_to_test(test_size, len(self.must_link), len(self.cannot_link))
         rng = check_random_state(random_state)
         train: list[Any] = []
         test: list[Any] = []
         must, must_weight, cannot, cannot_weight, n_rows = self._parts
-        kinds = ((must, must_weight, test_must), (cannot, cannot_weight, test_cannot))
-        for links, weights, count in kinds:
+        kinds = ((must, must_weight), (cannot, cannot_weight))
+        for (links, weights), count in zip(kinds, counts, strict=True):
             in_test = np.zeros(len(links), dtype=bool)
             in_test[rng.permutation(len(links))[:count]] = True
             train += links[~in_test], weights[~in_test]
@@ -604,93 +434,17 @@ class Pairs:
         >>> Pairs([(0, 5), (2, 5)]).restrict([5, 1, 2]).must_link.tolist()
         [[0, 2]]
         """
-        chosen = np.asarray(rows)
-        if chosen.ndim != 1:
-            raise InputError(f"rows must be one-dimensional, got shape {chosen.shape}")
-        if chosen.dtype.kind == "b":
-            if self.n_rows not in (None, len(chosen)):
-                raise InputError(f"a mask over {self.n_rows} rows is needed, not {len(chosen)}")
-            self.check_rows(len(chosen))
-            chosen = np.flatnonzero(chosen)
-        elif len(chosen) and chosen.dtype.kind not in "iu":
-            raise InputTypeError(f"rows must be integers or a boolean mask, not {chosen.dtype}")
-        chosen = chosen.astype(np.int64)
-        outside = chosen < 0 if self.n_rows is None else (chosen < 0) | (chosen >= self.n_rows)
-        if (place := first_true(outside)) is not None:
-            most = "" if self.n_rows is None else f" to {self.n_rows - 1}"
-            raise InputError(f"rows[{place}] is {chosen[place]}: row numbers run from 0{most}")
+        if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
+            self.check_rows(len(mask))
+        chosen = chosen_rows(rows, self.n_rows)
         order = np.argsort(chosen)
         ascending = chosen[order]
-        if (place := first_true(ascending[1:] == ascending[:-1])) is not None:
-            raise InputError(f"rows names row {ascending[place]} more than once")
 
         def renumbered(links: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
             places = np.searchsorted(ascending, links)
             inside = (np.append(ascending, -1)[places] == links).all(axis=1)
-            return _normalised(order[places[inside]], weights[inside])
+            return normalised(order[places[inside]], weights[inside])
 
         must = renumbered(self.must_link, self.must_weight)
         cannot = renumbered(self.cannot_link, self.cannot_weight)
         return self._of_normalised(*must, *cannot, len(chosen))
-
-    def check_rows(self, n_rows: int) -> None:
-        """Raise ValueError unless the pairs can speak of an X with this many rows.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many rows X has.
-        """
-        if self.n_rows not in (None, n_rows):
-            raise InputError(
-                f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
-                "are given with; for X[rows] use pairs.restrict(rows)"
-            )
-        for kind, links in (("must-link", self.must_link), ("cannot-link", self.cannot_link)):
-            if (bad := first_true(links[:, 1] >= n_rows)) is not None:
-                pair = as_tuple(links[bad])
-                raise InputError(f"{kind} {pair} names row {pair[1]}, but X has {n_rows} rows")
-
-
-def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
-    """Raise TypeError if pairs were given in the place of labels, or something else as pairs."""
-    if isinstance(y, Pairs):
-        raise InputTypeError(
-            "pairs must be given by name, as pairs=pairs: the second place is for y"
-        )
-    if pairs is not None and not isinstance(pairs, Pairs):
-        raise InputTypeError(
-            f"{name} must be a nearkin.Pairs, not {type(pairs).__name__}: use "
-            "Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)"
-        )
-
-
-def _normalised(
-    pairs: IntArray, weights: FloatArray, *, keep_first: bool = False
-) -> tuple[IntArray, FloatArray]:
-    """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
-    low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
-    order = np.lexsort((high, low))
-    low, high, weights = low[order], high[order], weights[order]
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    firsts = np.flatnonzero(fresh)
-    if keep_first or len(firsts) == len(order):
-        weights = weights[firsts]
-    else:
-        weights = np.maximum.reduceat(weights, firsts)
-    return np.column_stack([low[firsts], high[firsts]]), weights
-
-
-def _graph(links: IntArray, n_nodes: int) -> Any:
-    return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
-
-
-def _tree_path(start: int, end: int, parent: list[int], rank: list[int]) -> list[int]:
-    """Find the way between two nodes of a tree whose nodes rank above their parents."""
-    up, down = [start], [end]
-    while up[-1] != down[-1]:
-        # The higher ranked of two nodes is no ancestor of the other, so the way goes up from it.
-        path = up if rank[up[-1]] > rank[down[-1]] else down
-        path.append(parent[path[-1]])
-    return up + down[-2::-1]

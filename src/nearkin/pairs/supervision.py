@@ -1,31 +1,18 @@
-r"""What a learner is told, labels and pairs together, as sums over pairs.
-
-Learners never list the pairs that labels imply: with :math:`n_c` points, mean :math:`\mu_c` and
-scatter :math:`s_c` of class c along a direction, the squared differences of all pairs sum to
-
-.. math::
-
-    \text{same class: } \sum_c n_c s_c, \qquad
-    \text{different classes: } \sum_c (n - n_c) s_c + n \sum_c n_c (\mu_c - \mu)^2 .
-"""
+"""What a learner is told: labels and pairs together, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.rows import devices
-from nearkin.rows.class_sums import class_sums
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.notices import notice, noticed
 
-Floats = NDArray[np.floating]
 # Pairs of each kind that stand for those that labels imply.
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
@@ -79,19 +66,17 @@ class Evidence:
         }
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Mean squared differences of one kind of pair along each direction.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (q,)
-    weight : float
-        How many pairs it stands for; 0 (and a mean of 0) without any of this kind.
-    """
-
-    mean: Floats
-    weight: float
+def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
+    """Raise TypeError if pairs were given in the place of labels, or something else as pairs."""
+    if isinstance(y, Pairs):
+        raise InputTypeError(
+            "pairs must be given by name, as pairs=pairs: the second place is for y"
+        )
+    if pairs is not None and not isinstance(pairs, Pairs):
+        raise InputTypeError(
+            f"{name} must be a nearkin.Pairs, not {type(pairs).__name__}: use "
+            "Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)"
+        )
 
 
 def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> Evidence:
@@ -203,118 +188,6 @@ def _warn(problem: str, cases: list[str], remedy: str) -> None:
     notice(message, ContradictionWarning)
 
 
-def spread_labels(n_rows: int, evidence: Evidence) -> NDArray[np.int64]:
-    """Class number of each row, −1 where unknown, with labels spread along must-links.
-
-    Labels outweigh must-links that join different ones; rows without a label between several stay
-    unknown.
-    """
-    classes = np.full(n_rows, -1, dtype=np.int64)
-    if evidence.classes is None:
-        return classes
-    classes[:] = evidence.classes
-    points, component = evidence.pairs.points, evidence.pairs.components()
-    labelled = classes[points] >= 0
-    n_components = int(component.max(initial=-1)) + 1
-    least, most = np.full(n_components, np.iinfo(np.int64).max), np.full(n_components, -1)
-    np.minimum.at(least, component[labelled], classes[points[labelled]])
-    np.maximum.at(most, component[labelled], classes[points[labelled]])
-    shared = np.where(least == most, most, -1)
-    classes[points] = np.where(labelled, classes[points], shared[component])
-    return classes
-
-
-def measure_spread(
-    evidence: Evidence,
-    coordinates: Callable[[NDArray[np.integer]], Floats],
-    by_labels: tuple[Spread, Spread] | None = None,
-) -> tuple[Spread, Spread]:
-    """Mean squared difference of must-linked and of cannot-linked points along each direction.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    coordinates : callable
-        ``coordinates(rows)`` gives an array of shape (len(rows), q) for row numbers of X.
-    by_labels : (Spread, Spread), optional
-        What :func:`label_spread` gave for these coordinates, if that is known.
-
-    Returns
-    -------
-    must, cannot : Spread
-
-    Notes
-    -----
-    Labels stand for all pairs they imply. Where pairs are given beside them, the labels together
-    count as many pairs as there are labelled rows: their implied pairs grow with the square of
-    that number and would drown what was said explicitly.
-    """
-    pairs = evidence.pairs
-    at_points = devices.to_numpy(coordinates(pairs.points)).astype(np.float64)
-    must = _pair_spread(at_points, pairs.points, pairs.must_link, pairs.must_weight)
-    cannot = _pair_spread(at_points, pairs.points, pairs.cannot_link, pairs.cannot_weight)
-    if evidence.classes is not None:
-        must_labels, cannot_labels = by_labels or label_spread(
-            evidence.classes, np.arange(len(evidence.classes)), coordinates
-        )
-        must, cannot = _pooled(must, must_labels), _pooled(cannot, cannot_labels)
-    return must, cannot
-
-
-def _pair_spread(
-    at_points: Floats, points: NDArray[np.integer], links: NDArray[np.integer], weight: Floats
-) -> Spread:
-    if len(links) == 0:
-        return Spread(np.zeros(at_points.shape[1]), 0.0)
-    left, right = np.searchsorted(points, links.T)
-    squared = (at_points[left] - at_points[right]) ** 2
-    total = float(weight.sum())
-    return Spread(weight @ squared / total, total)
-
-
-def label_spread(
-    classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
-) -> tuple[Spread, Spread]:
-    """The same for all pairs that labels imply: O(n q) time for n labelled rows.
-
-    Parameters
-    ----------
-    classes : int ndarray of shape (n,)
-        Negative where unknown.
-    X : array, sparse matrix or RemoteRows; or row numbers
-    coordinates : callable
-        Gives an array of shape (k, q) for k rows of X.
-    """
-    known = classes >= 0
-    if not known.any():
-        empty = Spread(np.zeros(1), 0.0)
-        return empty, empty
-    counts = np.bincount(classes[known]).astype(np.float64)
-
-    sums, squares = class_sums(X, classes, len(counts), coordinates)
-    n = counts.sum()
-    present = counts > 0
-    counts, sums, squares = counts[present], sums[present], squares[present]
-    means = sums / counts[:, None]
-    scatter = np.maximum(squares - counts[:, None] * means**2, 0)
-    n_same = float((counts * (counts - 1)).sum() / 2)
-    n_different = float((n**2 - (counts**2).sum()) / 2)
-    same = counts @ scatter
-    between = counts @ (means - sums.sum(axis=0) / n) ** 2
-    different = (n - counts) @ scatter + n * between
-    return (
-        Spread(same / max(n_same, 1.0), float(n) if n_same else 0.0),
-        Spread(different / max(n_different, 1.0), float(n) if n_different else 0.0),
-    )
-
-
-def _pooled(a: Spread, b: Spread) -> Spread:
-    weight = a.weight + b.weight
-    if weight == 0:
-        return a
-    return Spread((a.weight * a.mean + b.weight * b.mean) / weight, weight)
-
-
 def example_pairs(
     evidence: Evidence, random_state: Any = None, *, most: int | None = None
 ) -> Pairs:
@@ -322,7 +195,7 @@ def example_pairs(
 
     Of each kind the sample has five pairs for a labelled row, at least 5000, or all that there
     are; not more than ``most``. Together they weigh as much as there are labelled rows, as in
-    :func:`measure_spread`.
+    :func:`nearkin.pairs.pair_sums.measure_spread`.
     """
     pairs = evidence.pairs
     if evidence.classes is None:

@@ -13,7 +13,8 @@ from sklearn.utils import check_consistent_length
 
 from nearkin.errors import InputError
 from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle

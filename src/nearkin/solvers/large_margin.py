@@ -25,7 +25,8 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin.errors import InputError
-from nearkin.pairs.supervision import Evidence, spread_labels
+from nearkin.pairs.closure import spread_labels
+from nearkin.pairs.supervision import Evidence
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.sparse import distances, is_sparse
@@ -88,18 +89,17 @@ def known_classes(n_rows: int, evidence: Evidence) -> Classes:
     those that a cannot-link says it differs from. Labels outweigh links that contradict them, and
     must-links cannot-links; unlabelled rows between two labels are left out.
     """
-    pairs = evidence.pairs
-    points, component = pairs.points, pairs.components()
-    number = spread_labels(n_rows, evidence)
+    groups = evidence.pairs.groups
+    points, group = groups.points, groups.number
+    labels = np.full(n_rows, -1) if evidence.classes is None else evidence.classes
+    number = spread_labels(labels, groups)
     n_labels = int(number.max()) + 1
-    n_components = int(component.max(initial=-1)) + 1
-    nameless = np.ones(n_components, dtype=bool)
-    if evidence.classes is not None:
-        nameless[component[evidence.classes[points] >= 0]] = False
-    number[points] = np.where(nameless[component], n_labels + component, number[points])
+    nameless = np.ones(groups.count, dtype=bool)
+    nameless[group[labels[points] >= 0]] = False
+    number[points] = np.where(nameless[group], n_labels + group, number[points])
 
-    n_classes = n_labels + n_components
-    ends = number[pairs.cannot_link]
+    n_classes = n_labels + groups.count
+    ends = number[evidence.pairs.cannot_link]
     ends = ends[(ends >= 0).all(axis=1) & (ends[:, 0] != ends[:, 1])]
     unlike = np.unique(np.concatenate([ends, ends[:, ::-1]]) @ np.array([n_classes, 1]))
     rows = np.flatnonzero(number >= 0)

@@ -23,7 +23,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import n_rows_of
-from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, devices
 from nearkin.rows.sparse import plain
 from nearkin.scores import pair_auc

@@ -35,10 +35,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
-from nearkin.learners.rca import chunklets
+from nearkin.pairs.closure import chunklets
 from nearkin.pairs.labels import class_numbers
-from nearkin.pairs.pairs import Pairs, check_roles
-from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles, example_pairs, gather_evidence
 from nearkin.rows import validation
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.centring import centred, middle
@@ -458,7 +458,7 @@ class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         else:
             evidence = gather_evidence(n, y, pairs)
             links = example_pairs(evidence, rng)
-            rows, component = chunklets(evidence)
+            rows, component = chunklets(evidence.pairs.must_link, evidence.classes)
         scale = scales_of(X) if self.scale else None
         origin = middle(X)
         X = centred(X, origin)

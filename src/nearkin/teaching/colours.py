@@ -84,7 +84,7 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
 def colours_of_known(pairs: Pairs, n_rows: int) -> dict[str, Any]:
     """Groups of rows that must-links tie together, the largest first; NaN for rows of none."""
     values = np.full(n_rows, np.nan, dtype=np.float32)
-    component = pairs.components()
+    component = pairs.groups.number
     sizes = np.bincount(component) if len(component) else np.empty(0, dtype=np.int64)
     groups = np.flatnonzero(sizes > 1)
     groups = groups[np.argsort(-sizes[groups], kind="stable")]

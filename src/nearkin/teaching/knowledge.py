@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.numbering import pairs_between, pairs_within
+from nearkin.pairs.numbering import ends_of, keys_of, pairs_between, pairs_within
 from nearkin.pairs.pairs import Pairs
-from nearkin.tasks.questions.candidates import keys_of, scene_of
 from nearkin.teaching.history import Pair, Past
 
 Ints = NDArray[np.int64]
@@ -45,12 +44,7 @@ class Knowledge:
     @cached_property
     def n_conflicts(self) -> int:
         """Cannot-links between rows that must-links tie together."""
-        return int(self._contradicting.sum())
-
-    @property
-    def _contradicting(self) -> NDArray[np.bool_]:
-        ends = self.pairs.components()[np.searchsorted(self.pairs.points, self.pairs.cannot_link)]
-        return np.asarray(ends[:, 0] == ends[:, 1])
+        return int(self.pairs.groups.contradicted.sum())
 
     @cached_property
     def told(self) -> Pairs:
@@ -59,19 +53,15 @@ class Knowledge:
         Of groups of rows that contradict themselves only what was said, since anything follows from
         a contradiction. At most 1000 pairs of each kind beside those that were said.
         """
-        pairs = self.pairs
-        points, component = pairs.points, pairs.components()
-        must = component[np.searchsorted(points, pairs.must_link)]
-        cannot = component[np.searchsorted(points, pairs.cannot_link)]
-        wrong = np.unique(cannot[cannot[:, 0] == cannot[:, 1]])
-        sound = np.concatenate([~np.isin(must, wrong).any(axis=1), ~np.isin(cannot, wrong).any(1)])
-        return pairs + _drawn_of_closure(pairs.subset(sound))
+        pairs, groups = self.pairs, self.pairs.groups
+        wrong = groups.cannot[groups.contradicted, 0]
+        ends = np.concatenate([groups.must[:, None].repeat(2, axis=1), groups.cannot])
+        return pairs + _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
-        rows = np.unique(questions)
-        scene = scene_of(np.zeros((len(rows), 1)), 0.0, rows, self.pairs, self.unsure)
-        return scene.is_open(np.searchsorted(rows, questions))
+        unsure = np.isin(keys_of(questions), keys_of(self.unsure))
+        return ~(self.pairs.groups.tell(questions) | unsure)
 
     def first_open(self, questions: Ints) -> dict[str, int] | None:
         """The first of some pairs of rows of which nothing is known, or None."""
@@ -80,24 +70,12 @@ class Knowledge:
 
     def said_of(self, row: int, others: Ints) -> list[bool | None]:
         """Whether a row is the same as others, as far as that was said or follows."""
-        pairs = self.pairs
-        points, component = pairs.points, pairs.components()
-        group = dict(zip(points.tolist(), component.tolist(), strict=True))
-        differ = {frozenset(link) for link in pairs.cannot_link.tolist()}
-        groups = component[np.searchsorted(points, pairs.cannot_link)]
-        differing = {frozenset(ends) for ends in groups.tolist()}
-        said: list[bool | None] = []
-        for other in others.tolist():
-            ends = group.get(row), group.get(other)
-            if frozenset((row, other)) in differ:
-                said.append(False)
-            elif None in ends:
-                said.append(None)
-            elif ends[0] == ends[1]:
-                said.append(True)
-            else:
-                said.append(False if frozenset(ends) in differing else None)
-        return said
+        groups = self.pairs.groups
+        links = np.column_stack([np.full(len(others), row), others])
+        different = np.isin(keys_of(links), keys_of(self.pairs.cannot_link))
+        said = np.where(groups.alike(links), 1, np.where(groups.differ(links), 0, -1))
+        said[different] = 0
+        return [None if answer < 0 else bool(answer) for answer in said]
 
 
 def start_of(
@@ -166,11 +144,9 @@ def _drawn_of_closure(pairs: Pairs) -> Pairs:
     Which ones is a matter of chance, but of the pair alone: one more answer leaves most of them as
     they were, so that the picture does not shake.
     """
-    points, group = pairs.points, pairs.components()
+    points, group = pairs.points, pairs.groups.number
     sizes = np.bincount(group)
-    one, two = np.unique(
-        np.sort(group[np.searchsorted(points, pairs.cannot_link)], axis=1), axis=0
-    ).T
+    one, two = ends_of(pairs.groups.differing).T
     if max((sizes * (sizes - 1) // 2).sum(), (sizes[one] * sizes[two]).sum()) <= MOST_TOLD:
         return pairs.closure()
     some = _first_by_chance(points, _MOST_ROWS)

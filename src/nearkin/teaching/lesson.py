@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError
 from nearkin.learners.compositions import Chain
-from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.tasks.questions.strategies import strategy_named
 from nearkin.teaching import colours, exports

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
+from nearkin.pairs.numbering import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import placements, ranks, with_both_kinds
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
-from nearkin.tasks.questions.candidates import keys_of
 from nearkin.teaching.taught_metric import Learned, View, retaught
 
 Floats = NDArray[np.floating]

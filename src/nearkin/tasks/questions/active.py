@@ -22,7 +22,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice, noticed
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
-from nearkin.tasks.questions.candidates import Scene, follows, scene_of
+from nearkin.tasks.questions.candidates import Scene, scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
 
@@ -213,7 +213,7 @@ class _Interview:
         """Ask in turn, but not what answers in between have settled."""
         self.begun = True
         for i, j in questions.tolist():
-            if follows(self.pairs, i, j):
+            if self.pairs.groups.tell(np.array([[i, j]])).all():
                 continue
             answer = _checked_answer(self.oracle(i, j), i, j)
             self.history.append((i, j, answer))

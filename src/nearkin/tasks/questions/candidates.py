@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.numbering import draw_numbers, pairs_within
+from nearkin.pairs.numbering import draw_numbers, keys_of, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.centring import centred, middle
 
@@ -68,16 +68,6 @@ class Scene:
         return np.asarray(rng.permutation(pairs))
 
 
-def keys_of(pairs: NDArray[np.integer]) -> Ints:
-    """One number for each unordered pair of numbers below 2³¹."""
-    return np.asarray(np.sort(pairs, axis=1) @ np.array([1 << 31, 1]), dtype=np.int64)
-
-
-def ends_of(keys: Ints) -> Ints:
-    """The pairs that :func:`keys_of` made keys of."""
-    return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])
-
-
 def scene_of(
     Z: Floats, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
 ) -> Scene:
@@ -94,27 +84,18 @@ def scene_of(
     closed : int ndarray of shape (k, 2), optional
         Pairs of rows of X that are not to be asked about.
     """
-    points, component = pairs.points, pairs.components()
-    n_components = int(component.max(initial=-1)) + 1
-    group = n_components + np.arange(len(rows))
-    _, at_rows, at_points = np.intersect1d(rows, points, assume_unique=True, return_indices=True)
-    group[at_rows] = component[at_points]
+    groups = pairs.groups
+    found = groups.of(rows)
     inside = pairs.restrict(rows)
     left_out = Pairs(() if closed is None else closed, n_rows=pairs.n_rows).restrict(rows)
     Z = np.asarray(Z, dtype=np.float64)
     return Scene(
         centred(Z, middle(Z)),
         float(threshold),
-        group,
-        n_components,
-        np.unique(keys_of(component[np.searchsorted(points, pairs.cannot_link)])),
+        np.where(found >= 0, found, groups.count + np.arange(len(rows))),
+        groups.count,
+        groups.differing,
         inside.must_link,
         inside.cannot_link,
         keys_of(left_out.must_link),
     )
-
-
-def follows(pairs: Pairs, i: int, j: int) -> bool:
-    """Whether it is known, or follows, that rows i and j are alike or that they differ."""
-    scene = scene_of(np.zeros((2, 1)), 0.0, np.sort([i, j]), pairs)
-    return not scene.is_open(np.array([[0, 1]]))[0]

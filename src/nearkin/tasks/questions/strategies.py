@@ -12,9 +12,10 @@ from scipy.special import expit
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.errors import InputError
+from nearkin.pairs.numbering import ends_of, keys_of
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
-from nearkin.tasks.questions.candidates import Scene, ends_of, keys_of
+from nearkin.tasks.questions.candidates import Scene
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

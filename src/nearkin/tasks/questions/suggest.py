@@ -13,7 +13,8 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import as_metric
 from nearkin.pairs.checks import checked_count, checked_pairs
 from nearkin.pairs.numbering import draw_numbers
-from nearkin.pairs.pairs import Pairs, check_roles
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.notices import notice
@@ -153,7 +154,7 @@ def candidate_rows(pairs: Pairs, n_rows: int, n: int, rng: np.random.RandomState
     if n_rows <= most:
         return np.arange(n_rows)
     order = rng.permutation(len(pairs.points))
-    points, component = pairs.points[order], pairs.components()[order]
+    points, component = pairs.points[order], pairs.groups.number[order]
     _, first = np.unique(component, return_index=True)
     known = np.concatenate([points[first], np.delete(points, first)])[: most // 2]
     free = np.ones(n_rows, dtype=bool)

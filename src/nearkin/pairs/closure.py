@@ -1,0 +1,260 @@
+"""What follows from pairs: who belongs together, who differs, and what contradicts itself.
+
+Must-links are transitive: rows that chains of them join are a group. A cannot-link holds between
+all rows of the one and all of the other group; one inside a group contradicts it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from nearkin.errors import InputError
+from nearkin.pairs.numbering import keys_of, pairs_between, pairs_within, sorted_once
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Conflict(NamedTuple):
+    """A cannot-link whose two ends are joined by must-links.
+
+    Attributes
+    ----------
+    cannot_link : tuple of two ints
+        The two rows said to differ.
+    chain : tuple of ints
+        Rows from one end to the other; each two neighbours are a given must-link.
+    """
+
+    cannot_link: tuple[int, int]
+    chain: tuple[int, ...]
+
+    def __str__(self) -> str:
+        first, second = self.cannot_link
+        chain = " = ".join(map(str, self.chain))
+        return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows that must-links tie together, and which groups cannot-links tell apart.
+
+    Attributes
+    ----------
+    points : int ndarray of shape (p,)
+        Rows that some pair names, increasing.
+    number : int ndarray of shape (p,)
+        Group of each, from 0 in the order of first rows; a row without a must-link is one.
+    must : int ndarray of shape (k,)
+        Group of the rows of each must-link.
+    cannot : int ndarray of shape (l, 2)
+        Groups of the two rows of each cannot-link.
+    """
+
+    points: IntArray
+    number: IntArray
+    must: IntArray
+    cannot: IntArray
+
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return int(self.number.max(initial=-1)) + 1
+
+    @cached_property
+    def differing(self) -> IntArray:
+        """Keys of the groups that differ, see :func:`nearkin.pairs.numbering.keys_of`."""
+        return np.unique(keys_of(self.cannot))
+
+    @property
+    def contradicted(self) -> Mask:
+        """Whether each cannot-link is between rows of one group."""
+        return np.asarray(self.cannot[:, 0] == self.cannot[:, 1])
+
+    def of(self, rows: IntArray) -> IntArray:
+        """Group of each row, in any shape; −1 for a row that no pair names."""
+        place = np.searchsorted(self.points, rows)
+        named = np.append(self.points, -1)[place] == rows
+        return np.where(named, np.append(self.number, -1)[place], -1)
+
+    def alike(self, links: IntArray) -> Mask:
+        """Whether it is said, or follows, that the two rows of each pair are alike."""
+        ends = self.of(links)
+        return np.asarray((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
+
+    def differ(self, links: IntArray) -> Mask:
+        """Whether it is said, or follows, that the two rows of each pair differ.
+
+        Both may be: anything follows from a contradiction.
+        """
+        ends = self.of(links)
+        return np.isin(keys_of(ends), self.differing) & (ends >= 0).all(axis=1)
+
+    def tell(self, links: IntArray) -> Mask:
+        """Whether anything is said of each pair of rows, or follows."""
+        return self.alike(links) | self.differ(links)
+
+
+def groups_of(points: IntArray, must_link: IntArray, cannot_link: IntArray) -> Groups:
+    """Find who belongs together, of the rows that pairs name: ``points``, increasing."""
+    links = np.searchsorted(points, must_link)
+    _, labels = connected_components(_graph(links, len(points)), directed=False)
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    number = np.argsort(np.argsort(first))[group]
+    return Groups(points, number, number[links[:, 0]], number[np.searchsorted(points, cannot_link)])
+
+
+def chunklets(must_link: IntArray, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
+    """Rows known to belong together, and the number of the group of each.
+
+    Groups are those of must-links, with all labelled rows of a class in one.
+
+    Parameters
+    ----------
+    must_link : int ndarray of shape (k, 2)
+    classes : int ndarray of shape (n,) or None
+        Class number of each row, −1 where unknown.
+    """
+    links = [must_link]
+    if classes is not None:
+        known = np.flatnonzero(classes >= 0)
+        order = known[np.argsort(classes[known], kind="stable")]
+        chain = np.column_stack([order[:-1], order[1:]])
+        links.append(chain[classes[chain[:, 0]] == classes[chain[:, 1]]])
+    joined = np.concatenate(links)
+    groups = groups_of(sorted_once(joined), joined, joined[:0])
+    return groups.points, groups.number
+
+
+def spread_labels(classes: NDArray[np.integer], groups: Groups) -> IntArray:
+    """Class number of each row, −1 where unknown, with labels spread along must-links.
+
+    Labels outweigh must-links that join different ones; rows without a label between several stay
+    unknown.
+    """
+    spread = classes.astype(np.int64)
+    at_points = spread[groups.points]
+    labelled = at_points >= 0
+    least, most = np.full(groups.count, np.iinfo(np.int64).max), np.full(groups.count, -1)
+    np.minimum.at(least, groups.number[labelled], at_points[labelled])
+    np.maximum.at(most, groups.number[labelled], at_points[labelled])
+    shared = np.where(least == most, most, -1)
+    spread[groups.points] = np.where(labelled, at_points, shared[groups.number])
+    return spread
+
+
+def all_that_follows(
+    groups: Groups,
+    must: tuple[IntArray, FloatArray],
+    cannot: tuple[IntArray, FloatArray],
+    max_pairs: int,
+) -> tuple[Any, ...]:
+    """Must-links and cannot-links with their weights, and all that follow from them.
+
+    Given pairs keep their weight; an inferred one is only as strong as the weakest must-link of
+    its groups, and as the strongest cannot-link between them.
+
+    Parameters
+    ----------
+    groups : Groups
+    must, cannot : (links, weights)
+    max_pairs : int
+        Refuse to list more pairs than this.
+
+    Returns
+    -------
+    must_link, must_weight, cannot_link, cannot_weight : ndarray
+    """
+    members = groups.points[np.argsort(groups.number)]
+    sizes = np.bincount(groups.number)
+    starts = np.cumsum(sizes) - sizes
+    weakest = np.full(len(sizes), np.inf)
+    np.minimum.at(weakest, groups.must, must[1])
+    spread = ~groups.contradicted
+    differing, strongest = normalised(groups.cannot[spread], cannot[1][spread])
+    one, two = differing.T
+
+    n_must = int((sizes * (sizes - 1) // 2).sum())
+    n_between = int((sizes[one] * sizes[two]).sum())
+    total = n_must + n_between + int((~spread).sum())
+    if total > max_pairs:
+        raise InputError(
+            f"the closure has {total:,} pairs, more than max_pairs={max_pairs:,}; components() "
+            "tells the same without listing them"
+        )
+    within, block = pairs_within(np.arange(n_must), starts, sizes)
+    # The larger weight is that of the given pair: nothing inferred is stronger.
+    all_must = normalised(
+        np.concatenate([must[0], members[within]]), np.concatenate([must[1], weakest[block]])
+    )
+    between, block = pairs_between(
+        np.arange(n_between), starts[one], sizes[one], starts[two], sizes[two]
+    )
+    strength = np.minimum(strongest, np.minimum(weakest[one], weakest[two]))
+    all_cannot = normalised(
+        np.concatenate([cannot[0], members[between]]),
+        np.concatenate([cannot[1], strength[block]]),
+        keep_first=True,
+    )
+    return *all_must, *all_cannot
+
+
+def contradictions(groups: Groups, must_link: IntArray, cannot_link: IntArray) -> list[Conflict]:
+    """The cannot-links inside groups, each with a chain of must-links from end to end."""
+    points = groups.points
+    ends = np.searchsorted(points, cannot_link[groups.contradicted])
+    if not len(ends):
+        return []
+    # A root joined to one point of each group lets a single search reach all of them.
+    links, root = np.searchsorted(points, must_link), len(points)
+    _, first = np.unique(groups.number, return_index=True)
+    to_root = np.column_stack([first, np.full(len(first), root)])
+    forest = _graph(np.concatenate([links, to_root]), root + 1)
+    order, parents = breadth_first_order(forest, root, directed=False)
+
+    given_as_both = np.isin(ends @ [root, 1], links @ [root, 1]).tolist()
+    rank, parent, row = np.argsort(order).tolist(), parents.tolist(), points.tolist()
+    found = []
+    for (start, end), direct in zip(ends.tolist(), given_as_both, strict=True):
+        chain = [start, end] if direct else _tree_path(start, end, parent, rank)
+        found.append(Conflict((row[start], row[end]), tuple(row[point] for point in chain)))
+    return found
+
+
+def normalised(
+    pairs: IntArray, weights: FloatArray, *, keep_first: bool = False
+) -> tuple[IntArray, FloatArray]:
+    """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
+    low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
+    order = np.lexsort((high, low))
+    low, high, weights = low[order], high[order], weights[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    firsts = np.flatnonzero(fresh)
+    if keep_first or len(firsts) == len(order):
+        weights = weights[firsts]
+    else:
+        weights = np.maximum.reduceat(weights, firsts)
+    return np.column_stack([low[firsts], high[firsts]]), weights
+
+
+def _graph(links: IntArray, n_nodes: int) -> Any:
+    return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
+
+
+def _tree_path(start: int, end: int, parent: list[int], rank: list[int]) -> list[int]:
+    """Find the way between two nodes of a tree whose nodes rank above their parents."""
+    up, down = [start], [end]
+    while up[-1] != down[-1]:
+        # The higher ranked of two nodes is no ancestor of the other, so the way goes up from it.
+        path = up if rank[up[-1]] > rank[down[-1]] else down
+        path.append(parent[path[-1]])
+    return up + down[-2::-1]
