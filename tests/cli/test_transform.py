@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nearkin.errors import InputTypeError
 from nearkin.spaces.linalg import principal_coordinates
 
 
@@ -116,14 +117,25 @@ def test_debug_shows_where(run, files, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_defect_has_a_status_of_its_own(run, files, model, monkeypatch):
+@pytest.mark.parametrize("error", [KeyError, ValueError, TypeError])
+def test_a_defect_has_a_status_of_its_own(error, run, files, model, monkeypatch):
     def fail(self, rows):
-        raise KeyError("oh")
+        raise error("oh")
 
     monkeypatch.setattr("nearkin.cli.models.Model.embed", fail)
     err = run("transform", "model.nearkin", "rows.csv", "--id", "name", status=1).err
-    assert "KeyError: 'oh'" in err
+    assert f"{error.__name__}: " in err
+    assert "oh" in err
     assert "--debug shows where" in err
+
+
+def test_what_users_can_put_right_is_no_defect(run, files, model, monkeypatch):
+    def fail(self, rows):
+        raise InputTypeError("give others")
+
+    monkeypatch.setattr("nearkin.cli.models.Model.embed", fail)
+    err = run("transform", "model.nearkin", "rows.csv", "--id", "name", status=2).err
+    assert err == "nearkin transform: give others\n"
 
 
 def test_feather_is_read_batch_by_batch(run, files, sample, model):

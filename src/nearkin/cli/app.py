@@ -202,7 +202,7 @@ def _reported(error: Exception, given: list[str]) -> int:
     if isinstance(error, MemoryError):
         complain(f"{command}: there is not enough memory; --learner kernel-beta needs little.")
         return MISUSE
-    if isinstance(error, NearkinError | OSError | ImportError) or _is_of_scikit_learn(error):
+    if isinstance(error, NearkinError | OSError | ImportError):
         complain(f"{command}: {_in_two_lines(_text(error))}")
         return MISUSE
     if not MANNER.debug:
@@ -232,11 +232,6 @@ def _misuse(error: Any) -> str:
 def _line(ctx: Any) -> str:
     kind = " --kind embedding" if ctx.command.name == "plot" else ""
     return f"{ctx.command_path} model.nearkin rows.csv{kind}"
-
-
-def _is_of_scikit_learn(error: Exception) -> bool:
-    """Whether a parameter was refused by scikit-learn, whose class for that is a ValueError too."""
-    return type(error).__name__ == "InvalidParameterError"
 
 
 def _text(error: Exception) -> str:

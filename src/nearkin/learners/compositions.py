@@ -454,8 +454,6 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
     devices.refuse_stranded(X)
     if not hasattr(X, "__len__") and not hasattr(X, "shape"):
         refuse_what_is_no_table(X)
-    if reset:
-        vars(whole).pop("n_features_in_", None)  # which rows of texts have not
     with about_input():
         validate_data(whole, X, reset=reset, skip_check_array=True)
     return X

@@ -69,8 +69,6 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         _refuse_moved(learner, X)
     elif is_foreign(X):
         learner._home = home(X)
-    else:
-        vars(learner).pop("_home", None)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if is_array:  # as scikit-learn does, before columns are counted
@@ -160,9 +158,7 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
         n = X.shape[0]
         if n < 2:
             raise InputError(f"Found X with {n} sample(s), but {name} needs at least 2.")
-        vars(learner).pop("_home", None)
         learner.n_features_in_ = d
-        vars(learner).pop("feature_names_in_", None)
         if X.names is not None:
             learner.feature_names_in_ = np.asarray(X.names, dtype=object)
         return X

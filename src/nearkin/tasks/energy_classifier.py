@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, about_input
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
+from nearkin.learners.fitting import WholeFits
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows import sparse as sparse_rows
@@ -492,7 +493,7 @@ def _with_company(judged: Ints, number: Ints, members: Members) -> tuple[Ints, I
     return judged[kept], number[kept]
 
 
-class EnergyClassifier(ClassifierMixin, BaseEstimator):
+class EnergyClassifier(WholeFits, ClassifierMixin, BaseEstimator):
     """Classify by the energy of each label: by neighbours and by those left behind.
 
     A point gets the label whose rows are near, while rows of other labels stay away from it and

@@ -35,6 +35,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
+from nearkin.learners.fitting import WholeFits
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
@@ -315,7 +316,9 @@ class Problem:
         return own
 
 
-class MPCKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class MPCKMeans(
+    WholeFits, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     r"""Metric pairwise constrained k-means.
 
     K-means that is told pairs of rows to keep together (must-links) or apart (cannot-links), and

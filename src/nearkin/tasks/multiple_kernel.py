@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, about_input
+from nearkin.learners.fitting import WholeFits
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
@@ -113,7 +114,7 @@ def rbf_kernels(
     return [MetricRbf(components, scale, float(bandwidth)) for bandwidth in bandwidths]
 
 
-class MultipleKernelClassifier(ClassifierMixin, BaseEstimator):
+class MultipleKernelClassifier(WholeFits, ClassifierMixin, BaseEstimator):
     """Support vector machine on the best convex combination of many kernels.
 
     Parameters

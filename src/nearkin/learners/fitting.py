@@ -1,0 +1,57 @@
+"""A fit is whole: nothing of an earlier one is left after it, and a failed one changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from sklearn.utils._param_validation import InvalidParameterError
+
+from nearkin.errors import NearkinError
+
+# What is set on an estimator beside parameters, and kept by a clone: scikit-learn's names for what
+# transform is to give, and what metadata go where.
+_SET_BY_USERS = ("_sklearn_output_config", "_metadata_request")
+
+
+class ParameterError(NearkinError, InvalidParameterError):
+    """A parameter that an estimator does not take."""
+
+
+class WholeFits:
+    """Every ``fit`` and ``partial_fit`` works on a copy, which takes the estimator's place.
+
+    The copy of ``fit`` has the parameters alone, that of ``partial_fit`` what was learned, too.
+    Arrays are not copied: ``partial_fit`` must not write into them. Put it before the other bases.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("fit", "partial_fit"):
+            if name in vars(cls):
+                setattr(cls, name, _whole(vars(cls)[name], anew=name == "fit"))
+
+    def _validate_params(self) -> None:
+        try:
+            super()._validate_params()  # type: ignore[misc]
+        except InvalidParameterError as error:
+            raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
+
+
+def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:
+    @wraps(method)
+    def fitted(self: Any, *args: Any, **options: Any) -> Any:
+        attempt = object.__new__(type(self))
+        attempt.__dict__.update(
+            (name, value) for name, value in vars(self).items() if not (anew and _is_learned(name))
+        )
+        method(attempt, *args, **options)
+        self.__dict__ = attempt.__dict__
+        return self
+
+    return fitted
+
+
+def _is_learned(name: str) -> bool:
+    return (name.endswith("_") or name.startswith("_")) and name not in _SET_BY_USERS

@@ -1,0 +1,127 @@
+"""Nothing of an earlier fit is left after another, and a failed one changes nothing."""
+
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+import nearkin
+from nearkin import (
+    GMML,
+    ITML,
+    RCA,
+    EnergyClassifier,
+    KernelBeta,
+    ManifoldAlignment,
+    MetricKMeans,
+    MPCKMeans,
+    MultipleKernelClassifier,
+    NeighborIndex,
+    Pairs,
+)
+from tests.common.learners import LEARNERS, as_seen_by, each_learner, example, fitted
+
+X, Y, PAIRS, X_NEW = example()
+OUTSIDE = Pairs([(0, 1), (2, 999)])
+TASKS = {
+    "NeighborIndex": (NeighborIndex(), {}),
+    "EnergyClassifier": (EnergyClassifier(random_state=0), {"y": Y}),
+    "MetricKMeans": (MetricKMeans(2, random_state=0), {}),
+    "MPCKMeans": (MPCKMeans(2, random_state=0), {"pairs": PAIRS}),
+    "MultipleKernelClassifier": (MultipleKernelClassifier(random_state=0), {"y": Y}),
+}
+
+
+def next_setting(name):
+    """Another setting of the same class, or the same where there is none."""
+    alike = [x for x in LEARNERS if type(LEARNERS[x]) is type(LEARNERS[name])]
+    return LEARNERS[alike[(alike.index(name) + 1) % len(alike)]]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_nothing_of_a_fit_with_other_parameters_is_left(name):
+    first, second = LEARNERS[name], next_setting(name)
+    frame = pd.DataFrame(as_seen_by(first, X)).rename(columns=str)
+    metric = clone(first).fit(frame, Y, pairs=PAIRS)
+    metric.vector_column_ = "v"
+    rows = as_seen_by(second, X)
+    metric.set_params(**second.get_params(deep=False)).fit(rows, pairs=PAIRS)
+    expected = fitted(second, X, pairs=PAIRS)
+    assert set(vars(metric)) == set(vars(expected))
+    assert_array_equal(metric.transform(rows), expected.transform(rows))
+
+
+@pytest.mark.parametrize("cls", [ITML, GMML])
+def test_a_file_holds_nothing_of_an_earlier_fit(cls, tmp_path):
+    metric = cls(kernel="rbf", random_state=0).fit(X, pairs=PAIRS)
+    metric.set_params(kernel=None).fit(X, pairs=PAIRS).save(tmp_path / "again")
+    assert not hasattr(metric, "landmarks_")
+    cls(random_state=0).fit(X, pairs=PAIRS).save(tmp_path / "anew")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "anew").read_bytes()
+
+
+def assert_nothing_changes(estimator, change, *wrong, error=ValueError, **options):
+    before = dict(vars(estimator))
+    with pytest.raises(error):
+        change(*wrong, **options)
+    assert list(vars(estimator)) == list(before)
+    assert all(vars(estimator)[name] is value for name, value in before.items())
+
+
+@each_learner
+def test_a_failed_fit_changes_nothing(learner):
+    frame = pd.DataFrame(as_seen_by(learner, X)).rename(columns=str)
+    metric = clone(learner).fit(frame, pairs=PAIRS).set_output(transform="pandas")
+    expected = metric.transform(frame)
+    turned = frame[frame.columns[::-1]]
+    assert_nothing_changes(metric, metric.fit, turned, pairs=OUTSIDE)
+    assert_nothing_changes(metric, metric.fit, turned, Y[:3])
+    if hasattr(metric, "partial_fit"):
+        assert_nothing_changes(metric, metric.partial_fit, frame, pairs=OUTSIDE)
+        assert_nothing_changes(metric, metric.partial_fit, turned, pairs=PAIRS)
+    pd.testing.assert_frame_equal(metric.transform(frame), expected)
+    with pytest.raises(ValueError, match="feature names"):
+        metric.transform(turned)
+
+
+@pytest.mark.parametrize("late", ["_calibrate", "_embed"])
+def test_a_fit_that_fails_at_its_end_changes_nothing(late, monkeypatch):
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    metric = RCA().fit(frame, Y)
+    monkeypatch.setattr(RCA, late, lambda *given: 1 / 0)
+    assert_nothing_changes(metric, metric.fit, frame[["b", "a"]], Y, error=ZeroDivisionError)
+    assert metric.feature_names_in_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks(name):
+    task, given = TASKS[name]
+    task = clone(task).fit(pd.DataFrame(X, columns=["a", "b", "c"]), **given)
+    assert_nothing_changes(task, task.fit, X[:0], **given)
+    task.fit(X, **given)
+    assert set(vars(task)) == set(vars(clone(task).fit(X, **given)))
+
+
+def test_alignment():
+    pairs = nearkin.pairs_between([X, X_NEW], [(0, row, 1, row) for row in range(0, 30, 3)])
+    task = ManifoldAlignment(random_state=0).fit([X, X_NEW], pairs=pairs)
+    assert_nothing_changes(task, task.fit, [X, X_NEW[:0]], pairs=pairs)
+
+
+def test_what_users_set_stays():
+    metric = RCA().set_output(transform="pandas")
+    metric.remark = "mine"
+    metric.fit(X, Y).fit(X, Y)
+    assert metric.remark == "mine"
+    assert isinstance(metric.transform(X), pd.DataFrame)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "given"),
+    [(KernelBeta(n_iter=0), {"pairs": PAIRS}), (MetricKMeans(0), {})],
+    ids=["learner", "task"],
+)
+def test_a_parameter_that_is_refused_is_an_error_of_ours(estimator, given):
+    with pytest.raises(nearkin.NearkinError, match="parameter of") as error:
+        estimator.fit(X, **given)
+    assert isinstance(error.value, ValueError | TypeError)
