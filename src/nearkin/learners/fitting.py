@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from nearkin.errors import NearkinError
 
-# What is set on an estimator beside parameters, and kept by a clone: scikit-learn's names for what
-# transform is to give, and what metadata go where.
-_SET_BY_USERS = ("_sklearn_output_config", "_metadata_request")
+# How names begin that scikit-learn sets on an estimator, before or while it is fitted: what its
+# transform is to give, what metadata go where, and who is to be told of progress.
+_OF_SCIKIT_LEARN = ("_skl", "_metadata_request", "_parent_callback")
 
 
 class ParameterError(NearkinError, InvalidParameterError):
@@ -54,4 +54,6 @@ def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:
 
 
 def _is_learned(name: str) -> bool:
-    return (name.endswith("_") or name.startswith("_")) and name not in _SET_BY_USERS
+    if name.startswith("_"):
+        return not name.startswith(_OF_SCIKIT_LEARN)
+    return name.endswith("_")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError
+from nearkin.errors import InputError
 
 _READ_HEADER = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -81,9 +82,9 @@ def _claimed(opened: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...
     """Shape and number of bytes by an array's header, which the file must have as well."""
     version = np.lib.format.read_magic(opened)
     if version not in _READ_HEADER:
-        raise ValueError(f"{member.filename} is of version {version}, which has no numbers")
+        raise InputError(f"{member.filename} is of version {version}, which has no numbers")
     shape, _, dtype = _READ_HEADER[version](opened)
     claimed, held = prod(shape) * dtype.itemsize, member.file_size - opened.tell()
     if claimed > held and not dtype.hasobject:
-        raise ValueError(f"{member.filename} is to have {claimed} bytes, and has {held}")
+        raise InputError(f"{member.filename} is to have {claimed} bytes, and has {held}")
     return shape, claimed
