@@ -359,7 +359,7 @@ else:
 
 
 def _row_distances(Z_a: NDArray[np.floating], Z_b: NDArray[np.floating]) -> NDArray[np.floating]:
-    return rowwise_distances(Z_a, Z_b).astype(np.result_type(Z_a, Z_b))
+    return np.asarray(rowwise_distances(Z_a, Z_b), dtype=np.result_type(Z_a, Z_b))
 
 
 def _refuse_dask(name: str, *arrays: Any) -> None:

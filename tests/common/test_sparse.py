@@ -27,6 +27,7 @@ from nearkin import (
     Pairs,
 )
 from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import MOST_AXES, along, dense, leading_axes
 from tests.common.learners import LEARNERS
 
@@ -215,7 +216,7 @@ def test_distances_keep_the_digits_of_near_rows(dtype):
     assert_allclose(D, expected, rtol=1e-9)
     assert_array_equal(np.diag(D), 0)
     rows = np.arange(40)
-    apart = sparse_rows.rowwise_distances(S, S, rows, rows + 7)
+    apart = rowwise_distances(S, S, rows, rows + 7)
     assert_allclose(apart, expected[rows, rows + 7])
 
 

@@ -424,13 +424,13 @@ class Generative(LinearMetricMixin, BaseEstimator):
         X = validated(self, X, reset=True, ensure_min_samples=2)
         _refuse_very_many_columns(X)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(len(X), y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs)
         rows, classes = told_classes(evidence)
         self.classes_ = _names(y, evidence, rows, classes)
         if devices.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X
-            classes = _in_place(rows, classes, len(X))
+            classes = _in_place(rows, classes, X.shape[0])
             rows = rows[:0]  # none is kept
         elif devices.is_foreign(X):
             self._refuse_other_than_uniform("NumPy arrays", f"one of {devices.home(X)}")
@@ -439,7 +439,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             known = access.take(X, rows).astype(np.float64)
         if devices.is_foreign(X) or devices.is_remote(X):
             mean, covariance = access.moments(X)
-            covariance *= len(X) / (len(X) - 1)
+            covariance *= X.shape[0] / (X.shape[0] - 1)
         else:
             mean = X.mean(axis=0, dtype=np.float64)
             covariance = np.cov(X, rowvar=False, dtype=np.float64).reshape(len(mean), -1)
@@ -521,7 +521,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         check_is_fitted(self)
         X = validated(self, X, reset=False)
-        if len(self._known) == 0:
+        if self._known.shape[0] == 0:
             raise InputError(
                 "the metric was learned from rows that were read block by block, of which none is "
                 "kept: look for neighbours with NeighborIndex(metric), among rows you give it."
@@ -529,7 +529,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         if wanted < 1:
             raise InputError(f"n_neighbors={wanted} must be at least 1.")
-        k = min(wanted, len(self._known))
+        k = min(wanted, self._known.shape[0])
         if self._metric_at_each_row:
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
         if devices.is_foreign(X):
@@ -631,8 +631,7 @@ def _mean_metric(
 ) -> Floats:
     """Mean of the local metrics at rows of known class; the models are those of centred rows."""
     if not devices.is_remote(X):
-        shift = devices.moved(mean, X) if devices.is_foreign(X) else mean
-        return mean_local_metric(X - shift, models, None, interpolation)
+        return mean_local_metric(X - devices.moved(mean, X), models, None, interpolation)
 
     def of_block(block: Floats, number: Integers) -> tuple[Floats]:
         known = block[number >= 0].astype(np.float64) - mean

@@ -134,9 +134,7 @@ class Weighted:
 
     def __call__(self, U: Any) -> Any:
         """Of rows, where they are and in their type."""
-        foreign = devices.is_foreign(U)
-        weight = devices.moved(self.weight, U) if foreign else self.weight.astype(U.dtype)
-        return _through(self.later, U * weight)
+        return _through(self.later, U * devices.moved(self.weight, U))
 
     @property
     def matrix(self) -> Floats | None:

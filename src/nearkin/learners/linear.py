@@ -79,15 +79,12 @@ class Columns:
 
     def coordinates(self, X: Any) -> Floats:
         """Of rows, in float64."""
-        if devices.is_foreign(X):
-            X = devices.wide(X)
-            found: Floats = X - devices.moved(self.mean, X)
-            return found
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
             return along(X, self.axes) - center
-        centred = np.asarray(X - self.mean)
-        return centred if self.axes is None else centred @ self.axes.T
+        X = devices.wide(X)
+        centred: Floats = X - devices.moved(self.mean, X)
+        return centred if self.axes is None else centred @ devices.moved(self.axes, X).T
 
     def in_columns(self, components: Floats) -> Floats:
         """A linear map of coordinates, of shape (q, r), as one of centred rows."""
@@ -120,8 +117,8 @@ class Directions:
 
     def coordinates(self, X: Rows) -> Floats:
         """Of rows, in float64."""
-        F = self.extension.embed(X, self.landmarks)
-        return devices.wide(F) if devices.is_foreign(F) else F.astype(np.float64)
+        found: Floats = devices.wide(self.extension.embed(X, self.landmarks))
+        return found
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -172,7 +169,7 @@ def _all_equal(X: Any, space: Columns) -> bool:
         return not space.covariance.any()
     if is_sparse(X):
         return all_equal(X)
-    return bool((X[:1] == X).all())
+    return bool(devices.namespace(X).all(X[:1, :] == X))
 
 
 def shrunk_covariance(covariance: Floats, n_rows: int) -> Floats:
@@ -205,7 +202,7 @@ class Projection:
 
     def __call__(self, F: Any) -> Any:
         """Of rows, where they are."""
-        return F @ (devices.moved(self.matrix, F) if devices.is_foreign(F) else self.matrix)
+        return F @ devices.moved(self.matrix, F)
 
     @property
     def matrix(self) -> Floats:

@@ -151,9 +151,5 @@ class LiveView:
         axes = fix_signs(eigh(learned, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
         lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
         origin = moments.mean @ lens
-        if devices.is_foreign(rows):
-            lens, origin = devices.moved(lens, rows), devices.moved(origin, rows)
-        else:
-            lens, origin = lens.astype(rows.dtype), origin.astype(rows.dtype)
-        found: Floats = rows @ lens - origin
+        found: Floats = rows @ devices.moved(lens, rows) - devices.moved(origin, rows)
         return found

@@ -149,11 +149,10 @@ class MetricMixin(WholeFits, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
                 f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
                 f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
-        distances = rowwise_distances(Z_a, Z_b)
-        if devices.is_foreign(distances):
-            found: Floats = devices.namespace(Z_a).astype(distances, Z_a.dtype)
-            return found
-        return distances.astype(np.result_type(Z_a.dtype, Z_b.dtype))
+        xp = devices.namespace(Z_a)
+        dtype = xp.result_type(Z_a.dtype, Z_b.dtype)
+        found: Floats = xp.astype(rowwise_distances(Z_a, Z_b), dtype)
+        return found
 
     @matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:

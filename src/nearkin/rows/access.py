@@ -1,16 +1,19 @@
-"""What a learner does with rows, wherever they are: take some, sum over all, map block by block."""
+"""What learners do with rows, wherever they are: take some, sum over all, map block by block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from nearkin.rows.base import Parts, added
+from nearkin.rows import blocks as host_blocks
+from nearkin.rows.base import Parts, Rows, added
 from nearkin.rows.devices import (
+    empty,
     is_foreign,
     is_remote,
     library,
@@ -22,7 +25,7 @@ from nearkin.rows.devices import (
 )
 from nearkin.rows.given import frame_of
 
-Array = Any  # an array of torch or CuPy
+Array = Any  # an array of NumPy, torch or CuPy
 # Working memory of a block of rows: on an accelerator at most this, and this share of all it has;
 # and where the host's own caches count.
 _BLOCK_BYTES = {"accelerator": 2**30, "cpu": 2**24}
@@ -33,18 +36,62 @@ _SUMMED_ROWS = 65536
 MIDDLE_ROWS = 101
 
 
+@dataclass(frozen=True)
+class HeldRows:
+    """Rows in memory, on the host or a device, as :class:`nearkin.rows.base.Rows`.
+
+    Attributes
+    ----------
+    X : array, sparse matrix, data frame or list
+    """
+
+    X: Any
+
+    def take(self, rows: NDArray[np.integer]) -> Any:
+        """Some rows by their numbers, in that order, where they are."""
+        X = self.X
+        if is_foreign(X):
+            return namespace(X).take(X, moved(rows, X), axis=0)
+        frame = frame_of(X)
+        if frame is not None:
+            return frame[rows].to_native()
+        if hasattr(X, "tocsr"):  # other sparse formats cannot be cut
+            X = X.tocsr()
+        return X[rows] if hasattr(X, "shape") else _safe_indexing(X, rows)
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each block of rows, all results combined in their order."""
+        total: Parts | None = None
+        for part in host_blocks.blocks(self.X.shape[0], _SUMMED_ROWS):
+            found = function(cut(self.X, part), *(array[part] for array in aligned))
+            total = found if total is None else combine(total, found)
+        assert total is not None
+        return total
+
+    def mapped(self, function: Callable[[Any], Any], names: list[str]) -> Any:
+        """What the function makes of all rows, now."""
+        return function(self.X)
+
+
+def cut(X: Any, rows: slice) -> Any:
+    """Consecutive rows of what memory holds; the array standard wants all axes to be named."""
+    return X[rows, ...] if is_foreign(X) else X[rows]
+
+
+def rows_of(X: Any) -> Rows:
+    """X as rows: itself if it is in a file or on other machines, or else what memory holds."""
+    rows: Rows = X if is_remote(X) else HeldRows(X)
+    return rows
+
+
 def take(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows of X, whatever it is, by their numbers on the host."""
-    if is_remote(X):
-        return X.take(rows)
-    if is_foreign(X):
-        return namespace(X).take(X, moved(rows, X), axis=0)
-    frame = frame_of(X)
-    if frame is not None:
-        return frame[rows].to_native()
-    if hasattr(X, "tocsr"):  # other sparse formats cannot be cut
-        X = X.tocsr()
-    return X[rows] if hasattr(X, "shape") else _safe_indexing(X, rows)
+    return rows_of(X).take(rows)
 
 
 def take_home(X: Any, rows: NDArray[np.integer]) -> Any:
@@ -76,24 +123,14 @@ def reduced(
 ) -> Parts:
     """What ``function`` gives for blocks of rows of X, whatever that is, combined.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or RemoteRows
-    function : callable
-        Of a block of rows and as many entries of each aligned array; gives a tuple of arrays.
-    *aligned : ndarray of shape (n, ...)
-    combine : callable, optional
-        Of two such tuples; their sums by default.
+    See :meth:`nearkin.rows.base.Rows.reduced`.
     """
-    if is_remote(X):
-        return tuple(X.reduced(function, *aligned, combine=combine))
-    total: Parts | None = None
-    for start in range(0, X.shape[0], _SUMMED_ROWS):
-        part = slice(start, start + _SUMMED_ROWS)
-        found = function(X[part], *(array[part] for array in aligned))
-        total = found if total is None else combine(total, found)
-    assert total is not None
-    return total
+    return rows_of(X).reduced(function, *aligned, combine=combine)
+
+
+def mapped(X: Any, function: Callable[[Any], Any], names: list[str]) -> Any:
+    """X after a function of blocks of its rows: now if memory holds X, or else as it is read."""
+    return rows_of(X).mapped(function, names)
 
 
 def filled(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
@@ -104,19 +141,27 @@ def filled(n_rows: int, size: int, part: Callable[[slice], Any]) -> Any:
     whole = part(slice(0, min(size, n_rows)))
     if n_rows <= size:
         return whole
-    shape, options = (n_rows, *whole.shape[1:]), {"dtype": whole.dtype}
-    if is_foreign(whole):
-        out = namespace(whole).empty(shape, device=whole.device, **options)
-    else:
-        out = np.empty(shape, **options)
-    out[:size] = whole
+    out = empty((n_rows, *whole.shape[1:]), whole)
+    out[:size, ...] = whole
     for start in range(size, n_rows, size):
         rows = slice(start, min(start + size, n_rows))
-        out[rows] = part(rows)
+        out[rows, ...] = part(rows)
     return out
 
 
-def blocks(X: Array, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
+def for_each_block(work: Callable[[slice], None], X: Any, bytes_per_row: int) -> None:
+    """Call ``work`` on every block of rows of X: on all cores, or one by one on X's device.
+
+    ``work`` must write to its own rows only, so that the result does not depend on the order.
+    """
+    if not is_foreign(X):
+        host_blocks.for_each_block(work, X.shape[0], host_blocks.block_rows(bytes_per_row))
+        return
+    for rows in blocks(X, bytes_per_row):
+        work(rows)
+
+
+def blocks(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
     """Consecutive slices of rows, as many at a time as X's device should hold at once.
 
     ``most`` bytes on an accelerator, if it has room: a gigabyte by default.
@@ -126,16 +171,14 @@ def blocks(X: Array, bytes_per_row: int, most: int | None = None) -> Iterator[sl
     else:
         room = int(_SHARE_OF_MEMORY * _memory(X))
         budget = min(most or _BLOCK_BYTES["accelerator"], room)
-    size = max(64, budget // max(1, bytes_per_row))
-    for start in range(0, X.shape[0], size):
-        yield slice(start, min(start + size, X.shape[0]))
+    yield from host_blocks.blocks(X.shape[0], max(64, budget // max(1, bytes_per_row)))
 
 
 def _memory(X: Array) -> int:
     """Bytes of memory of X's device."""
     if library(X) == "cupy":
         return int(X.device.mem_info[1])
-    if X.device.type == "cuda":
+    if library(X) == "torch" and X.device.type == "cuda":
         import torch
 
         return int(torch.cuda.get_device_properties(X.device).total_memory)
@@ -152,16 +195,16 @@ def moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return mean, covariance
     xp = namespace(X)
     n, d = X.shape
-    origin = wide(X[:1])  # equal rows now differ by exactly zero
+    origin = wide(X[:1, :])  # equal rows now differ by exactly zero
     total: Any = 0.0
     for rows in blocks(X, 24 * d):
-        total = total + xp.sum(wide(X[rows]) - origin, axis=0)
+        total = total + xp.sum(wide(X[rows, :]) - origin, axis=0)
     shift = total / n
     squares: Any = 0.0
     for rows in blocks(X, 24 * d):
-        centered = wide(X[rows]) - origin - shift
+        centered = wide(X[rows, :]) - origin - shift
         squares = squares + centered.T @ centered
-    return to_numpy(origin[0] + shift), to_numpy(squares / n)
+    return to_numpy(origin[0, :] + shift), to_numpy(squares / n)
 
 
 def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
@@ -172,4 +215,4 @@ def evenly_spaced(n_rows: int, most: int) -> NDArray[np.int64]:
 def middle(X: Array) -> Array:
     """Median of each column over some evenly spaced rows."""
     some = take(X, evenly_spaced(X.shape[0], MIDDLE_ROWS))
-    return namespace(X).sort(some, axis=0)[some.shape[0] // 2]
+    return namespace(X).sort(some, axis=0)[some.shape[0] // 2, :]

@@ -1,7 +1,8 @@
-"""Rows that are elsewhere: in files larger than memory, or on other machines.
+"""Rows wherever they are: what a learner needs of them, and what those elsewhere share.
 
-A learner needs little of the rows it learns from: some of them by their numbers, and sums over all
-of them. Whatever gives these two can be learned from, with the same answers as from an array.
+A learner needs little of the rows it learns from: some of them by their numbers, sums over all of
+them, and later all of them mapped. Whatever gives these three (:class:`Rows`) can be learned from,
+with the same answers as from an array.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,33 @@ class Block:
 def added(a: Parts, b: Parts) -> Parts:
     """Sums of two results, part by part."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+class Rows(Protocol):
+    """Rows wherever they are; :func:`nearkin.rows.access.rows_of` finds them for any X."""
+
+    def take(self, rows: NDArray[np.integer]) -> Any:
+        """Some rows by their numbers, in that order."""
+
+    def reduced(
+        self,
+        function: Callable[..., Parts],
+        *aligned: NDArray[Any],
+        combine: Callable[[Parts, Parts], Parts] = added,
+    ) -> Parts:
+        """``function`` of each block of rows, all results combined.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block of rows and as many entries of each aligned array; gives a tuple of arrays.
+        *aligned : ndarray of shape (n, ...)
+        combine : callable, default=added
+            Of two such tuples; associative.
+        """
+
+    def mapped(self, function: Callable[[Any], Any], names: list[str]) -> Any:
+        """The same rows after a function of blocks of them, whose columns have these names."""
 
 
 def block_moments(block: Floats) -> Parts:
@@ -84,7 +112,7 @@ def merged_moments(a: Parts, b: Parts) -> Parts:
 
 
 class RemoteRows(ABC):
-    """Rows that are not in this process's memory.
+    """Rows that are in files larger than memory, or on other machines: :class:`Rows` with a shape.
 
     Attributes
     ----------
@@ -113,16 +141,7 @@ class RemoteRows(ABC):
         *aligned: NDArray[Any],
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
-        """``function`` of each block of rows, all results combined.
-
-        Parameters
-        ----------
-        function : callable
-            Of a block of rows and as many entries of each aligned array.
-        *aligned : ndarray of shape (n, ...)
-        combine : callable, default=added
-            Associative.
-        """
+        """``function`` of each block of rows, all results combined."""
 
     @abstractmethod
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:

@@ -270,7 +270,7 @@ def _foreign_centred(X: Any) -> tuple[Any, Any, Any]:
     largest = xp.max(xp.abs(X), axis=0)
     factor = xp.where(largest > 0, largest, xp.ones_like(largest))
     X = X / factor
-    centred = X - xp.sort(X, axis=0)[X.shape[0] // 2]
+    centred = X - xp.sort(X, axis=0)[X.shape[0] // 2, :]
     return centred, factor, 2 * eps * xp.ones_like(factor)
 
 
@@ -279,7 +279,7 @@ def _foreign_spreads(X: Any) -> Any:
     centred, factor, rounding = _foreign_centred(X)
     n = centred.shape[0]
     ordered = xp.sort(centred, axis=0)
-    low, high = ordered[_tail(n)], ordered[n - 1 - _tail(n)]
+    low, high = ordered[_tail(n), :], ordered[n - 1 - _tail(n), :]
     cut = xp.where(centred < low, low, xp.where(centred > high, high, centred))
     first, plain = (xp.std(columns, axis=0) for columns in (cut, centred))
     reach = _FAR * first

@@ -1,4 +1,4 @@
-"""Arithmetic on torch's and CuPy's arrays that the array standard lacks."""
+"""Arithmetic that the array standard lacks, on the arrays of NumPy, torch and CuPy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from nearkin.rows.access import blocks, middle
 from nearkin.rows.devices import has_float64, library, moved, namespace, on_host, to_numpy, wide
 
-Array = Any  # an array of torch or CuPy
+Array = Any  # an array of NumPy, torch or CuPy
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
+# Libraries that can write to places by their numbers, which the standard cannot; None is NumPy.
+_ASSIGN_BY_NUMBERS = (None, "torch", "cupy")
 
 
 def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
@@ -32,7 +34,7 @@ def class_sums(
     sums: Any = 0.0
     squares: Any = 0.0
     for rows in blocks(X, 8 * (n_classes + 3 * X.shape[1])):
-        block = wide(X[rows])
+        block = wide(X[rows, :])
         indicator = xp.astype(each[:, None] == numbers[rows], block.dtype)
         sums = sums + indicator @ block
         squares = squares + indicator @ (block * block)
@@ -46,7 +48,7 @@ def within_scatters(
 
     Parameters
     ----------
-    X : foreign array of shape (n, q)
+    X : array of shape (n, q)
     classes : int ndarray of shape (n,)
     means : ndarray of shape (c, q)
     weight : ndarray of shape (c, k)
@@ -63,7 +65,7 @@ def within_scatters(
     totals: list[Any] = [0.0] * weights.shape[1]
     for rows in blocks(X, 40 * X.shape[1]):
         own = numbers[rows]
-        centered = wide(X[rows]) - xp.take(centers, own, axis=0)
+        centered = wide(X[rows, :]) - xp.take(centers, own, axis=0)
         for k, total in enumerate(totals):
             scaled = xp.take(weights[:, k], own, axis=0)[:, None] * centered
             totals[k] = total + scaled.T @ centered
@@ -97,18 +99,19 @@ def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
     for rows in blocks(A, 16 * B.shape[0] * B.shape[1]):
         difference = A[rows, None, :] - B[None, :, :]
         if city_block:
-            out[rows] = xp.sum(xp.abs(difference), axis=2)
+            out[rows, :] = xp.sum(xp.abs(difference), axis=2)
         else:
-            out[rows] = xp.sqrt(xp.sum(difference * difference, axis=2))
+            out[rows, :] = xp.sqrt(xp.sum(difference * difference, axis=2))
     return out
 
 
 def clipped(X: Array, least: float, most: float | None = None) -> Array:
     """X with entries raised to ``least`` and lowered to ``most``.
 
-    The layer's own ``clip`` goes by masks, which makes an accelerator wait for each.
+    In the libraries' own words: the layer's ``clip`` goes by masks, which makes an accelerator wait
+    for each.
     """
-    return X.clip(least, most)
+    return X.clip(least, most) if hasattr(X, "clip") else namespace(X).clip(X, least, most)
 
 
 def product_plus(A: Array, B: Array, row: Array) -> Array:
@@ -125,7 +128,7 @@ def smallest(values: Array, k: int) -> tuple[Array, Array]:
 
     Parameters
     ----------
-    values : foreign array of shape (n, m)
+    values : array of shape (n, m)
         May be overwritten.
     k : int
 
@@ -138,7 +141,7 @@ def smallest(values: Array, k: int) -> tuple[Array, Array]:
         import torch
 
         return tuple(torch.topk(values, k, dim=1, largest=False, sorted=True))
-    if k > _MOST_PASSES:
+    if on_host(values) or k > _MOST_PASSES:
         found = xp.argsort(values, axis=1)[:, :k]
         return xp.take_along_axis(values, found, axis=1), found
     rows = xp.arange(values.shape[0], device=values.device)
@@ -148,8 +151,29 @@ def smallest(values: Array, k: int) -> tuple[Array, Array]:
         columns.append(place)
         taken.append(values[rows, place])
         if turn + 1 < k:
-            values[rows, place] = xp.inf
+            values = left_out(values, place)
     return xp.stack(taken, axis=1), xp.stack(columns, axis=1)
+
+
+def left_out(values: Array, positions: Array) -> Array:
+    """``values`` (n, m) with ∞ at one position of each row; it may be overwritten."""
+    xp = namespace(values)
+    if library(values) in _ASSIGN_BY_NUMBERS:
+        values[xp.arange(values.shape[0], device=values.device), positions] = xp.inf
+        return values
+    each = xp.arange(values.shape[1], device=values.device)
+    return xp.where(each[None, :] == positions[:, None], xp.inf, values)
+
+
+def replaced(X: Array, places: Array, values: Array) -> Array:
+    """``X`` (n, ...) with other values at some places of its first axis; it may be overwritten."""
+    if library(X) in _ASSIGN_BY_NUMBERS:
+        X[places] = values
+        return X
+    number = np.arange(X.shape[0])
+    number[to_numpy(places)] = X.shape[0] + np.arange(values.shape[0])
+    xp = namespace(X)
+    return xp.take(xp.concat([X, values]), moved(number, X), axis=0)
 
 
 def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tuple[Array, Array]:
@@ -157,7 +181,7 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
 
     Parameters
     ----------
-    A, B : foreign arrays of shape (n, q) and (m, q)
+    A, B : arrays of shape (n, q) and (m, q)
     k : int
     skip_self : bool
         A is B, and a row is not its own neighbour.
@@ -171,12 +195,11 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
     near, place = [], []
     origin = middle(B)
     for rows in blocks(A, 32 * B.shape[0]):
-        squared, _ = squared_distances(A[rows], B, origin)
+        squared, _ = squared_distances(A[rows, :], B, origin)
         if skip_self:
-            own = xp.arange(rows.start, rows.stop, device=A.device)
-            squared[own - rows.start, own] = xp.inf
+            squared = left_out(squared, xp.arange(rows.start, rows.stop, device=A.device))
         found = smallest(squared, k)[1]
-        difference = wide(A[rows])[:, None, :] - wide(gathered(B, found))
+        difference = wide(A[rows, :])[:, None, :] - wide(gathered(B, found))
         exact = xp.sum(difference * difference, axis=2)
         order = xp.argsort(exact, axis=1, stable=True)
         near.append(xp.take_along_axis(exact, order, axis=1))
@@ -196,9 +219,9 @@ def solved(matrices: Array, right: Array, least_pivot: float) -> Array:
 
     Parameters
     ----------
-    matrices : foreign array of shape (k, k, n)
+    matrices : array of shape (k, k, n)
         The systems along the last axis; only lower triangles are read.
-    right : foreign array of shape (k, n)
+    right : array of shape (k, n)
     least_pivot : float
         Pivots are raised to this, against rounding.
 
@@ -211,15 +234,15 @@ def solved(matrices: Array, right: Array, least_pivot: float) -> Array:
     columns, forward = [], []
     rest, values = matrices, right
     for _ in range(k):
-        pivot = xp.sqrt(clipped(rest[0, 0], least_pivot))
-        column, value = rest[1:, 0] / pivot, values[0] / pivot
+        pivot = xp.sqrt(clipped(rest[0, 0, :], least_pivot))
+        column, value = rest[1:, 0, :] / pivot, values[0, :] / pivot
         columns.append((pivot, column))
         forward.append(value)
-        values = values[1:] - column * value
-        rest = rest[1:, 1:] - column[:, None] * column[None, :]
+        values = values[1:, :] - column * value
+        rest = rest[1:, 1:, :] - column[:, None, :] * column[None, :, :]
     solution: list[Array] = []
     for (pivot, column), value in zip(reversed(columns), reversed(forward), strict=True):
         for a, known in enumerate(solution):
-            value = value - column[a] * known
+            value = value - column[a, :] * known
         solution.insert(0, value / pivot)
     return xp.stack(solution)

@@ -1,4 +1,7 @@
-"""What is not NumPy's, and the ways from and to the host.
+"""Where arrays are, what computes with them there, and the ways from and to the host.
+
+What is computed is written down once, in functions of the array standard that :func:`namespace`
+gives: NumPy's for what is on the host, those of torch and CuPy for what is theirs.
 
 Under scikit-learn's dispatch (``sklearn.config_context(array_api_dispatch=True)``) an array of
 another library than NumPy is *foreign*: what has as many rows as the data stays on its device,
@@ -9,9 +12,9 @@ attributes are NumPy arrays.
 Rows in files or on other machines are *remote* (:mod:`nearkin.rows.base`): some are taken by their
 numbers, and sums over all are made where they are.
 
-Functions branch on :func:`is_foreign` and :func:`is_remote` where an operation differs for NumPy's,
-as low as they can: what learners do with rows is in :mod:`nearkin.rows.access`, arithmetic that the
-array standard lacks in :mod:`nearkin.rows.device_math`.
+What learners do with rows, wherever they are, is in :mod:`nearkin.rows.access`, and arithmetic that
+the array standard lacks in :mod:`nearkin.rows.device_math`. Only these, and hot loops, which are
+compiled for the host, ask where rows are (:func:`is_foreign`, :func:`is_remote`).
 """
 
 from __future__ import annotations
@@ -57,8 +60,10 @@ def library(X: Any) -> str | None:
     return next((name for name in names if name in LIBRARIES), None)
 
 
-def namespace(X: Array) -> Any:
-    """Functions of the array API standard for a foreign array."""
+def namespace(X: Any) -> Any:
+    """Functions of the array standard for X: NumPy's, unless X is an array of torch or CuPy."""
+    if isinstance(X, np.ndarray) or library(X) is None:
+        return np
     if array_api_compat is None:
         import sklearn
 
@@ -113,33 +118,46 @@ def to_numpy(X: Any) -> NDArray[Any]:
     return np.asarray(X)
 
 
-def moved(values: Any, like: Array, dtype: str | None = None) -> Array:
+def moved(values: Any, like: Any, dtype: str | None = None) -> Array:
     """A small array of the host, where ``like`` is.
 
     Parameters
     ----------
     values : array-like
-    like : foreign array
+    like : array
     dtype : str, optional
         That of ``like`` for floating-point numbers by default, int64 for whole ones.
     """
     xp = namespace(like)
-    values = np.array(values)  # a copy: torch would share memory, and warn if it is read-only
+    values = np.asarray(values)
     if dtype is None:
         dtype = {"f": dtype_name(like), "i": "int64", "u": "int64"}.get(values.dtype.kind)
-    if dtype is not None:
-        values = values.astype(dtype)
+    if xp is np:
+        return values if dtype is None else values.astype(dtype, copy=False)
+    # A copy: torch would share memory, and warn if it is read-only.
+    values = np.array(values, dtype=dtype)
     return xp.asarray(values, device=like.device)
 
 
-def wide(X: Array) -> Array:
-    """X in float64, if its device knows that."""
-    return namespace(X).astype(X, namespace(X).float64, copy=False) if has_float64(X) else X
+def wide(X: Any) -> Array:
+    """X in float64, if its device knows that; X itself if it is that already."""
+    xp = namespace(X)
+    if xp is np:  # sparse too
+        return X.astype(np.float64, copy=False)
+    return xp.astype(X, xp.float64, copy=False) if has_float64(X) else X
 
 
-def on_host(X: Array) -> bool:
-    """Whether X is in the host's memory, though of another library."""
-    return library(X) == "torch" and X.device.type == "cpu"
+def empty(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Array:
+    """An array to be filled, where ``like`` is and by default of its type."""
+    xp, dtype = namespace(like), like.dtype if dtype is None else dtype
+    if xp is np:  # like may be sparse
+        return np.empty(shape, dtype=dtype)
+    return xp.empty(shape, dtype=dtype, device=like.device)
+
+
+def on_host(X: Any) -> bool:
+    """Whether X is in the host's memory, of whatever library."""
+    return library(X) is None or (library(X) == "torch" and X.device.type == "cpu")
 
 
 def has_float64(X: Array) -> bool:
@@ -151,7 +169,7 @@ def has_fast_float64(X: Array) -> bool:
     """Whether X's device multiplies in float64 as fast as in float32, or nearly so."""
     if library(X) == "cupy":
         capability = X.device.compute_capability  # such as "90"
-    elif X.device.type == "cuda":
+    elif library(X) == "torch" and X.device.type == "cuda":
         import torch
 
         capability = "{}{}".format(*torch.cuda.get_device_capability(X.device))

@@ -9,45 +9,53 @@ from numpy.typing import NDArray
 
 from nearkin.rows import access, devices
 from nearkin.rows import sparse as sparse_rows
-from nearkin.rows.blocks import block_rows, blocks
 
 Floats = NDArray[np.floating]
 
 
 def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float64]:
     """Euclidean distance between the two rows of Z that each link names."""
-    return rowwise_distances(Z, Z, links[:, 0], links[:, 1])
+    found: NDArray[np.float64] = rowwise_distances(Z, Z, links[:, 0], links[:, 1])
+    return found
 
 
-def rowwise_distances(
-    A: Floats, B: Floats, rows_A: Any = slice(None), rows_B: Any = slice(None)
-) -> NDArray[np.float64]:
-    """Euclidean distance between A and B row by row, by blocks and without cancellation."""
-    if devices.is_foreign(A):
-        found: NDArray[np.float64] = _foreign_rowwise(A, B, rows_A, rows_B)
-        return found
-    rows_A, rows_B = np.arange(A.shape[0])[rows_A], np.arange(B.shape[0])[rows_B]
+def rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
+    """Euclidean distance between A and B row by row, by blocks and without cancellation.
+
+    See :func:`squared_rowwise_distances`.
+    """
+    squared = squared_rowwise_distances(A, B, rows_A, rows_B)
+    return devices.namespace(squared).sqrt(squared)
+
+
+def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = None) -> Any:
+    """Squared Euclidean distance between A and B row by row.
+
+    Parameters
+    ----------
+    A, B : arrays or sparse matrices of shape (n_a, d) and (n_b, d)
+        Of one kind, in one place.
+    rows_A, rows_B : int array of shape (n,), optional
+        Numbers of the rows; all of them by default.
+
+    Returns
+    -------
+    array of shape (n,)
+        In float64 where that is known.
+    """
     if sparse_rows.is_sparse(A):
-        return sparse_rows.rowwise_distances(A, B, rows_A, rows_B)
-    out = np.empty(len(rows_A))
-    for block in blocks(len(rows_A), block_rows(16 * A.shape[1])):
-        difference = A[rows_A[block]].astype(np.float64) - B[rows_B[block]]
-        out[block] = np.sqrt((difference**2).sum(axis=1))
-    return out
-
-
-def _foreign_rowwise(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Any:
+        rows_A = np.arange(A.shape[0]) if rows_A is None else rows_A
+        rows_B = np.arange(B.shape[0]) if rows_B is None else rows_B
+        return sparse_rows.squared_rowwise_distances(A, B, rows_A, rows_B)
     xp = devices.namespace(A)
-    picked = [
-        rows if isinstance(rows, slice) else devices.moved(rows, A) for rows in (rows_A, rows_B)
-    ]
-    n = A.shape[0] if isinstance(rows_A, slice) else len(rows_A)
-    out = xp.empty(n, dtype=devices.wide(A[:1]).dtype, device=A.device)
+    numbers = [None if rows is None else devices.moved(rows, A) for rows in (rows_A, rows_B)]
+    n = A.shape[0] if rows_A is None else len(rows_A)
+    out = devices.empty((n,), A, devices.wide(A[:1, :]).dtype)
     for block in access.blocks(out, 40 * A.shape[1]):
         left, right = (
-            Z[block] if isinstance(rows, slice) else xp.take(Z, rows[block], axis=0)
-            for Z, rows in zip((A, B), picked, strict=True)
+            Z[block, :] if rows is None else xp.take(Z, rows[block], axis=0)
+            for Z, rows in zip((A, B), numbers, strict=True)
         )
         difference = devices.wide(left) - devices.wide(right)
-        out[block] = xp.sqrt(xp.sum(difference * difference, axis=1))
+        out[block] = xp.sum(difference * difference, axis=1)
     return out

@@ -158,7 +158,7 @@ def distances(A: Any, B: Any) -> Floats:
     squared = lengths - 2 * (A @ B.T).toarray()
     i, j = np.nonzero(squared <= _CLOSE * lengths)
     found: Floats = np.sqrt(np.maximum(squared, 0))
-    found[i, j] = rowwise_distances(A, B, i, j)
+    found[i, j] = np.sqrt(squared_rowwise_distances(A, B, i, j))
     return found
 
 
@@ -177,12 +177,12 @@ def weighted_squared_distances(X: Any, points: Floats, weights: Floats) -> Float
     return squared
 
 
-def rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
-    """Euclidean distance between some rows of A and as many of B, one by one."""
+def squared_rowwise_distances(A: Any, B: Any, rows_A: Any, rows_B: Any) -> Doubles:
+    """Squared Euclidean distance between some rows of A and as many of B, one by one."""
     out = np.empty(len(rows_A))
     A, B = sparse.csr_array(A), sparse.csr_array(B)
     for start in range(0, len(out), _PAIRS):
         some = slice(start, start + _PAIRS)
         difference = A[rows_A[some]].astype(np.float64) - B[rows_B[some]].astype(np.float64)
-        out[some] = np.sqrt(squared_norms(difference))
+        out[some] = squared_norms(difference)
     return out

@@ -115,9 +115,9 @@ def _foreign_sums(
         Z = devices.wide(Z)
         distance = device_math.distances
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        members = Z[start:end]
-        for rows in access.blocks(members, 16 * len(Z)):
-            distances = devices.wide(distance(members[rows], Z))
+        members = Z[start:end, :]
+        for rows in access.blocks(members, 16 * Z.shape[0]):
+            distances = devices.wide(distance(members[rows, :], Z))
             within += float(xp.sum(distances[:, start:end]))
             total += float(xp.sum(distances))
     return within, total - within

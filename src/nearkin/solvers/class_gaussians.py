@@ -237,17 +237,16 @@ def _places(X: Any, classes: NDArray[np.integer], direction: Floats) -> Parts:
 
     def sums(block: Any, number: NDArray[np.integer]) -> Parts:
         rows = _precise(block, np.flatnonzero(number >= 0))
-        return (devices.to_numpy(rows.sum(axis=0)),)
+        return (devices.to_numpy(devices.namespace(rows).sum(rows, axis=0)),)
 
     mean = access.reduced(X, sums, classes)[0] / (classes >= 0).sum()
 
     def of_block(block: Any, row: NDArray[np.integer]) -> Parts:
         block = _precise(block, np.arange(block.shape[0]))
-        center, axis = mean, direction
-        if devices.is_foreign(block):
-            center, axis = devices.moved(mean, block), devices.moved(direction, block)
-        squared = devices.to_numpy(((block - center) ** 2).sum(axis=1))
-        return row, devices.to_numpy((block * axis).sum(axis=1)), squared
+        xp = devices.namespace(block)
+        center, axis = devices.moved(mean, block), devices.moved(direction, block)
+        squared = devices.to_numpy(xp.sum((block - center) ** 2, axis=1))
+        return row, devices.to_numpy(xp.sum(block * axis, axis=1)), squared
 
     def joined(one: Parts, other: Parts) -> Parts:
         return tuple(np.concatenate(both) for both in zip(one, other, strict=True))
@@ -307,16 +306,14 @@ def _members(number: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.intp
 
 def _precise(X: Any, rows: NDArray[np.integer]) -> Any:
     """Some rows in float64, where they are."""
-    if devices.is_foreign(X):
-        return devices.wide(access.take(X, rows))
-    return X[rows].astype(np.float64)
+    return devices.wide(access.take(X, rows))
 
 
 def _mean_and_scatter(X: Any) -> tuple[Floats, Floats]:
-    shifted = X - X[0]  # equal rows now differ by exactly zero
-    mean = shifted.mean(axis=0)
+    shifted = X - X[0, :]  # equal rows now differ by exactly zero
+    mean = devices.namespace(X).mean(shifted, axis=0)
     centered = shifted - mean
-    return devices.to_numpy(mean + X[0]), devices.to_numpy(centered.T @ centered)
+    return devices.to_numpy(mean + X[0, :]), devices.to_numpy(centered.T @ centered)
 
 
 def _whitened_squares(factor: Floats, rows: Any) -> Floats:
@@ -362,7 +359,7 @@ def _pooled_shares(
                 continue
             center, factors = trials[c][fold]
             rows = _precise(block, members)
-            center = devices.moved(center, rows) if devices.is_foreign(rows) else center
+            center = devices.moved(center, rows)
             likelihoods = np.stack(
                 [
                     -_whitened_squares(factor, rows - center) / 2 - np.log(factor.diagonal()).sum()

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.rows import access, devices
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.solvers import matrix_sign
 from nearkin.solvers.class_gaussians import ClassModels
@@ -255,11 +255,11 @@ def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None)
     """On X's device; Φ in float64, and what is done with it too, unless float32 is much faster."""
     xp = devices.namespace(X)
     c, d = models.means.shape
-    precise = models.moved(devices.wide(X[:1]))
+    precise = models.moved(devices.wide(X[:1, :]))
     dtype = precise.means.dtype if devices.has_fast_float64(X) else X.dtype
     total: Any = 0.0
     for rows in access.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
-        metrics = _foreign_metrics(_foreign_bias_matrices(devices.wide(X[rows]), precise), dtype)
+        metrics = _foreign_metrics(_foreign_bias_matrices(devices.wide(X[rows, :]), precise), dtype)
         if weights is not None:
             metrics = metrics * devices.moved(weights[rows], metrics)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
@@ -280,12 +280,12 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
         return metrics
     left = xp.take(Phi, those, axis=0)
     if name == "float64":
-        metrics[those] = _by_sign(left, xp, with_zeros=True)[0]
+        certain = _by_sign(left, xp, with_zeros=True)[0]
     elif devices.dtype_name(Phi) == "float64":
-        metrics[those] = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
+        certain = xp.astype(_foreign_metrics(left, Phi.dtype), dtype)
     else:  # a device without float64
-        metrics[those] = devices.moved(local_metrics(devices.to_numpy(left)), Phi)
-    return metrics
+        certain = devices.moved(local_metrics(devices.to_numpy(left)), Phi)
+    return device_math.replaced(metrics, those, certain)
 
 
 def _foreign_bias_matrices(X: Any, models: ClassModels) -> Any:
@@ -388,8 +388,5 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     metrics = sizes @ (rank * identity + balance * sign)
     metrics = 0.5 * (metrics + xp.matrix_transpose(metrics))
     metrics = xp.where(flat, identity, metrics)
-    if devices.is_foreign(metrics):
-        log_determinant = matrix_sign.log_determinants(metrics)
-    else:
-        log_determinant = xp.linalg.slogdet(metrics)[1]
+    log_determinant = matrix_sign.log_determinants(metrics)
     return metrics / xp.exp(log_determinant / d)[..., None, None], doubt[..., 0, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nearkin.rows import device_math
 from nearkin.rows.devices import library, namespace
 
 Array = Any  # an array of torch or CuPy
@@ -56,9 +57,10 @@ def sign_iteration_scales(smallest: float) -> list[float]:
 
 
 def log_determinants(matrices: Array) -> Array:
-    """Of positive definite matrices, (n, d, d): by Cholesky, which is fast in batches.
+    """Logarithms of the determinants of positive definite matrices, (n, d, d).
 
-    A matrix that rounding has made indefinite goes by its LU factorisation.
+    On accelerators by Cholesky's factorisation, which is fast in batches there; a matrix that
+    rounding has made indefinite goes by its LU factorisation, as all do elsewhere.
     """
     xp = namespace(matrices)
     if library(matrices) == "torch":
@@ -66,12 +68,14 @@ def log_determinants(matrices: Array) -> Array:
 
         factors, failed = torch.linalg.cholesky_ex(matrices)
         failed = failed != 0
+    elif library(matrices) == "cupy":  # whose factors of indefinite ones are NaN
+        factors, failed = xp.linalg.cholesky(matrices), False
     else:
-        factors = xp.linalg.cholesky(matrices)
-        failed = None
+        return xp.linalg.slogdet(matrices)[1]
     found = 2.0 * xp.sum(xp.log(xp.linalg.diagonal(factors)), axis=-1)
-    failed = ~xp.isfinite(found) if failed is None else failed | ~xp.isfinite(found)
+    failed = failed | ~xp.isfinite(found)
     if bool(xp.any(failed)):
         those = xp.nonzero(failed)[0]
-        found[those] = xp.linalg.slogdet(xp.take(matrices, those, axis=0))[1]
+        exact = xp.linalg.slogdet(xp.take(matrices, those, axis=0))[1]
+        found = device_math.replaced(found, those, exact)
     return found

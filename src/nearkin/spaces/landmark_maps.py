@@ -108,12 +108,12 @@ class LocalExtension:
             item = 4 if devices.dtype_name(X) == "float32" else 8
             bytes_per_row = item * (2 * len(self.landmarks) + 3 * k * d) + 32 * k * k
         else:
-            among = devices.moved(self._among, devices.wide(X[:1]))
+            among = devices.moved(self._among, devices.wide(X[:1, :]))
             bytes_per_row = 32 * len(self.landmarks) + 32 * k * k
         saturating = self.landmarks.kernel.name == "rbf"
         for rows in access.blocks(X, bytes_per_row):
             if self.landmarks.kernel.is_euclidean:
-                prepared = self._prepare_foreign(X[rows])
+                prepared = self._prepare_foreign(X[rows, :])
                 ranked = device_math.product_plus(prepared, ranking, lengths)
                 if item == 8:  # in single precision rounding decides among equals in any case
                     own = xp.sum(prepared * prepared, axis=1)[:, None]
@@ -123,7 +123,7 @@ class LocalExtension:
                 inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
                 e, gram = _feature_distances(xp, inner, saturating)
             else:
-                found, rounding = self.landmarks.distances_to(X[rows])
+                found, rounding = self.landmarks.distances_to(X[rows, :])
                 refuse_overflow(found, "row", rows.start)
                 _, neighbors = device_math.smallest(_with_ties_by_position(xp, found), k)
                 e = xp.take_along_axis(found, neighbors, axis=1)
@@ -132,7 +132,7 @@ class LocalExtension:
                 flat = neighbors.T[:, None, :] * len(self.landmarks) + neighbors.T[None, :, :]
                 gram = device_math.gathered(xp.reshape(among, (-1,)), flat)
             weights = xp.astype(foreign_weights(e, gram), X.dtype)
-            out[rows] = foreign_combination(neighbors, weights, coordinates)
+            out[rows, :] = foreign_combination(neighbors, weights, coordinates)
         return out
 
     def weights(self, X: Rows) -> sp.csr_array:
@@ -306,14 +306,14 @@ def _expanded_foreign(
     xp = devices.namespace(X)
     out = xp.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype, device=X.device)
     for rows in access.blocks(X, 32 * len(landmarks)):
-        K = landmarks.kernel_to(X[rows])
+        K = landmarks.kernel_to(X[rows, :])
         refuse_overflow(K, "row", rows.start)
         if column_means is not None:
             means = devices.moved(column_means, K)
             K = K - xp.mean(K, axis=1, keepdims=True) - means + xp.mean(means)
         found = xp.astype(K @ devices.moved(coefficients, K), X.dtype)
         refuse_overflow(found, "row", rows.start)
-        out[rows] = found
+        out[rows, :] = found
     return out
 
 
@@ -334,8 +334,8 @@ def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]
     From inner products of the differences to the point: a cancellation among these is small
     beside the distances that it will be divided by.
     """
-    squared = xp.stack([inner[a, a] for a in range(inner.shape[0])])
-    among = device_math.clipped(squared[:, None] + squared[None, :] - 2.0 * inner, 0.0)
+    squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
+    among = device_math.clipped(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
     if saturating:
         return -xp.expm1(-squared), -xp.expm1(-among)
     return 0.5 * squared, 0.5 * among

@@ -329,9 +329,10 @@ def foreign_weights(e: Any, gram: Any) -> Any:
     xp = devices.namespace(e)
     k = e.shape[0]
     root = xp.sqrt(e)
-    scale = 2.0 * root[:, None] * root[None, :]
-    apart = scale * NEARER > xp.maximum(e[:, None], e[None, :])
-    correlation = (e[:, None] + e[None, :] - gram) / xp.where(apart, scale, xp.ones_like(scale))
+    one, other = e[:, None, :], e[None, :, :]
+    scale = 2.0 * root[:, None, :] * root[None, :, :]
+    apart = scale * NEARER > xp.maximum(one, other)
+    correlation = (one + other - gram) / xp.where(apart, scale, xp.ones_like(scale))
     correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
     identity = devices.moved(np.eye(k), e)[:, :, None]
     matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
@@ -346,5 +347,5 @@ def foreign_combination(neighbors: Any, weights: Any, coordinates: Any) -> Any:
     """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
     out: Any = 0.0
     for a in range(neighbors.shape[1]):
-        out = out + weights[a][:, None] * device_math.gathered(coordinates, neighbors[:, a])
+        out = out + weights[a, :][:, None] * device_math.gathered(coordinates, neighbors[:, a])
     return out

@@ -101,7 +101,7 @@ def gather_members(Z: Floats, number: Ints, n_neighbors: int) -> tuple[Members, 
     for place, rows in enumerate(nearest.T):
         known = np.flatnonzero(rows >= 0)
         if is_sparse(Z):
-            squared[known, place] = sparse_rows.rowwise_distances(Z, Z, known, rows[known]) ** 2
+            squared[known, place] = sparse_rows.squared_rowwise_distances(Z, Z, known, rows[known])
         else:
             squared[known, place] = ((Z[known] - Z[rows[known]]) ** 2).sum(axis=1)
     return Members(Z, starts, nearest, squared), order
@@ -117,7 +117,7 @@ def _gather_foreign(Z: Any, number: Ints, n_neighbors: int) -> Members:
     for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         k = min(n_neighbors + 1, stop - start - 1)
         if k > 0:
-            own = Z[start:stop]
+            own = Z[start:stop, :]
             near, place = device_math.nearest_rows(own, own, k, skip_self=True)
             squared[start:stop, :k] = near
             nearest[start:stop, :k] = place + start
