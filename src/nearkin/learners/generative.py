@@ -494,9 +494,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
             Row numbers of the training X, nearest first.
         """
         distances, positions = self._neighbors(X, n_neighbors)
-        if devices.is_foreign(positions):
-            return distances, device_math.gathered(devices.moved(self._rows, positions), positions)
-        return distances, self._rows[positions]
+        return distances, device_math.gathered(devices.moved(self._rows, positions), positions)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class by the vote of the nearest training rows of known class.
@@ -511,11 +509,9 @@ class Generative(LinearMetricMixin, BaseEstimator):
             Of ``classes_``. Of equally frequent classes, that of the nearest row.
         """
         _, positions = self._neighbors(X, None)
-        if devices.is_foreign(positions):
-            voted = majority(self._classes[devices.to_numpy(positions)])
-            found: NDArray[Any] = device_math.named(self.classes_, voted, positions)
-            return found
-        return np.asarray(self.classes_[majority(self._classes[positions])])
+        voted = majority(self._classes[devices.to_numpy(positions)])
+        found: NDArray[Any] = device_math.named(self.classes_, voted, positions)
+        return found
 
     @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:

@@ -128,6 +128,10 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
 
 def squared_lengths(X: Any) -> Doubles:
     """Squared length of each row, in float64."""
+    if devices.is_foreign(X):
+        X = devices.wide(X)
+        found: Doubles = devices.namespace(X).sum(X * X, axis=1)
+        return found
     if is_sparse(X):
         return np.asarray(squared_norms(X))
     return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64))

@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.rows.access import blocks, middle
-from nearkin.rows.devices import has_float64, library, moved, namespace, on_host, to_numpy, wide
+from nearkin.rows.devices import (
+    has_float64,
+    is_foreign,
+    library,
+    moved,
+    namespace,
+    on_host,
+    to_numpy,
+    wide,
+)
 
 Array = Any  # an array of NumPy, torch or CuPy
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
@@ -19,7 +28,7 @@ _ASSIGN_BY_NUMBERS = (None, "torch", "cupy")
 
 def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
     """Labels of class numbers: where ``like`` is if they are numbers, NumPy's if they are not."""
-    if classes.dtype.kind not in "biuf":
+    if not is_foreign(like) or classes.dtype.kind not in "biuf":
         return classes[to_numpy(numbers)]
     numbers = moved(numbers, like) if isinstance(numbers, np.ndarray) else numbers
     return gathered(moved(classes, like, classes.dtype.name), numbers)
