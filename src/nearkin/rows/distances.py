@@ -50,7 +50,7 @@ def squared_rowwise_distances(A: Any, B: Any, rows_A: Any = None, rows_B: Any = 
     xp = devices.namespace(A)
     numbers = [None if rows is None else devices.moved(rows, A) for rows in (rows_A, rows_B)]
     n = A.shape[0] if rows_A is None else len(rows_A)
-    out = devices.empty((n,), A, devices.wide(A[:1, :]).dtype)
+    out = devices.empty((n,), A, devices.wide(A[:0, :]).dtype)
     for block in access.blocks(out, 40 * A.shape[1]):
         left, right = (
             Z[block, :] if rows is None else xp.take(Z, rows[block], axis=0)

@@ -255,7 +255,7 @@ def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None)
     """On X's device; Φ in float64, and what is done with it too, unless float32 is much faster."""
     xp = devices.namespace(X)
     c, d = models.means.shape
-    precise = models.moved(devices.wide(X[:1, :]))
+    precise = models.moved(devices.wide(X[:0, :]))
     dtype = precise.means.dtype if devices.has_fast_float64(X) else X.dtype
     total: Any = 0.0
     for rows in access.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):

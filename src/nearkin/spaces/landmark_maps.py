@@ -108,7 +108,7 @@ class LocalExtension:
             item = 4 if devices.dtype_name(X) == "float32" else 8
             bytes_per_row = item * (2 * len(self.landmarks) + 3 * k * d) + 32 * k * k
         else:
-            among = devices.moved(self._among, devices.wide(X[:1, :]))
+            among = devices.moved(self._among, devices.wide(X[:0, :]))
             bytes_per_row = 32 * len(self.landmarks) + 32 * k * k
         saturating = self.landmarks.kernel.name == "rbf"
         for rows in access.blocks(X, bytes_per_row):
