@@ -480,7 +480,7 @@ def test_energies(place, dtype, metric, n_neighbors):
 
 
 def test_training_rows_of_the_classifier_stay_on_their_device(place, sizes_home):
-    X, y, _, _ = example("float32", n=1200)
+    X, y, _, _ = example("float32", n=500)
     model = EnergyClassifier(random_state=0).fit(place.put(X), y)
     model.predict(place.put(X))
     judged = {(8, len(X), 3), (len(X), 3)}  # energies and distances of rows left out
