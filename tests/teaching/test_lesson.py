@@ -3,6 +3,7 @@ import io
 import json
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow.parquet
@@ -14,6 +15,7 @@ from sklearn.base import clone
 import nearkin as nk
 from nearkin import GMML, ITML, LMNN, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_xor
+from nearkin.teaching import colours
 from nearkin.teaching.history import Conflict
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
@@ -608,7 +610,7 @@ def test_learning_goes_on_while_answers_come():
         assert seen == sorted(seen)
     version = lesson.state()["version"]
     assert lesson.place()["version"] == lesson.report()["version"] == version
-    by_hand = ITML(kernel="rbf", random_state=0).fit(X, pairs=lesson._known.told)
+    by_hand = ITML(kernel="rbf", random_state=0).fit(X, pairs=lesson._book.known.told)
     assert_allclose(lesson.metric.distance(X), by_hand.distance(X), atol=1e-9)
 
 
@@ -658,14 +660,14 @@ def test_closing_waits_for_an_answer_that_is_being_kept(tmp_path, monkeypatch):
     path = tmp_path / "answers.jsonl"
     lesson = Lesson(records_of(np.eye(4)), journal=path)
     writing, go_on = threading.Event(), threading.Event()
-    append = lesson._journal.append
+    append = lesson._book._journal.append
 
     def slowly(entry):
         writing.set()
         assert go_on.wait(10)
         append(entry)
 
-    monkeypatch.setattr(lesson._journal, "append", slowly)
+    monkeypatch.setattr(lesson._book._journal, "append", slowly)
     answering = threading.Thread(target=lesson.answer, args=[0, 1, True])
     closing = threading.Thread(target=lesson.close)
     answering.start()
@@ -679,3 +681,31 @@ def test_closing_waits_for_an_answer_that_is_being_kept(tmp_path, monkeypatch):
     with Lesson(records_of(np.eye(4)), journal=path) as again:
         assert again.state()["n_answers"] == 1
     assert [one.name for one in tmp_path.iterdir()] == ["answers.jsonl"]
+
+
+def test_answers_are_taken_and_learned_while_clusters_are_computed(monkeypatch):
+    lesson = taught(6)
+    computing, go_on = threading.Event(), threading.Event()
+    fit = colours.KMeans.fit
+
+    def slowly(means, Z):
+        computing.set()
+        assert go_on.wait(20)
+        return fit(means, Z)
+
+    monkeypatch.setattr(colours.KMeans, "fit", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        coloured = threads.submit(lesson.colouring, "clusters", 3)
+        assert computing.wait(10)
+
+        def answered():
+            lesson.answer(0, 1, truth(0, 1))
+            lesson.report()
+            return lesson.place()["version"]
+
+        try:
+            assert threads.submit(answered).result(20) == 7
+            assert not coloured.done()
+        finally:
+            go_on.set()
+        assert len(coloured.result(20)["categories"]) == 3

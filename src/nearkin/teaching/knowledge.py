@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,29 @@ class Knowledge:
     def n_conflicts(self) -> int:
         """Cannot-links between rows that must-links tie together."""
         return int(self.pairs.groups.contradicted.sum())
+
+    def state(self) -> dict[str, Any]:
+        """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
+        n_same, n_different = len(self.pairs.must_link), len(self.pairs.cannot_link)
+        return {
+            "version": self.version,
+            "n_answers": n_same + n_different + len(self.unsure),
+            "n_same": n_same,
+            "n_different": n_different,
+            "n_unsure": len(self.unsure),
+            "can_undo": self.can_undo,
+            "can_redo": self.can_redo,
+            "conflicts": self.n_conflicts,
+        }
+
+    def listed(self) -> dict[str, Any]:
+        """All pairs that something is said of, as flat lists of row numbers."""
+        return {
+            "version": self.version,
+            "must_link": self.pairs.must_link.ravel().tolist(),
+            "cannot_link": self.pairs.cannot_link.ravel().tolist(),
+            "unsure": self.unsure.ravel().tolist(),
+        }
 
     @cached_property
     def told(self) -> Pairs:

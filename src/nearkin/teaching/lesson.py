@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,33 +13,26 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError
-from nearkin.learners.compositions import Chain
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.tasks.questions.strategies import strategy_named
-from nearkin.teaching import colours, exports
-from nearkin.teaching.history import (
-    Conflict,
-    Past,
-    after,
-    change_of,
-    check_belief,
-    pairs_of_groups,
-)
-from nearkin.teaching.journal import InMemory, Journal, JournalError
-from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
+from nearkin.teaching import exports
+from nearkin.teaching.answer_book import AnswerBook
+from nearkin.teaching.history import pairs_of_groups
+from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.looks import Looks
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.questions import next_questions
-from nearkin.teaching.records import Records, unequal_columns
+from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import (
-    Learned,
     PlainView,
+    TaughtMetric,
     checked_learner,
-    distances_from,
     first_learned,
     learned_after,
+    metric_of_records,
     shares_of,
     untaught,
 )
@@ -54,9 +43,6 @@ Ints = NDArray[np.int64]
 
 ORIGINS = ("question", "suspect", "neighbors", "group")
 EXPORTS = ("pairs", "embedding", "clusters", "model")
-# Names of features that are told.
-_MOST_NAMES = 200
-_CLUSTERS = 10
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
@@ -65,7 +51,7 @@ _MOST_CHANGES = 20
 class _Seen:
     """What was learned last, and the picture of it."""
 
-    learned: Learned
+    learned: TaughtMetric
     coordinates: NDArray[np.float32]
 
 
@@ -138,29 +124,23 @@ class Lesson:
         self.records = records
         self._seed, self._strategy = seed, strategy
         self._learner = checked_learner(learner, len(records), seed)
-        self._changing, self._learning = threading.RLock(), threading.RLock()
+        self._learning = threading.RLock()
         self._scaler = StandardScaler().fit(records.X) if standardise else None
-        self._rows: Floats = (
-            records.X if self._scaler is None else self._scaler.transform(records.X)
-        )
-        self._past, self._weights, self._start_notes = start_of(pairs)
-        self._known = self._known_of(self._past, 0)
+        self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
+        self._book = AnswerBook(len(records), pairs)
         self._questions: Ints = np.empty((0, 2), dtype=np.int64)
-        self._found_clusters: tuple[tuple[int, int], Ints] | None = None
-        self._journal: Journal | InMemory = InMemory()
+        self._looks = Looks(records, standardise, self._book.notes, seed)
         if journal is not None:
-            about = {"source": records.source, "rows": len(records)}
-            about |= {"features": records.features[:_MOST_NAMES]}
-            self._journal = Journal(os.fspath(journal), records.fingerprint, about)
+            self._book.open(journal, records)
         try:
-            if not self._journal.entries:
-                for entry in entries:
-                    self._journal.append(dict(entry))
+            self._book.go_on_from(entries)
             self._euclidean = aligned(PlainView(self._rows).coordinates(), None)
-            first = first_learned(self._learner, self._rows, self._known.told)
+            first = first_learned(self._learner, self._rows, self._book.known.told)
             self._seen = _Seen(first, aligned(first.view.coordinates(), self._euclidean))
             self._before = shares_of(untaught(first, self._rows))
-            self._resume()
+            if self._book.entries:
+                self._book.resume()
+                self.place()
         except BaseException:
             self.close()
             raise
@@ -256,45 +236,9 @@ class Lesson:
     def _change(
         self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
     ) -> dict[str, Any]:
-        with self._changing:
-            entry = _plain(entry)
-            past = after(self._past, entry, len(self.records))
-            if before is not None:
-                change = change_of(self._past.answers, entry, len(self.records))
-                check_belief(self._past.answers, change, before)
-            if version is not None and version != self._known.version:
-                raise Conflict(
-                    "something was answered meanwhile, and nothing is undone: look at it, and try "
-                    "again.",
-                    "nothing",
-                )
-            known = self._known_of(past, self._known.version + 1)
-            self._journal.append(entry | {"at": _now()})
-            self._past, self._known = past, known
-            changes = past.changes()
-            return self._state_of(known) | {
-                "changes": changes[:_MOST_CHANGES],
-                "n_changes": len(changes),
-            }
-
-    def _known_of(self, past: Past, version: int) -> Knowledge:
-        return knowledge_of(past, version, len(self.records), self._weights)
-
-    def _resume(self) -> None:
-        """Go through the journal, and learn what it says."""
-        if not self._journal.entries:
-            return
-        past = self._past
-        for number, entry in enumerate(self._journal.entries, 1):
-            try:
-                past = after(past, entry, len(self.records))
-            except (ValueError, TypeError, KeyError) as error:
-                raise JournalError(
-                    f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
-                    f"what was known before: {error} Give the pairs that the lesson was begun with."
-                ) from error
-        self._past, self._known = past, self._known_of(past, len(self._journal.entries))
-        self.place()
+        known, changes = self._book.change(entry, before=before, version=version)
+        told = {"changes": changes[:_MOST_CHANGES], "n_changes": len(changes)}
+        return self._state_of(known) | told
 
     # What is known
 
@@ -309,46 +253,29 @@ class Lesson:
             different pairs that follow to be the same; and ``question``, the first of the last
             report's questions that is still open, or None.
         """
-        return self._state_of(self._known)
+        return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        n_same, n_different = len(known.pairs.must_link), len(known.pairs.cannot_link)
-        return {
-            "version": known.version,
-            "n_answers": n_same + n_different + len(known.unsure),
-            "n_same": n_same,
-            "n_different": n_different,
-            "n_unsure": len(known.unsure),
-            "can_undo": known.can_undo,
-            "can_redo": known.can_redo,
-            "conflicts": known.n_conflicts,
-            "question": known.first_open(self._questions),
-        }
+        return known.state() | {"question": known.first_open(self._questions)}
 
     def known(self) -> dict[str, Any]:
         """All pairs that something is said of, as flat lists of row numbers."""
-        known = self._known
-        return {
-            "version": known.version,
-            "must_link": known.pairs.must_link.ravel().tolist(),
-            "cannot_link": known.pairs.cannot_link.ravel().tolist(),
-            "unsure": known.unsure.ravel().tolist(),
-        }
+        return self._book.known.listed()
 
     @property
     def entries(self) -> list[dict[str, Any]]:
         """All that was answered and undone, as the journal has it."""
-        return list(self._journal.entries)
+        return self._book.entries
 
     @property
     def journal(self) -> Path | None:
         """Where answers are kept, None if only in memory."""
-        return self._journal.path
+        return self._book.path
 
     @property
     def pairs(self) -> Pairs:
         """What is known, as rows of ``records.X``; without what someone was unsure of."""
-        return self._known.pairs
+        return self._book.known.pairs
 
     # Learning
 
@@ -366,7 +293,7 @@ class Lesson:
 
     def _newest(self) -> tuple[Knowledge, _Seen]:
         with self._learning:
-            known, seen = self._known, self._seen
+            known, seen = self._book.known, self._seen
             if known.version == seen.learned.version:
                 return known, seen
             before = seen.learned
@@ -395,12 +322,12 @@ class Lesson:
         trial = trial_of(learned, self._rows, known.told, self._seed)
         return {
             "version": known.version,
-            "learner": self._learner_text,
+            "learner": learned.step.described(self._scaler is not None),
             "quality": quality_of(trial),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "suspects": suspects_of(trial, known.pairs, self.records.ids),
             "questions": questions,
-            "notes": [*self._notes, *learned.notes],
+            "notes": [*self._looks.notes, *learned.notes],
         }
 
     def questions(self) -> list[dict[str, int]]:
@@ -408,7 +335,7 @@ class Lesson:
         known, seen = self._newest()
         return self._ask(known, seen.learned)
 
-    def _ask(self, known: Knowledge, learned: Learned) -> list[dict[str, int]]:
+    def _ask(self, known: Knowledge, learned: TaughtMetric) -> list[dict[str, int]]:
         found = next_questions(known, learned, strategy=self._strategy, seed=self._seed)
         self._questions = found
         return [{"left": i, "right": j} for i, j in found.tolist()]
@@ -419,73 +346,13 @@ class Lesson:
 
         ValueError if the learner can make nothing of what is known.
         """
-        return self._composed(self._newest()[1].learned)
-
-    def _composed(self, learned: Learned) -> Any:
-        metric = learned.metric
-        if metric is None:
-            raise InputError(f"there is no metric yet. {learned.notes[-1]}")
-        metric = deepcopy(metric)
-        if self._scaler is not None:
-            chain = Chain([StandardScaler(), self._learner])
-            metric = chain._made_of([self._scaler, metric], self.records.X.shape[1])
-        if self.records.named:
-            metric.feature_names_in_ = np.array(self.records.features, dtype=object)
-        for name, value in self.records.remembered.items():
-            setattr(metric, name, value)
-        return metric
-
-    @cached_property
-    def _learner_text(self) -> str:
-        text = type(self._learner).__name__
-        landmarks = getattr(self._seen.learned.step.metric, "landmarks_", None)
-        if landmarks is not None:
-            text += f", {len(landmarks)} landmarks"
-        return text if self._scaler is None else f"{text}, standardised columns"
+        return metric_of_records(self._newest()[1].learned, self.records, self._scaler)
 
     # Looking
 
     def about(self) -> dict[str, Any]:
         """What the data are, as plain values."""
-        records = self.records
-        return {
-            "source": records.source,
-            "n_rows": len(records),
-            "n_total": records.n_total,
-            "n_features": len(records.features),
-            "features": records.features[:_MOST_NAMES],
-            "has_images": records.pictures is not None,
-            "id_name": records.id_name,
-            "colourings": [dict(one) for one in self._colourings.values()],
-            "journal": None if self.journal is None else self.journal.name,
-            "notes": list(self._notes),
-        }
-
-    @cached_property
-    def _notes(self) -> list[str]:
-        records = self.records
-        notes = list(records.notes)
-        if records.n_total > len(records):
-            notes.append(
-                f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
-                "random; the metric is learned from these."
-            )
-        if self._scaler is None and (unequal := unequal_columns(records)):
-            notes.append(unequal)
-        if not records.ids_differ:
-            notes.append("Some rows have the same id: exported files go by row numbers instead.")
-        return [*notes, *self._start_notes]
-
-    @cached_property
-    def _colourings(self) -> dict[str, dict[str, str]]:
-        found = [("known", "known groups", "categories"), ("clusters", "clusters", "categories")]
-        for j, (name, values) in enumerate(self.records.columns.items()):
-            kind = colours.kind_of(values)
-            if kind is not None:
-                found.append((f"column-{j}", name, kind))
-        for j, name in enumerate(self.records.features[: colours.MOST_FEATURES]):
-            found.append((f"feature-{j}", name, "numbers"))
-        return {key: {"key": key, "name": name, "kind": kind} for key, name, kind in found}
+        return self._looks.about(None if self.journal is None else self.journal.name)
 
     def layout(self, name: str) -> dict[str, Any]:
         """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
@@ -513,30 +380,7 @@ class Lesson:
             ``values``, a float32 array of shape (n,): numbers of categories, or amounts; NaN where
             unknown.
         """
-        if key not in self._colourings:
-            raise InputError(f"there is no colouring {key!r:.60}.")
-        about = self._colourings[key]
-        if key == "known":
-            found = colours.colours_of_known(self._known.pairs, len(self.records))
-        elif key == "clusters":
-            found = colours.colours_of_clusters(self._clusters(n_clusters))
-        elif key.startswith("column-"):
-            values = list(self.records.columns.values())[int(key.removeprefix("column-"))]
-            found = colours.colours_of_column(values, about["kind"])
-        else:
-            column = self.records.X[:, int(key.removeprefix("feature-"))]
-            found = colours.colours_of_numbers(column)
-        return {**about, **found}
-
-    def _clusters(self, n_clusters: int | None) -> Ints:
-        n = len(self.records)
-        count = min(_CLUSTERS, n) if n_clusters is None else n_clusters
-        learned = self._seen.learned
-        found = self._found_clusters
-        if found is None or found[0] != (learned.version, count):
-            clusters = colours.clusters_of(learned.view, n, count, self._seed)
-            found = self._found_clusters = ((learned.version, count), clusters)
-        return found[1]
+        return self._looks.colouring(key, self._book.known, self._seen.learned, n_clusters)
 
     def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
         """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
@@ -560,26 +404,9 @@ class Lesson:
             ``version`` and ``neighbors``, the nearest first, each with ``row``, ``id``,
             ``distance`` and ``same``: what is known of the two or follows, None if nothing.
         """
-        row = self.records.checked_row(row)
-        n = max(0, min(int(n), len(self.records) - 1))
-        learned, known = self._seen.learned, self._known
-        distances = distances_from(learned.view, row, len(self.records))
-        distances[row] = np.inf
-        nearest = np.argpartition(distances, max(n - 1, 0))[:n]
-        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
-        said = known.said_of(row, nearest)
-        return {
-            "version": learned.version,
-            "neighbors": [
-                {
-                    "row": other,
-                    "id": str(self.records.ids[other])[:200],
-                    "distance": float(distances[other]),
-                    "same": same,
-                }
-                for other, same in zip(nearest.tolist(), said, strict=True)
-            ],
-        }
+        learned, known = self._seen.learned, self._book.known
+        found = self._looks.neighbors(row, n, known, learned)
+        return {"version": learned.version, "neighbors": found}
 
     def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
         """A file of what was taught: its name and its content.
@@ -601,41 +428,22 @@ class Lesson:
         if what == "pairs":
             return exports.pairs_file(known.pairs, known.unsure, ids)
         if what == "clusters":
-            return exports.clusters_file(self._clusters(n_clusters), ids, id_name)
+            clusters = self._looks.clusters(seen.learned, n_clusters)
+            return exports.clusters_file(clusters, ids, id_name)
         if what == "embedding":
             Z = seen.learned.view.embedding()
             return exports.embedding_file(Z, seen.coordinates, ids, id_name)
-        return exports.model_file(self._composed(seen.learned))
+        return exports.model_file(metric_of_records(seen.learned, self.records, self._scaler))
 
     def close(self) -> None:
         """Let others have the journal, once a change that has begun is in it.
 
         Closing twice does no harm.
         """
-        with self._changing:
-            self._journal.close()
+        self._book.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Numbers of NumPy as Python's own, so that they can be written."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, (np.generic, np.ndarray)):
-            return value.tolist()
-        return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
-
-    return {key: plain(value) for key, value in entry.items()}
-
-
-def _spaced(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -16,7 +16,7 @@ from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import placements, ranks, with_both_kinds
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
-from nearkin.teaching.taught_metric import Learned, View, retaught
+from nearkin.teaching.taught_metric import TaughtMetric, View, retaught
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ class Trial:
         return ~np.isnan(self.strict)
 
 
-def trial_of(learned: Learned, X: Floats, told: Pairs, seed: int = 0) -> Trial:
+def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Trial:
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
@@ -70,7 +70,7 @@ def trial_of(learned: Learned, X: Floats, told: Pairs, seed: int = 0) -> Trial:
 
     Parameters
     ----------
-    learned : Learned
+    learned : TaughtMetric
     X : ndarray of shape (n, d)
     told : Pairs
         What was answered and what follows.

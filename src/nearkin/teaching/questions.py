@@ -9,7 +9,7 @@ from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows
 from nearkin.teaching.knowledge import Knowledge
-from nearkin.teaching.taught_metric import Learned
+from nearkin.teaching.taught_metric import TaughtMetric
 
 Ints = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ N_QUESTIONS = 12
 
 def next_questions(
     known: Knowledge,
-    learned: Learned,
+    learned: TaughtMetric,
     n: int = N_QUESTIONS,
     *,
     strategy: str,
@@ -34,7 +34,7 @@ def next_questions(
     ----------
     known : Knowledge
         Neither what is known is asked nor what follows, nor what someone was unsure of.
-    learned : Learned
+    learned : TaughtMetric
     n : int
     strategy : str
     seed : int

@@ -26,6 +26,8 @@ MOST_SHOWN = 200_000
 # Characters of a value that are shown at most, and fields of a record.
 MOST_CHARACTERS = 2000
 MOST_FIELDS = 8
+# Names of features that are told.
+MOST_NAMES = 200
 
 
 @dataclass(frozen=True, eq=False)

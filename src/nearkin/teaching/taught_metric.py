@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.learners.compositions import Chain
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
@@ -20,6 +22,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import Note, leaving_out, noticed
 from nearkin.rows.scaled import ScaleWarning
 from nearkin.spaces.linalg import principal_coordinates
+from nearkin.teaching.records import Records
 
 Floats = NDArray[np.floating]
 
@@ -81,9 +84,16 @@ class Step(NamedTuple):
     told: Pairs
     view: LiveView
 
+    def described(self, standardised: bool) -> str:
+        """The learner's name, and what else is told of it."""
+        landmarks = getattr(self.metric, "landmarks_", None)
+        parts = [] if landmarks is None else [f"{len(landmarks)} landmarks"]
+        parts += ["standardised columns"] * standardised
+        return ", ".join([type(self.metric).__name__, *parts])
+
 
 @dataclass(frozen=True)
-class Learned:
+class TaughtMetric:
     """What was learned from what is known at one moment. Nothing of it ever changes.
 
     Attributes
@@ -142,7 +152,7 @@ def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
     return own
 
 
-def first_learned(learner: Any, X: Floats, pairs: Pairs) -> Learned:
+def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
     """What is learned before the first answer: from pairs, or from none.
 
     Space and landmarks are found here once, so that the same answers give the same metric however
@@ -153,16 +163,16 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> Learned:
         fitted = clone(learner).fit(X, pairs=given)
         view = LiveView(fitted, X)
     step = Step(fitted, given, view)
-    first = Learned(0, step, True, view, float(fitted.threshold_), _texts(notes))
+    first = TaughtMetric(0, step, True, view, float(fitted.threshold_), _texts(notes))
     return first if len(pairs) else learned_after(first, X, pairs, 0)
 
 
-def learned_after(before: Learned, X: Floats, told: Pairs, version: int) -> Learned:
+def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
     """What is learned from other pairs, in the same space.
 
     Parameters
     ----------
-    before : Learned
+    before : TaughtMetric
     X : ndarray of shape (n, d)
     told : Pairs
     version : int
@@ -176,9 +186,11 @@ def learned_after(before: Learned, X: Floats, told: Pairs, version: int) -> Lear
     except (ValueError, np.linalg.LinAlgError) as error:
         plain = PlainView(X)
         said = f"Nothing can be learned from these answers, and rows are shown as they are: {error}"
-        return Learned(version, step, False, plain, _usual_distance(plain), (*_texts(notes), said))
+        return TaughtMetric(
+            version, step, False, plain, _usual_distance(plain), (*_texts(notes), said)
+        )
     threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
-    return Learned(version, Step(metric, told, view), True, view, threshold, _texts(notes))
+    return TaughtMetric(version, Step(metric, told, view), True, view, threshold, _texts(notes))
 
 
 def retaught(step: Step, X: Floats, told: Pairs) -> Any:
@@ -187,13 +199,37 @@ def retaught(step: Step, X: Floats, told: Pairs) -> Any:
     return metric.partial_fit(X, pairs=told, withdrawn=step.told)
 
 
-def untaught(first: Learned, X: Floats) -> View:
+def untaught(first: TaughtMetric, X: Floats) -> View:
     """Rows as the metric sees them without any pair, or as they are."""
     try:
         with noticed():
             return first.step.view.seen_by(retaught(first.step, X, Pairs(n_rows=len(X))))
     except (ValueError, np.linalg.LinAlgError):
         return PlainView(X)
+
+
+def metric_of_records(learned: TaughtMetric, records: Records, scaler: Any) -> Any:
+    """A copy of the metric that takes rows as ``records.X``, and knows their names.
+
+    Parameters
+    ----------
+    learned : TaughtMetric
+    records : Records
+    scaler : StandardScaler or None
+        What rows went through before they were learned from.
+    """
+    metric = learned.metric
+    if metric is None:
+        raise InputError(f"there is no metric yet. {learned.notes[-1]}")
+    metric = deepcopy(metric)
+    if scaler is not None:
+        chain = Chain([StandardScaler(), clone(metric)])
+        metric = chain._made_of([scaler, metric], records.X.shape[1])
+    if records.named:
+        metric.feature_names_in_ = np.array(records.features, dtype=object)
+    for name, value in records.remembered.items():
+        setattr(metric, name, value)
+    return metric
 
 
 def shares_of(view: View) -> list[float]:

@@ -1,0 +1,137 @@
+"""What was answered, in its order: every answer is in the journal before it counts."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearkin.pairs.pairs import Pairs
+from nearkin.storage.whole_file import StrPath
+from nearkin.teaching.history import Conflict, Past, after, change_of, check_belief
+from nearkin.teaching.journal import InMemory, Journal, JournalError
+from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
+from nearkin.teaching.records import MOST_NAMES, Records
+
+
+class AnswerBook:
+    """Answers about rows, and what is known by them.
+
+    Parameters
+    ----------
+    n_rows : int
+    pairs : Pairs or None
+        What is known before the first answer.
+
+    Attributes
+    ----------
+    known : Knowledge
+        After the last change.
+    notes : list of str
+        What is to be said of the pairs that were given.
+    """
+
+    def __init__(self, n_rows: int, pairs: Pairs | None) -> None:
+        self._n_rows = n_rows
+        self._changing = threading.RLock()
+        self._past, self._weights, self.notes = start_of(pairs)
+        self.known = self._known_of(self._past, 0)
+        self._journal: Journal | InMemory = InMemory()
+
+    def open(self, journal: StrPath, records: Records) -> None:
+        """Keep answers in a file from now on, which may have some already about these records."""
+        about = {"source": records.source, "rows": len(records)}
+        about |= {"features": records.features[:MOST_NAMES]}
+        self._journal = Journal(os.fspath(journal), records.fingerprint, about)
+
+    def go_on_from(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Begin with entries of another book, unless the journal has some of its own."""
+        if not self._journal.entries:
+            for entry in entries:
+                self._journal.append(dict(entry))
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """All that was answered and undone, as the journal has it."""
+        return list(self._journal.entries)
+
+    @property
+    def path(self) -> Path | None:
+        """Where answers are kept, None if only in memory."""
+        return self._journal.path
+
+    def change(
+        self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
+    ) -> tuple[Knowledge, list[dict[str, Any]]]:
+        """Write one entry, and give what is known after it and what it changed.
+
+        Parameters
+        ----------
+        entry : dict
+        before : str, optional
+            What whoever answers believes to be said of the rows.
+        version : int, optional
+            Of the knowledge that the change is meant for.
+
+        Raises
+        ------
+        Conflict
+            If something else was said meanwhile. Nothing is changed.
+        """
+        with self._changing:
+            entry = _plain(entry)
+            past = after(self._past, entry, self._n_rows)
+            if before is not None:
+                change = change_of(self._past.answers, entry, self._n_rows)
+                check_belief(self._past.answers, change, before)
+            if version is not None and version != self.known.version:
+                raise Conflict(
+                    "something was answered meanwhile, and nothing is undone: look at it, and try "
+                    "again.",
+                    "nothing",
+                )
+            known = self._known_of(past, self.known.version + 1)
+            self._journal.append(entry | {"at": _now()})
+            self._past, self.known = past, known
+            return known, past.changes()
+
+    def _known_of(self, past: Past, version: int) -> Knowledge:
+        return knowledge_of(past, version, self._n_rows, self._weights)
+
+    def resume(self) -> None:
+        """Go through the journal."""
+        past = self._past
+        for number, entry in enumerate(self._journal.entries, 1):
+            try:
+                past = after(past, entry, self._n_rows)
+            except (ValueError, TypeError, KeyError) as error:
+                raise JournalError(
+                    f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
+                    f"what was known before: {error} Give the pairs that the lesson was begun with."
+                ) from error
+        self._past, self.known = past, self._known_of(past, len(self._journal.entries))
+
+    def close(self) -> None:
+        """Let others have the journal, once a change that has begun is in it."""
+        with self._changing:
+            self._journal.close()
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of NumPy as Python's own, so that they can be written."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (np.generic, np.ndarray)):
+            return value.tolist()
+        return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+    return {key: plain(value) for key, value in entry.items()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

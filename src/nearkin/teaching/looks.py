@@ -1,0 +1,141 @@
+"""What there is to look at in a lesson: the data, colours, clusters and neighbours.
+
+Nothing is locked here: whatever takes long, as clusters do, speaks of what was known and learned
+when it began, and answers are taken meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.errors import InputError
+from nearkin.teaching import colours
+from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.records import MOST_NAMES, Records, unequal_columns
+from nearkin.teaching.taught_metric import TaughtMetric, distances_from
+
+Ints = NDArray[np.int64]
+
+_CLUSTERS = 10
+
+
+class Looks:
+    """Records as people look at them.
+
+    Parameters
+    ----------
+    records : Records
+    scaled : bool
+        Whether columns are given the same deviation, so that there is no word to say of that.
+    notes : sequence of str
+        What else is to be said of the data.
+    seed : int
+        Of clusters.
+    """
+
+    def __init__(self, records: Records, scaled: bool, notes: Sequence[str], seed: int) -> None:
+        self._records, self._scaled, self._start_notes = records, scaled, notes
+        self._seed = seed
+        self._found_clusters: tuple[tuple[int, int], Ints] | None = None
+
+    def about(self, journal: str | None) -> dict[str, Any]:
+        """What the data are, and the name of the journal, as plain values."""
+        records = self._records
+        return {
+            "source": records.source,
+            "n_rows": len(records),
+            "n_total": records.n_total,
+            "n_features": len(records.features),
+            "features": records.features[:MOST_NAMES],
+            "has_images": records.pictures is not None,
+            "id_name": records.id_name,
+            "colourings": [dict(one) for one in self._colourings.values()],
+            "journal": journal,
+            "notes": list(self.notes),
+        }
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What is to be said of the data."""
+        records = self._records
+        notes = list(records.notes)
+        if records.n_total > len(records):
+            notes.append(
+                f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
+                "random; the metric is learned from these."
+            )
+        if not self._scaled and (unequal := unequal_columns(records)):
+            notes.append(unequal)
+        if not records.ids_differ:
+            notes.append("Some rows have the same id: exported files go by row numbers instead.")
+        return [*notes, *self._start_notes]
+
+    @cached_property
+    def _colourings(self) -> dict[str, dict[str, str]]:
+        found = [("known", "known groups", "categories"), ("clusters", "clusters", "categories")]
+        for j, (name, values) in enumerate(self._records.columns.items()):
+            kind = colours.kind_of(values)
+            if kind is not None:
+                found.append((f"column-{j}", name, kind))
+        for j, name in enumerate(self._records.features[: colours.MOST_FEATURES]):
+            found.append((f"feature-{j}", name, "numbers"))
+        return {key: {"key": key, "name": name, "kind": kind} for key, name, kind in found}
+
+    def colouring(
+        self, key: str, known: Knowledge, learned: TaughtMetric, n_clusters: int | None
+    ) -> dict[str, Any]:
+        """Colours of the rows, see :meth:`nearkin.teaching.lesson.Lesson.colouring`."""
+        if key not in self._colourings:
+            raise InputError(f"there is no colouring {key!r:.60}.")
+        about = self._colourings[key]
+        if key == "known":
+            found = colours.colours_of_known(known.pairs, len(self._records))
+        elif key == "clusters":
+            found = colours.colours_of_clusters(self.clusters(learned, n_clusters))
+        elif key.startswith("column-"):
+            values = list(self._records.columns.values())[int(key.removeprefix("column-"))]
+            found = colours.colours_of_column(values, about["kind"])
+        else:
+            column = self._records.X[:, int(key.removeprefix("feature-"))]
+            found = colours.colours_of_numbers(column)
+        return {**about, **found}
+
+    def clusters(self, learned: TaughtMetric, n_clusters: int | None) -> Ints:
+        """Number of each row's cluster; the last ones are kept."""
+        n = len(self._records)
+        count = min(_CLUSTERS, n) if n_clusters is None else n_clusters
+        found = self._found_clusters
+        if found is None or found[0] != (learned.version, count):
+            clusters = colours.clusters_of(learned.view, n, count, self._seed)
+            found = self._found_clusters = ((learned.version, count), clusters)
+        return found[1]
+
+    def neighbors(
+        self, row: int, n: int, known: Knowledge, learned: TaughtMetric
+    ) -> list[dict[str, Any]]:
+        """The rows nearest to one, see :meth:`nearkin.teaching.lesson.Lesson.neighbors`."""
+        row = self._records.checked_row(row)
+        n = max(0, min(int(n), len(self._records) - 1))
+        distances = distances_from(learned.view, row, len(self._records))
+        distances[row] = np.inf
+        nearest = np.argpartition(distances, max(n - 1, 0))[:n]
+        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
+        said = known.said_of(row, nearest)
+        return [
+            {
+                "row": other,
+                "id": str(self._records.ids[other])[:200],
+                "distance": float(distances[other]),
+                "same": same,
+            }
+            for other, same in zip(nearest.tolist(), said, strict=True)
+        ]
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
