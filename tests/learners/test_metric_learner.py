@@ -1,6 +1,7 @@
 """The learner that chooses."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from nearkin import (
     spread_pairs,
 )
 from nearkin.datasets import make_xor
+from nearkin.learners import metric_learner
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
 from nearkin.scores import pair_auc
 
@@ -68,6 +70,32 @@ def test_the_metric_is_made_by_the_recipe(taught):
         assert not isinstance(taught.metric_, Blend)
     else:
         assert_array_equal(taught.metric_.weights, list(recipe.values()))
+
+
+def test_nothing_is_done_twice_and_the_result_is_the_same(wine, taught, monkeypatch):
+    X, y = wine
+    fits: list[tuple[bytes, ...]] = []
+    fit = ITML.fit
+
+    def counted(self, X, y=None, *, pairs=None):
+        told = pairs.must_link, pairs.cannot_link, pairs.must_weight, pairs.cannot_weight
+        fits.append((str(self).encode(), X.tobytes(), *(part.tobytes() for part in told)))
+        return fit(self, X, y, pairs=pairs)
+
+    monkeypatch.setattr(ITML, "fit", counted)
+    pairs = Pairs.from_labels(y[::2], 100, random_state=0)
+    again = MetricLearner(random_state=0).fit(X[::2], pairs=pairs)
+    assert len(fits) == len(set(fits)) > 20
+
+    monkeypatch.setattr(metric_learner, "keeping_results", nullcontext)
+    fits.clear()
+    apart = MetricLearner(random_state=0).fit(X[::2], pairs=pairs)
+    assert len(fits) >= 2 * len(set(fits))
+    for other in (again, apart):
+        assert str(other.report_) == str(taught.report_)
+        assert other.threshold_ == taught.threshold_
+        assert other.suspects_ == taught.suspects_
+        assert_array_equal(other.transform(X), taught.transform(X))
 
 
 def test_what_no_linear_metric_can_do_is_learned():

@@ -22,6 +22,7 @@ from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access, devices, validation
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.notices import hand_on, leaving_out, noticed
+from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import is_sparse, plain, variances
 from nearkin.storage.schema import estimator, floats, list_of
@@ -111,10 +112,10 @@ class Chain(MetricMixin, BaseEstimator):
         with noticed() as notes:
             for step in self.steps:
                 if fitted:
-                    X = _passed_on(fitted[-1].transform(X), step)
+                    X = _passed_on(once(fitted[-1].transform, X), step)
                 # Units of later steps are not the user's.
                 with leaving_out(ScaleWarning) if fitted else nullcontext():
-                    fitted.append(_fit(step, X, y, pairs))
+                    fitted.append(once(_fit, step, X, y, pairs))
         hand_on(notes)  # once, even if several steps noticed the same
         return self._made_of(fitted, getattr(self, "n_features_in_", None))
 
@@ -305,7 +306,7 @@ class Blend(MetricMixin, BaseEstimator):
             remedy = "Give the learners scale=True, which divides columns by their spread"
             warn_of_units(self, X, f"{remedy}, or give columns the weight they should have.")
         with noticed() as notes, leaving_out(ScaleWarning):
-            fitted = [_fit(learner, X, y, pairs) for learner in counted]
+            fitted = [once(_fit, learner, X, y, pairs) for learner in counted]
         hand_on(notes)  # once, even if several learners noticed the same
         rng = check_random_state(self.random_state)
         sample = X

@@ -17,6 +17,7 @@ from nearkin.learners.metric import MetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.notices import notice
+from nearkin.rows.once import once
 from nearkin.rows.scaled import validated
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
@@ -350,10 +351,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Spectral family: coordinates of new rows by way of the nearest training rows."""
-        eigenvalues, V = self._smooth_functions(X, rng)
+        self.eigenvalues_, V = once(_smooth_functions, self, X, rng)
+        self.n_vectors_ = V.shape[1]
         V = equal_where_rows_are(X, V, self.metric)
         unknown = np.full(len(V), -1)
-        weights = diffusion(eigenvalues, V, unknown, time=self.diffusion)
+        weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT))
         learned = self._alternate(family, links, rng, self.n_iter)
         self.weights_ = learned.family.weights
@@ -365,13 +367,14 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Data-dependent family: a kernel for any row."""
-        eigenvalues, V = self._smooth_functions(X, rng)
+        self.eigenvalues_, V = once(_smooth_functions, self, X, rng)
+        self.n_vectors_ = V.shape[1]
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, links.points, rank_tol, rng)
         extension = space.extension("nystroem", self.n_neighbors)
         directions = space.weighted_directions[:, :_MOST_DIRECTIONS]
         F = extension.embed(X, directions).astype(np.float64)
-        family = DataDependentFamily.on_graph(F, eigenvalues, V)
+        family = DataDependentFamily.on_graph(F, self.eigenvalues_, V)
         learned = self._alternate(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
         return extension, self._configuration(learned, F, directions)
@@ -410,39 +413,6 @@ class GeometryAware(MetricMixin, BaseEstimator):
         components = self._configuration(learned, family.coordinates, np.eye(len(rows) - 1)).T
         expansion = KernelExpansion(KernelLandmarks(Kernel("rbf", family.gamma), X[rows]))
         return expansion, family.coefficients(components)
-
-    def _smooth_functions(self, X: Rows, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-        if self.coordinates == "lle":
-            found = lle_coordinates(X, self.graph_neighbors, self.n_vectors)
-        elif self.coordinates == "isomap":
-            found = isomap_coordinates(X, self.graph_neighbors, self.n_vectors)
-        else:
-            found = smoothest(
-                self._graph(X, rng), self.n_vectors, normalized=self.normalized, random_state=rng
-            )
-            if len(found[0]) > 1 and found[0][-1] == 0 and len(found[0]) < X.shape[0]:
-                notice(
-                    f"the graph falls into at least {len(found[0])} parts, and n_vectors="
-                    f"{self.n_vectors} functions can tell no more than its largest parts apart. "
-                    "Raise n_vectors, or join more rows (graph_neighbors, radius).",
-                )
-        self.eigenvalues_ = found[0]
-        self.n_vectors_ = len(found[0])
-        return found
-
-    def _graph(self, X: Rows, rng: np.random.RandomState) -> Any:
-        metric, weight = self.metric, self.edge_weight
-        if self.radius is not None:
-            return ball_graph(X, self.radius, metric=metric, weight=weight)
-        return neighbor_graph(
-            X,
-            self.graph_neighbors,
-            metric=metric,
-            weight=weight,
-            mutual=self.mutual,
-            search=self.search,
-            random_state=rng,
-        )
 
     def _alternate(
         self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
@@ -488,4 +458,43 @@ def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pa
     cannot, cannot_weight = drawn(pairs.cannot_link, pairs.cannot_weight)
     return Pairs(
         must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
+    )
+
+
+def _smooth_functions(
+    learner: GeometryAware, X: Rows, rng: np.random.RandomState
+) -> tuple[Floats, Floats]:
+    """Functions of the rows that change little along the data, and how much: whatever the pairs."""
+    if learner.coordinates == "lle":
+        found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+    elif learner.coordinates == "isomap":
+        found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
+    else:
+        found = smoothest(
+            _graph(learner, X, rng),
+            learner.n_vectors,
+            normalized=learner.normalized,
+            random_state=rng,
+        )
+        if len(found[0]) > 1 and found[0][-1] == 0 and len(found[0]) < X.shape[0]:
+            notice(
+                f"the graph falls into at least {len(found[0])} parts, and n_vectors="
+                f"{learner.n_vectors} functions can tell no more than its largest parts apart. "
+                "Raise n_vectors, or join more rows (graph_neighbors, radius).",
+            )
+    return found
+
+
+def _graph(learner: GeometryAware, X: Rows, rng: np.random.RandomState) -> Any:
+    metric, weight = learner.metric, learner.edge_weight
+    if learner.radius is not None:
+        return ball_graph(X, learner.radius, metric=metric, weight=weight)
+    return neighbor_graph(
+        X,
+        learner.graph_neighbors,
+        metric=metric,
+        weight=weight,
+        mutual=learner.mutual,
+        search=learner.search,
+        random_state=rng,
     )

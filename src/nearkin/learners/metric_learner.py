@@ -37,11 +37,17 @@ from nearkin.learners.selection import (
     unseen_copies,
 )
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import ContradictionWarning, example_pairs, gather_evidence
+from nearkin.pairs.supervision import (
+    ContradictionWarning,
+    Evidence,
+    example_pairs,
+    gather_evidence,
+)
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.notices import leaving_out, notice
+from nearkin.rows.once import keeping_results
 from nearkin.rows.progress import progress, tell
 from nearkin.rows.scaled import ScaleWarning, divided, validated
 from nearkin.rows.sparse import along, is_sparse, leading_axes
@@ -149,7 +155,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     vectors, whatever the learner.
 
     Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows; 300
-    numbers for each sparse row, and a copy of the rows if columns are scaled.
+    numbers for each sparse row, and a copy of the rows if columns are scaled. Steps that the chosen
+    learners share are learned once, and rows as these leave them are held until ``fit`` ends.
 
     Examples
     --------
@@ -219,7 +226,13 @@ class MetricLearner(MetricMixin, BaseEstimator):
         else:
             self.axes_ = axes_of_wide_rows(X, mean_row(X), rng)
         X = self._dense(X)
-        trial = _Trial(X, examples, rng)
+        with keeping_results():
+            return self._chosen_and_fitted(X, y, evidence, _Trial(X, examples, rng), remark)
+
+    def _chosen_and_fitted(
+        self, X: Floats, y: Any, evidence: Evidence, trial: _Trial, remark: str
+    ) -> Self:
+        """The choice, and what is learned of all rows."""
         report = replace(self._report(trial), columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
             notice(report.reason, SelectionWarning)

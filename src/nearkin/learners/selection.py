@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import clone
 
+from nearkin.learners.compositions import Chain
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.blocks import one_core
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.notices import noticed
-from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.rows.notices import leaving_out
+from nearkin.rows.once import once
 from nearkin.scores.comparison import Comparison, compare, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
@@ -198,18 +201,20 @@ def hold_out(
     """
     folds = pair_folds(pairs, N_FOLDS, rng)
     if every_pair:
-        rest = (
-            ~np.any([judge for _, judge in folds], axis=0) if folds else np.ones(len(pairs), bool)
-        )
-        folds = [*folds, (np.ones(len(pairs), dtype=bool), rest)]
+        everything = np.ones(len(pairs), dtype=bool)
+        rest = ~np.any([judge for _, judge in folds], axis=0) if folds else everything
+        if rest.any():
+            folds = [*folds, (everything, rest)]
+    learned_from = [pairs.subset(learn) for learn, _ in folds]
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     random_links = random_pairs(n_rows, rng)
     distances: dict[str, list[Floats]] = {}
     random: dict[str, list[Floats]] = {}
     for name, learner, rows in learners:
         try:
-            with one_blas_thread():  # many small matrices
-                embeddings = [_embedded(learner, rows, pairs.subset(learn)) for learn, _ in folds]
+            # Many small matrices, and parameters that are known to be right.
+            with one_core(), config_context(skip_parameter_validation=True):
+                embeddings = [_embedded(learner, rows, part) for part in learned_from]
         except ValueError:
             continue
         squared = [linked_distances(Z, random_links) ** 2 for Z in embeddings]
@@ -230,8 +235,18 @@ def random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]
 
 
 def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
-    with noticed():  # what is worth a warning shows in the final fit
-        return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
+    """Rows under what a learner makes of pairs; first steps that chains share are taken once."""
+    first, *others = learner.steps if isinstance(learner, Chain) else [learner]
+    # What is worth a warning shows in the final fit.
+    with leaving_out(Warning):
+        rows = once(_taught, first, rows, pairs)
+        for step in others:
+            rows = _taught(step, rows, pairs)
+    return rows
+
+
+def _taught(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
+    return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
 
 
 def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> SelectionReport:

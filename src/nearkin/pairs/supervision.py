@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.notices import notice, noticed
+from nearkin.rows.notices import is_heard, notice, noticed
 
 # Pairs of each kind that stand for those that labels imply.
 _EXAMPLES_PER_LABEL = 5
@@ -163,6 +163,8 @@ def with_other_pairs(
 
 
 def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
+    if not is_heard(ContradictionWarning):
+        return
     conflicts = [str(conflict) for conflict in pairs.conflicts()]
     if conflicts:
         _warn("pairs contradict each other", conflicts, "pairs.conflicts() lists all")

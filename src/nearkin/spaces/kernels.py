@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 from sklearn.metrics.pairwise import linear_kernel, manhattan_distances, polynomial_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
@@ -247,7 +248,7 @@ def resolve_gamma(
         elif devices.is_foreign(X) or devices.is_remote(X):
             X = access.take_home(X, np.arange(n))
         distances = manhattan_distances(X) if manhattan else squared_distances(X, X)
-        between = distances[np.triu_indices(len(distances), 1)]
+        between = squareform(distances, checks=False)  # those above the diagonal
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
         if typical == 0:  # more than half the rows coincide: the median says nothing
             typical = float(np.mean(between))

@@ -1,0 +1,104 @@
+"""Work that is done once, while somebody keeps its results.
+
+Who fits many learners to the same rows opens a block (:func:`keeping_results`). In it, functions
+that are called by way of :func:`once` are not called again for arguments that they had before.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from nearkin.rows.notices import Note, hand_on, noticed
+
+Result = TypeVar("Result")
+# Arrays up to this many bytes are compared by what they hold, larger ones must be the same.
+_SMALL = 65536
+
+
+class _Done(NamedTuple):
+    """What a call gave, what it noticed, and how it left the generators of random numbers."""
+
+    found: Any
+    notes: list[Note]
+    states: list[Any]
+    held: tuple[Any, ...]  # function and arguments, so that no other object gets their identity
+
+
+# Of this thread and block, as all that is in a context.
+_results: ContextVar[dict[Hashable, _Done] | None] = ContextVar("results", default=None)
+
+
+@contextmanager
+def keeping_results() -> Iterator[None]:
+    """Keep the results of :func:`once`, and what they are of, until the block ends."""
+    before = _results.set({})
+    try:
+        yield
+    finally:
+        _results.reset(before)
+
+
+def once(function: Callable[..., Result], *arguments: Any) -> Result:
+    """What a pure function gives, from an earlier call with the same arguments if results are kept.
+
+    Parameters
+    ----------
+    function : callable
+        It may draw from a RandomState among its arguments, and notice things.
+    *arguments
+        Estimators are taken by their parameters, generators of random numbers by their states, and
+        small arrays by what they hold; anything else must be the same object. Nobody may change
+        them afterwards, nor the result.
+
+    Examples
+    --------
+    >>> from nearkin.rows.once import keeping_results, once
+    >>> def drawn(rng):
+    ...     print("drawing")
+    ...     return rng.randint(10)
+    >>> with keeping_results():
+    ...     twice = [once(drawn, np.random.RandomState(0)) for _ in range(2)]
+    drawing
+    >>> twice
+    [5, 5]
+    """
+    results = _results.get()
+    if results is None:
+        return function(*arguments)
+    generators = [one for one in arguments if isinstance(one, np.random.RandomState)]
+    key = (function, *map(_key, arguments))
+    if key not in results:
+        with noticed() as notes:
+            found = function(*arguments)
+        states = [rng.get_state() for rng in generators]
+        results[key] = _Done(found, notes, states, (function, *arguments))
+    done = results[key]
+    hand_on(done.notes)
+    for rng, state in zip(generators, done.states, strict=True):
+        rng.set_state(state)
+    again: Result = done.found
+    return again
+
+
+def _key(argument: Any) -> Hashable:
+    if isinstance(argument, BaseEstimator):
+        return type(argument), _content(argument.get_params(deep=False), argument)
+    if isinstance(argument, np.random.RandomState):
+        return _content(argument.get_state(), argument)
+    if isinstance(argument, np.ndarray) and argument.nbytes <= _SMALL:
+        return _content(argument, argument)
+    return id(argument)
+
+
+def _content(of: Any, argument: Any) -> Hashable:
+    try:
+        return pickle.dumps(of)
+    except (pickle.PicklingError, AttributeError, TypeError):  # such as a lambda
+        return id(argument)

@@ -1,0 +1,88 @@
+import threading
+
+import numpy as np
+import pytest
+
+from nearkin import ITML
+from nearkin.rows.notices import Note, notice, noticed
+from nearkin.rows.once import keeping_results, once
+
+
+class Counted:
+    """A function that counts its calls, draws and notices."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        notice("seen")
+        rngs = [one for one in arguments if isinstance(one, np.random.RandomState)]
+        return [rng.randint(1000) for rng in rngs]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "calls"),
+    [
+        (np.arange(3), np.arange(3), 1),
+        (np.arange(3), np.arange(3.0), 2),
+        (np.arange(20_000), np.arange(20_000), 2),  # too large to be compared
+        (ITML(tol=0.1), ITML(tol=0.1), 1),
+        (ITML(tol=0.1), ITML(tol=0.2), 2),
+        (ITML(landmarks=np.arange(5000)), ITML(landmarks=np.arange(5000) // 2), 2),
+        (ITML(kernel=lambda A, B: A @ B.T), ITML(kernel=lambda A, B: A @ B.T), 2),
+        (np.random.RandomState(0), np.random.RandomState(0), 1),
+        (np.random.RandomState(0), np.random.RandomState(1), 2),
+    ],
+)
+def test_equal_arguments_are_worked_on_once(first, second, calls):
+    function = Counted()
+    with keeping_results(), noticed():
+        once(function, first)
+        once(function, second)
+    assert function.calls == calls
+
+
+def test_a_second_call_leaves_generators_and_notes_as_the_first_did():
+    function = Counted()
+    first, second = (np.random.RandomState(0) for _ in range(2))
+    with keeping_results():
+        for rng in (first, second):
+            with noticed() as notes:
+                found = once(function, rng)
+            assert notes == [Note("seen")]
+            assert found == [684]
+    assert function.calls == 1
+    assert first.randint(1000) == second.randint(1000)
+
+
+def test_nothing_is_kept_outside_a_block_or_for_other_threads():
+    function = Counted()
+    with noticed():
+        once(function, 1)
+        once(function, 1)
+        assert function.calls == 2
+        with keeping_results():
+            once(function, 1)
+
+            def work():
+                with noticed():
+                    once(function, 1)
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        assert function.calls == 4
+        with keeping_results():
+            once(function, 1)
+    assert function.calls == 5
+
+
+def test_errors_are_not_kept():
+    def refused(value):
+        raise ValueError(f"{value}")
+
+    with keeping_results():
+        for _ in range(2):
+            with pytest.raises(ValueError, match="3"):
+                once(refused, 3)
