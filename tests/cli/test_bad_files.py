@@ -125,6 +125,7 @@ def test_arrays(run, tmp_path):
         (("--exclude", "*"), "no columns are left"),
         (("--id", "nme"), "--id nme: no such column"),
         (("--delimiter", "ab"), "give one sign"),
+        (("--delimiter", "\udcff"), "give one sign"),
         (("--delimiter", ";"), 'use --delimiter ","'),
     ],
 )

@@ -323,3 +323,12 @@ def test_foreign_rows_at_landmarks_but_for_rounding_are_there():
 def test_rows_whose_squares_are_below_single_precision(loop, n_neighbors):
     landmarks = 1e-150 * np.random.RandomState(0).standard_normal((5, 2))
     assert_array_equal(loop(landmarks, landmarks, n_neighbors), np.eye(5))
+
+
+def test_values_that_are_no_kernel_give_finite_weights():
+    among = np.triu(np.random.RandomState(0).randint(2, size=(20, 20)), 1) * 1.0
+    among += among.T
+    neighbors, weights = np.empty((20, 20), dtype=np.int32), np.empty((20, 20))
+    weights_from_distances(among + 0.1, np.zeros(20), among, False, neighbors, weights)
+    assert_allclose(weights.sum(axis=1), 1)
+    assert np.abs(weights).max() < 2

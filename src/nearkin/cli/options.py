@@ -235,8 +235,8 @@ def choice_of(
     """What was said of columns."""
     if delimiter in ("tab", "\\t"):
         delimiter = "\t"
-    if delimiter is not None and len(delimiter.encode()) != 1:
-        raise UserError(f"--delimiter {delimiter}: give one sign, or 'tab'.")
+    if delimiter is not None and not (len(delimiter) == 1 and delimiter.isascii()):
+        raise UserError(f"--delimiter {delimiter!r}: give one sign, or 'tab'.")
     return Choice(
         tuple(columns),
         tuple(exclude),

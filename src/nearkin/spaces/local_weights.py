@@ -169,6 +169,8 @@ def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
             factor[a, b] = inner / factor[b, b]
             factor[a, a] -= factor[a, b] * factor[a, b]
             rest -= factor[a, b] * weights[b]
+        if not factor[a, a] >= EPSILON / 2:  # no kernel's: left out, or numbers would grow
+            factor[a, :a], factor[a, a], rest = 0.0, 1.0 + EPSILON, ratio[a]
         factor[a, a] = np.sqrt(max(factor[a, a], EPSILON))
         weights[a] = rest / factor[a, a]
     for a in range(k - 1, -1, -1):
