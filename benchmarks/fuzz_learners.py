@@ -399,7 +399,9 @@ def check_metric(metric: Any, X: Any, y: Any, pairs: nk.Pairs | None) -> None:
 
 
 def rounding(metric: Any, X: Any) -> float:
-    """Distances that a linear map may see where rows are the same to it."""
+    """Distances that a metric may see where rows are the same to it, by their digits."""
+    if isinstance(metric, nk.LLMA):  # which moves rows by as much as they are apart
+        return 1e-8 * float(np.abs(metric.anchor_rows_ - metric.mean_).max(initial=0.0))
     if not hasattr(metric, "components_") or not hasattr(metric, "mean_"):
         return 0.0
     rows = np.asarray(_dense(X), dtype=np.float64)
