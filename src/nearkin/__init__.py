@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearkin._version import __version__ as __version__
 from nearkin.registry import LEARNERS
-from nearkin.storage import lookup
+from nearkin.storage import lookup, pickles
 
 if TYPE_CHECKING:
     from nearkin import datasets as datasets
@@ -147,6 +147,7 @@ def _import_learner(name: str) -> None:
 
 
 lookup.ask(_import_learner)
+pickles.explain_moved_modules()
 
 
 def __dir__() -> list[str]:

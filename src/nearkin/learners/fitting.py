@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils._param_validation import InvalidParameterError
 
 from nearkin.errors import NearkinError
+from nearkin.storage import pickles
 
 # How names begin that scikit-learn sets on an estimator, before or while it is fitted: what its
 # transform is to give, what metadata go where, and who is to be told of progress.
@@ -19,11 +20,12 @@ class ParameterError(NearkinError, InvalidParameterError):
     """A parameter that an estimator does not take."""
 
 
-class WholeFits:
-    """Every ``fit`` and ``partial_fit`` works on a copy, which takes the estimator's place.
+class WholeState:
+    """What is learned is whole, and of one version.
 
-    The copy of ``fit`` has the parameters alone, that of ``partial_fit`` what was learned, too.
-    Arrays are not copied: ``partial_fit`` must not write into them. Put it before the other bases.
+    Every ``fit`` and ``partial_fit`` works on a copy, which then takes the estimator's place. That
+    of ``fit`` has the parameters alone, that of ``partial_fit`` what was learned, too. Arrays are
+    not copied: ``partial_fit`` must not write into them. Put it before the other bases.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -37,6 +39,12 @@ class WholeFits:
             super()._validate_params()  # type: ignore[misc]
         except InvalidParameterError as error:
             raise ParameterError(str(error)).with_traceback(error.__traceback__) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return pickles.marked(super().__getstate__())  # type: ignore[arg-type]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(pickles.unmarked(state))  # type: ignore[misc]
 
 
 def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:

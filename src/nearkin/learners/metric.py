@@ -15,7 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
 from nearkin.rows import access, device_math, devices
@@ -76,7 +76,7 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
     )
 
 
-class MetricMixin(WholeFits, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Distances, verdicts and scores of a learner.
 
     The learner brings ``transform``, ``n_components_``, ``threshold_`` and ``_embed``, which is

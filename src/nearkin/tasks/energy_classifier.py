@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, about_input
 from nearkin.learners.compositions import seen_first_by, sees_any_rows
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import device_math, devices, validation
 from nearkin.rows.centring import centred, middle
@@ -27,7 +27,7 @@ from nearkin.solvers.class_energy import choose_margin, energies, gather_members
 Floats = NDArray[np.floating]
 
 
-class EnergyClassifier(WholeFits, ClassifierMixin, BaseEstimator):
+class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
     """Classify by the energy of each label: by neighbours and by those left behind.
 
     A point gets the label whose rows are near, while rows of other labels stay away from it and

@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
@@ -81,7 +81,7 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
     return Pairs(joined)
 
 
-class ManifoldAlignment(WholeFits, BaseEstimator):
+class ManifoldAlignment(WholeState, BaseEstimator):
     """Bring several sets into one space where linked rows of different sets meet.
 
     A graph joins near rows of each set and gives coordinates along the set's own shape. Links

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.column_scales import scales_of
@@ -49,7 +49,7 @@ def metric_of_clusters(
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
-class MetricKMeans(WholeFits, ClusterMixin, BaseEstimator):
+class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
     """K-means that learns its metric from its own clusters.
 
     k-means with the Euclidean distance gives clusters, taken for classes they give a generative

@@ -35,7 +35,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
@@ -317,7 +317,7 @@ class Problem:
 
 
 class MPCKMeans(
-    WholeFits, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     r"""Metric pairwise constrained k-means.
 

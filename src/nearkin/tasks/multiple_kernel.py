@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, about_input
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import validation
 from nearkin.rows.centring import centred, middle, squared_distances
@@ -114,7 +114,7 @@ def rbf_kernels(
     return [MetricRbf(components, scale, float(bandwidth)) for bandwidth in bandwidths]
 
 
-class MultipleKernelClassifier(WholeFits, ClassifierMixin, BaseEstimator):
+class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
     """Support vector machine on the best convex combination of many kernels.
 
     Parameters

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError, about_input
 from nearkin.learners.compositions import last_learner, sees_any_rows
-from nearkin.learners.fitting import WholeFits
+from nearkin.learners.fitting import WholeState
 from nearkin.pairs.checks import checked_count, first_true
 from nearkin.rows import access, validation
 from nearkin.rows.given import refuse_gaps, refuse_what_is_no_table
@@ -59,7 +59,7 @@ _SAME_PLACE = 1e-5
 _DTYPES = (np.float64, np.float32)
 
 
-class NeighborIndex(WholeFits, BaseEstimator):
+class NeighborIndex(WholeState, BaseEstimator):
     """Nearest neighbours in a learned metric.
 
     It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows,

@@ -1,0 +1,49 @@
+import copy
+import pickle
+
+import pytest
+from numpy.testing import assert_array_equal
+
+import nearkin
+from nearkin import RCA, MetricKMeans, Pairs
+from nearkin.storage import pickles
+from nearkin.storage.pickles import OldPickleError
+
+X = [[0.0, 0], [1, 0], [0, 5]]
+REASON = r"of {}, .*metric\.save\(path\).*nearkin\.load\(path\)"
+
+
+@pytest.mark.parametrize("estimator", [RCA(), MetricKMeans(2, random_state=0)])
+def test_pickles_are_for_one_version(estimator, monkeypatch):
+    told = {"pairs": Pairs([(0, 1)])} if isinstance(estimator, RCA) else {}
+    estimator.fit(X, **told)
+    content = pickle.dumps(estimator)
+    same = pickle.loads(content)
+    assert set(vars(same)) == set(vars(estimator))
+    assert set(vars(copy.deepcopy(estimator))) == set(vars(estimator))
+    assert_array_equal(same.components_, estimator.components_)
+    monkeypatch.setattr(pickles, "__version__", "99.0")
+    with pytest.raises(OldPickleError, match=REASON.format(f"nearkin {nearkin.__version__}")):
+        pickle.loads(content)
+
+
+def test_a_pickle_without_a_version_is_an_earlier_one():
+    with pytest.raises(nearkin.NearkinError, match=REASON.format("an earlier nearkin")):
+        RCA().__setstate__({"components_": None})
+
+
+@pytest.mark.parametrize("module", ["extension", "learners._taught", "kernels"])
+def test_a_pickle_that_refers_to_a_module_that_has_moved_says_so(module):
+    with pytest.raises(OldPickleError, match=REASON.format("an earlier nearkin")):
+        pickle.loads(f"cnearkin.{module}\nAnything\n.".encode())
+
+
+def test_other_modules_are_not_there_as_ever():
+    with pytest.raises(ModuleNotFoundError, match="No module named"):
+        pickle.loads(b"cnearkin.nonsense\nAnything\n.")
+
+
+def test_pairs_are_found_where_they_were():
+    assert pickle.loads(b"cnearkin.pairs\nPairs\n.") is Pairs
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = nearkin.pairs.nonsense
