@@ -57,7 +57,10 @@ class Spec:
 Fields = dict[str, Spec]
 _FIELDS: dict[type, Fields] = {}
 _CLASSES: dict[str, type] = {}
+State = dict[str, Any]
+_OF_OLDER_FILES: dict[type, Callable[[State], State]] = {}
 _Class = TypeVar("_Class", bound=type)
+_Made = TypeVar("_Made")
 
 
 def stored(**fields: Spec) -> Callable[[_Class], _Class]:
@@ -69,6 +72,31 @@ def stored(**fields: Spec) -> Callable[[_Class], _Class]:
         return cls
 
     return register
+
+
+def of_older_files(cls: type, as_now: Callable[[State], State]) -> None:
+    """Let files be read that keep other things of a class than it does now.
+
+    Parameters
+    ----------
+    cls : type
+    as_now : callable
+        Of what an older file keeps; gives what a newer one does.
+    """
+    _OF_OLDER_FILES[cls] = as_now
+
+
+def as_now(cls: type, state: State) -> State:
+    """What a file keeps of a class, as it is kept now: there is no ``map_`` in an older one."""
+    if cls in _OF_OLDER_FILES and state and "map_" not in state:
+        return _OF_OLDER_FILES[cls](state)
+    return state
+
+
+def made(cls: Callable[..., _Made], **state: Any) -> _Made:
+    """An object of a class that is stored, of parts that are checked as those of a file are."""
+    check(cls, state, "")  # type: ignore[arg-type]
+    return cls(**state)
 
 
 real = Spec("a number", lambda value, _: isinstance(value, Real) and not isinstance(value, bool))
@@ -180,6 +208,14 @@ def list_of(part: Spec) -> Spec:
     return Spec(
         f"a list, each {part.what}",
         lambda value, sizes: isinstance(value, list) and all(part.fits(v, sizes) for v in value),
+    )
+
+
+def many(part: Spec) -> Spec:
+    """A tuple, all of one kind."""
+    return Spec(
+        f"a tuple, each {part.what}",
+        lambda value, sizes: isinstance(value, tuple) and all(part.fits(v, sizes) for v in value),
     )
 
 

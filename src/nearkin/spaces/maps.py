@@ -1,0 +1,326 @@
+"""What a metric has learned, as a value: the map from rows to coordinates.
+
+A learned metric is a Euclidean embedding, and there are few kinds of those. A fitted learner has
+its own as ``map_``, and whatever is done with a metric is written for the kinds here, once:
+``transform`` wherever rows are, files, ONNX.
+
+A map is applied to rows that were checked: arrays of NumPy, sparse ones, or what else the learner
+takes, such as arrays on a device. A row's image does not depend on the other rows, so that blocks
+of rows can be mapped wherever they are.
+
+>>> import nearkin
+>>> X, y = nearkin.datasets.make_three_normal(random_state=0)
+>>> metric = nearkin.Chain([nearkin.RCA(), nearkin.KernelBeta(n_components=3, random_state=0)])
+>>> metric.fit(X, y).map_
+Composed(Affine(2 to 2), ThroughLandmarks(600 landmarks to 3))
+>>> bool((metric.map_.apply(X) == metric.transform(X)).all())
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
+
+from nearkin.rows import devices, validation
+from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.scaled import divided
+from nearkin.rows.sparse import is_sparse, plain
+from nearkin.spaces.landmark_maps import EXTENSION, Extension
+from nearkin.storage.schema import (
+    a,
+    floats,
+    many,
+    maybe,
+    positive,
+    positive_floats,
+    stored,
+)
+
+Floats = NDArray[np.floating]
+
+# Rows are taken to lie no farther away than this many widths: squares must not overflow.
+_FAR = 1e100
+# Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
+MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "Composed")
+
+
+@stored()
+@dataclass(frozen=True, eq=False)
+class Identity:
+    """Rows as they are."""
+
+    def apply(self, X: Any) -> Any:
+        """A copy of the rows; sparse ones stay sparse."""
+        if devices.is_foreign(X):
+            return devices.namespace(X).asarray(X, copy=True)
+        return X.copy()
+
+
+@stored(scale=positive_floats("d"))
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Rows with their columns divided.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (d,)
+        What columns are divided by.
+    """
+
+    scale: Floats
+
+    def apply(self, X: Any) -> Any:
+        """The rows divided, in their type; sparse ones stay sparse."""
+        return divided(X, self.scale)
+
+    def __repr__(self) -> str:
+        return f"Scaled({len(self.scale)} columns)"
+
+
+@stored(matrix=floats("q d"), origin=maybe(floats("d")))
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """``(x − origin) @ matrix.T``.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (q, d)
+    origin : ndarray of shape (d,) or None
+        What is subtracted first, if anything is.
+    """
+
+    matrix: Floats
+    origin: Floats | None = None
+
+    def apply(self, X: Any) -> Any:
+        """Images of rows, in the type of the rows; in float64, by blocks of rows on all cores."""
+        if devices.is_foreign(X):
+            X = X if self.origin is None else X - devices.moved(self.origin, X)
+            return X @ devices.moved(self.matrix, X).T
+        out = np.empty((X.shape[0], len(self.matrix)), dtype=X.dtype)
+        # Sparse rows would not be sparse when something is subtracted from them.
+        before = None if is_sparse(X) else self.origin
+        after = self.origin @ self.matrix.T if self.origin is not None and is_sparse(X) else None
+
+        def work(rows: slice) -> None:
+            some = X[rows] if before is None else X[rows] - before
+            found = some @ self.matrix.T
+            out[rows] = found if after is None else found - after
+
+        for_each_block(work, X.shape[0], block_rows(8 * sum(self.matrix.shape)))
+        return out
+
+    def __repr__(self) -> str:
+        q, d = self.matrix.shape
+        return f"Affine({d} to {q})"
+
+
+@stored(extension=EXTENSION, coordinates=floats("m q"))
+@dataclass(frozen=True, eq=False)
+class ThroughLandmarks:
+    """Weighted sums of what landmarks have as coordinates.
+
+    Attributes
+    ----------
+    extension : Extension
+        The landmarks, and how a row's weights over them are found.
+    coordinates : ndarray of shape (m, q)
+        Of the landmarks.
+    """
+
+    extension: Extension
+    coordinates: Floats
+
+    def apply(self, X: Any) -> Any:
+        """Images of rows, where they are and in their type."""
+        return self.extension.embed(X, self.coordinates)
+
+    def __repr__(self) -> str:
+        m, q = self.coordinates.shape
+        return f"ThroughLandmarks({m} landmarks to {q})"
+
+
+# The learner says that its anchors are rows of the training data.
+@stored(anchors=floats("a d"), displacements=floats("a d"), origin=floats("d"), width=positive)
+@dataclass(frozen=True, eq=False)
+class Displaced:
+    r"""Rows that go along with anchors near them: :math:`x + \sum_j e^{-\|x - a_j\|^2 / σ^2} b_j`.
+
+    Attributes
+    ----------
+    anchors : ndarray of shape (a, d)
+    displacements : ndarray of shape (a, d)
+        What a row at the anchor moves by, but for the other anchors.
+    origin : ndarray of shape (d,)
+        What is subtracted from the images.
+    width : float
+        σ.
+    """
+
+    anchors: Floats
+    displacements: Floats
+    origin: Floats
+    width: float
+
+    def apply(self, X: Any) -> Any:
+        """Images of rows, in their type, by blocks of rows on all cores."""
+        anchors = (self.anchors - self.origin) / self.width
+        out = np.empty(X.shape, dtype=X.dtype)
+
+        def work(rows: slice) -> None:
+            F = X[rows] - self.origin
+            with np.errstate(over="ignore"):
+                U = F / self.width
+            out[rows] = F + gaussian_weights(U, anchors) @ self.displacements
+
+        for_each_block(work, len(X), block_rows(8 * (len(anchors) + 3 * X.shape[1])))
+        return out
+
+    def __repr__(self) -> str:
+        return f"Displaced({len(self.anchors)} anchors)"
+
+
+def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
+    r"""How much each row moves with each anchor, :math:`\exp(-\|u_i - a_j\|^2)`.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, d)
+    anchors : ndarray of shape (m, d)
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    U = np.clip(U, -_FAR, _FAR)
+    weights: Floats = U @ anchors.T
+    weights *= 2
+    weights -= row_norms(U, squared=True)[:, None]
+    weights -= row_norms(anchors, squared=True)
+    np.minimum(weights, 0, out=weights)
+    return np.exp(weights, out=weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Transformed:
+    """What a transformer of scikit-learn, or one like these, makes of rows.
+
+    Attributes
+    ----------
+    transformer : estimator
+        Fitted.
+    """
+
+    transformer: Any
+
+    def apply(self, X: Any) -> Any:
+        """What its ``transform`` gives: perhaps a data frame, or of another type than X."""
+        return self.transformer.transform(X)
+
+    def named(self, X: Any) -> Any:
+        """What another map gave, with the names of columns that the transformer knows them by."""
+        names = getattr(self.transformer, "feature_names_in_", None)
+        if names is None or not isinstance(X, np.ndarray) or not find_spec("pandas"):
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=names)
+
+    def __repr__(self) -> str:
+        return f"Transformed({self.transformer!r})"
+
+
+@stored(maps=many(MAP))
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """One map after the other.
+
+    Attributes
+    ----------
+    maps : tuple of maps
+        The first to be applied comes first.
+    """
+
+    maps: tuple[Map, ...]
+
+    def apply(self, X: Any) -> Any:
+        """Images of rows."""
+        before: Map | None = None
+        for one in self.maps:
+            # Columns that are divided are as good as they were given.
+            X = X if before is None or isinstance(before, Scaled) else _entering(one, X)
+            X, before = one.apply(X), one
+        return X
+
+    def __repr__(self) -> str:
+        return f"Composed({', '.join(map(repr, self.maps))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Maps side by side: the columns of all images, those of each times a factor.
+
+    Attributes
+    ----------
+    maps : tuple of maps
+    factors : ndarray of shape (len(maps),)
+    """
+
+    maps: tuple[Map, ...]
+    factors: Floats
+
+    def apply(self, X: Any) -> Any:
+        """Images of rows, in their type; sparse if one of them is."""
+        parts = [plain(one.apply(_entering(one, X))) for one in self.maps]
+        scaled = zip(self.factors, parts, strict=True)
+        beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
+        if any(map(is_sparse, beside)):
+            return sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
+        return np.hstack(beside)
+
+    def __repr__(self) -> str:
+        return f"Joined({', '.join(map(repr, self.maps))})"
+
+
+Map: TypeAlias = (
+    Identity | Scaled | Affine | ThroughLandmarks | Displaced | Transformed | Composed | Joined
+)
+
+
+def composed(*maps: Map) -> Map:
+    """One map after the other, which of one map is that map."""
+    return maps[0] if len(maps) == 1 else Composed(maps)
+
+
+def after_scaling(scale: Floats | None, learned: Map) -> Map:
+    """A map that was learned from rows whose columns were divided, for rows as they are given."""
+    return learned if scale is None else composed(Scaled(scale), learned)
+
+
+def _entering(one: Map, X: Any) -> Any:
+    """Rows from elsewhere as a map takes them: finite numbers, unless a transformer sees them."""
+    if isinstance(one, Transformed):
+        return one.named(X)
+    if devices.is_foreign(X) or _takes_any_rows(one):
+        return X
+    rows = sp.csr_array(X) if is_sparse(X) else X
+    return validation.checked_rows(rows, accept_sparse="csr", ensure_min_samples=0)
+
+
+def _takes_any_rows(one: Map) -> bool:
+    """Whether rows are first seen by a transformer, which may take words and gaps."""
+    match one:
+        case Transformed():
+            return True
+        case Composed():
+            return _takes_any_rows(one.maps[0])
+        case Joined():
+            return any(map(_takes_any_rows, one.maps))
+    return False
