@@ -1,7 +1,7 @@
 """The ``transform`` of fitted learners as ONNX files, for programs without Python.
 
-Each learner's map from rows to coordinates is written down once more here, in the operators of
-ONNX and in the order that the learner itself has.
+Each kind of map (:mod:`nearkin.spaces.maps`) is written down once more here, in the operators of
+ONNX and in the order that the map itself has.
 """
 
 from __future__ import annotations
@@ -24,19 +24,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin._version import __version__
 from nearkin.errors import InputError
-from nearkin.learners.compositions import Blend, Chain, as_metric
-from nearkin.learners.euclidean import Euclidean
-from nearkin.learners.geometry_aware import GeometryAware
-from nearkin.learners.kernel_a import KernelA
-from nearkin.learners.kernel_beta import KernelBeta
-from nearkin.learners.linear import LinearInSpaceMixin
-from nearkin.learners.llma import LLMA
-from nearkin.learners.metric import LinearMetricMixin, MetricMixin
-from nearkin.learners.metric_learner import MetricLearner
+from nearkin.learners.compositions import as_metric
+from nearkin.learners.metric import MetricMixin
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows
 from nearkin.spaces.landmark_maps import FAR, KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.local_weights import EPSILON, NEARER
+from nearkin.spaces.maps import (
+    Affine,
+    Composed,
+    Displaced,
+    Identity,
+    Joined,
+    Scaled,
+    ThroughLandmarks,
+    Transformed,
+)
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file
 
@@ -112,7 +115,7 @@ def export(
     graph = Graph(precision)
     X = graph.rows()
     # Zero for finite entries, NaN for others: clipping could hide them.
-    Z = _image_of(metric, X) + (X * 0.0).sum(1)
+    Z = _image(metric.map_, X) + (X * 0.0).sum(1)
     metadata = {
         "nearkin": __version__,
         "learner": type(metric).__name__,
@@ -130,118 +133,98 @@ def export(
         unfinished.write_bytes(content)
 
 
-def _image_of(fitted: Any, X: Tensor) -> Tensor:
-    """What a fitted learner or transformer makes of rows as they were given."""
-    scale = getattr(fitted, "column_scale_", None)
-    return _image(fitted, X if scale is None else X / scale)
-
-
 @singledispatch
-def _image(fitted: Any, X: Tensor) -> Tensor:
-    """What it makes of rows whose columns are divided already."""
-    known = (cls.__name__ for cls in _image.registry if cls.__module__.startswith("sklearn."))
-    raise InputError(
-        f"{type(fitted).__name__} cannot be written in ONNX. Of scikit-learn's transformers these "
-        f"can: {', '.join(known)}. Apply others to the rows beforehand."
-    )
-
-
-# Learners
+def _image(learned: Any, X: Tensor) -> Tensor:
+    """What a map makes of rows."""
+    raise InputError(f"{type(learned).__name__} cannot be written in ONNX.")
 
 
 @_image.register
-def _(metric: Euclidean, X: Tensor) -> Tensor:
+def _(learned: Identity, X: Tensor) -> Tensor:
     return X
 
 
 @_image.register
-def _(metric: LinearMetricMixin, X: Tensor) -> Tensor:
-    return (X - metric.mean_) @ metric.components_.T
+def _(learned: Scaled, X: Tensor) -> Tensor:
+    return X / learned.scale
 
 
 @_image.register
-def _(metric: LinearInSpaceMixin, X: Tensor) -> Tensor:
-    if metric._through is None:
-        return (X - metric.mean_) @ metric.components_.T
-    extension, landmarks = metric._through
-    return _extended(extension, X, landmarks @ metric.components_.T)
+def _(learned: Affine, X: Tensor) -> Tensor:
+    return (X if learned.origin is None else X - learned.origin) @ learned.matrix.T
 
 
 @_image.register
-def _(metric: KernelBeta, X: Tensor) -> Tensor:
-    for extension, coordinates in metric._stages:
-        X = _extended(extension, X, coordinates)
+def _(learned: ThroughLandmarks, X: Tensor) -> Tensor:
+    return _extended(learned.extension, X, learned.coordinates)
+
+
+@_image.register
+def _(learned: Displaced, X: Tensor) -> Tensor:
+    anchors = (learned.anchors - learned.origin) / learned.width
+    F = X - learned.origin
+    weights = (-1.0 * _squared_distances((F / learned.width).clip(-FAR, FAR), anchors)).exp()
+    return F + weights @ learned.displacements
+
+
+@_image.register
+def _(learned: Transformed, X: Tensor) -> Tensor:
+    return _transformed(learned.transformer, X)
+
+
+@_image.register
+def _(learned: Composed, X: Tensor) -> Tensor:
+    for one in learned.maps:
+        X = _image(one, X)
     return X
 
 
 @_image.register
-def _(metric: KernelA, X: Tensor) -> Tensor:
-    return _extended(metric._extension, X, metric.embedding_)
-
-
-@_image.register
-def _(metric: GeometryAware, X: Tensor) -> Tensor:
-    return _extended(metric._extension, X, metric._at_landmarks)
-
-
-@_image.register
-def _(metric: LLMA, X: Tensor) -> Tensor:
-    anchors = (metric.anchor_rows_ - metric.mean_) / metric.width_
-    F = X - metric.mean_
-    weights = (-1.0 * _squared_distances((F / metric.width_).clip(-FAR, FAR), anchors)).exp()
-    return F + weights @ metric.displacements_
-
-
-@_image.register
-def _(metric: Chain, X: Tensor) -> Tensor:
-    for step in metric.steps_:
-        X = _image_of(step, X)
-    return X
-
-
-@_image.register
-def _(metric: Blend, X: Tensor) -> Tensor:
+def _(learned: Joined, X: Tensor) -> Tensor:
     first, *others = (
-        _image_of(learner, X) * factor
-        for learner, factor in zip(metric.learners_, metric.factors_, strict=True)
+        _image(one, X) * factor for one, factor in zip(learned.maps, learned.factors, strict=True)
     )
     return first.beside(*others, axis=1)
-
-
-@_image.register
-def _(metric: MetricLearner, X: Tensor) -> Tensor:
-    axes = getattr(metric, "axes_", None)
-    return _image_of(metric.metric_, X if axes is None else X @ axes.T)
 
 
 # scikit-learn's transformers, those that nearkin.storage.sklearn_schema stores
 
 
-@_image.register
+@singledispatch
+def _transformed(transformer: Any, X: Tensor) -> Tensor:
+    """What a transformer makes of rows."""
+    known = (cls.__name__ for cls in _transformed.registry if cls is not object)
+    raise InputError(
+        f"{type(transformer).__name__} cannot be written in ONNX. Of scikit-learn's transformers "
+        f"these can: {', '.join(known)}. Apply others to the rows beforehand."
+    )
+
+
+@_transformed.register
 def _(scaler: StandardScaler, X: Tensor) -> Tensor:
     X = X if scaler.mean_ is None or not scaler.with_mean else X - scaler.mean_
     return X if scaler.scale_ is None else X / scaler.scale_
 
 
-@_image.register
+@_transformed.register
 def _(scaler: RobustScaler, X: Tensor) -> Tensor:
     X = X if scaler.center_ is None else X - scaler.center_
     return X if scaler.scale_ is None else X / scaler.scale_
 
 
-@_image.register
+@_transformed.register
 def _(scaler: MinMaxScaler, X: Tensor) -> Tensor:
     X = X * scaler.scale_ + scaler.min_
     return X.clip(*map(float, scaler.feature_range)) if scaler.clip else X
 
 
-@_image.register
+@_transformed.register
 def _(scaler: MaxAbsScaler, X: Tensor) -> Tensor:
     X = X / scaler.scale_
     return X.clip(-1.0, 1.0) if getattr(scaler, "clip", False) else X  # since scikit-learn 1.8
 
 
-@_image.register
+@_transformed.register
 def _(normalizer: Normalizer, X: Tensor) -> Tensor:
     if normalizer.norm == "l2":
         size = (X * X).sum(1).sqrt()
@@ -253,7 +236,7 @@ def _(normalizer: Normalizer, X: Tensor) -> Tensor:
     return X / (size > 10 * np.finfo(X.graph.dtype).eps).where(size, 1.0)
 
 
-@_image.register
+@_transformed.register
 def _(pca: PCA, X: Tensor) -> Tensor:
     Z = (X - pca.mean_) @ pca.components_.T
     if not pca.whiten:
@@ -262,7 +245,7 @@ def _(pca: PCA, X: Tensor) -> Tensor:
     return Z / np.maximum(deviations, np.finfo(deviations.dtype).eps)
 
 
-@_image.register
+@_transformed.register
 def _(svd: TruncatedSVD, X: Tensor) -> Tensor:
     return X @ svd.components_.T
 

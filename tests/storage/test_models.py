@@ -32,6 +32,7 @@ from nearkin import (
 )
 from nearkin.learners.selection import SelectionReport
 from nearkin.spaces.kernels import Kernel
+from nearkin.spaces.maps import Affine, Displaced, Identity, ThroughLandmarks
 from nearkin.storage.arrays import read_arrays, write_arrays
 from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
 from nearkin.storage.row_marks import marks_of, smallest_marks
@@ -104,6 +105,49 @@ def test_files_of_format_version_3_are_read():
     assert not any(hasattr(learner, "column_scale_") for learner in before.learners_)
 
 
+def test_files_of_format_version_4_are_read():
+    # A Blend of all learners, from 16 rows of XOR: the first version that holds maps.
+    metric = nearkin.load(GOLDEN / "model-4.nearkin")
+    rows = pd.DataFrame([[0, 0, 0], [1, 1, 1], [-1, 1, -1], [2, -0.5, -1]], columns=list("abc"))
+    expected = [0.77908748, 0.66194997, 0.85807798, 1.29146885, 1.38092246, 0.8716023]
+    assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    assert describe(GOLDEN / "model-4.nearkin").format_version == 4
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_maps_are_made_of_what_older_files_hold(version, path):
+    metric = nearkin.load(GOLDEN / f"model-{version}.nearkin")
+    rows = np.random.RandomState(0).standard_normal((9, 3))
+    kinds = {
+        "RCA": Affine, "LMNN": Affine, "Generative": Affine, "Euclidean": Identity,
+        "LLMA": Displaced, "KernelA": ThroughLandmarks, "GeometryAware": ThroughLandmarks,
+    }  # fmt: skip
+    for learner in metric.learners_:
+        learned, scale = learner.map_, getattr(learner, "column_scale_", None)
+        if scale is not None:
+            assert_array_equal(learned.maps[0].scale, scale)
+            learned = learned.maps[1]
+        assert isinstance(learned, kinds.get(type(learner).__name__, object))
+        if isinstance(learned, Affine):
+            assert learned.matrix is learner.components_
+    metric.save(path)
+    assert describe(path).format_version == NEWEST
+    again = nearkin.load(path)
+    assert_array_equal(again.map_.apply(rows), metric.map_.apply(rows))
+
+
+def test_what_an_older_file_holds_must_fit(path):
+    def wider(content, arrays):
+        learner = content["model"]["state"]["learners_"][0]
+        assert "map_" not in learner["state"]
+        name = next(name for name in arrays if name.endswith("components_"))
+        arrays[name] = np.hstack([arrays[name]] * 2)
+
+    path.write_bytes((GOLDEN / "model-3.nearkin").read_bytes())
+    with pytest.raises(StorageError, match="origin of Affine is not an array of finite numbers"):
+        nearkin.load(forged(path, wider))
+
+
 def test_a_file_may_say_more_of_rows(data, path):
     metric = Euclidean().fit(*data[:2])
     facts = Facts(
@@ -159,9 +203,9 @@ def test_a_description_says_where_training_rows_are(data, path):
     metric.save(path)
     info = describe(path)
     n_landmarks = len(metric.steps_[1].landmarks_)
-    assert info.training_rows == {"steps_.1._stages.0.0.landmarks.rows": (n_landmarks, 3)}
+    assert info.training_rows == {"steps_.1.map_.extension.landmarks.rows": (n_landmarks, 3)}
     assert info.parameters == {"steps": ["StandardScaler(...)", "KernelBeta(...)"]}
-    assert f"rows of the training data: {n_landmarks} in steps_.1._stages" in str(info)
+    assert f"rows of the training data: {n_landmarks} in steps_.1.map_" in str(info)
     assert "from 3 columns to" in str(info)
     for learner, place in ((LLMA(), "anchor_rows_"), (Generative(), "_known")):
         learner.fit(X, y).save(path)
@@ -375,7 +419,7 @@ def test_what_landmarks_say_must_fit(data, path):
     KernelBeta(random_state=0).fit(*data[:2]).save(path)
 
     def too_few(content, arrays):
-        rows = "_stages.0.0.landmarks.rows"
+        rows = "map_.extension.landmarks.rows"
         arrays[rows] = arrays[rows][:10]
 
     with pytest.raises(StorageError, match="coordinates of 50 landmarks, but there are 10"):

@@ -8,15 +8,14 @@ from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from nearkin.errors import InputError, InputTypeError, about_input
-from nearkin.learners.metric import MetricMixin, n_rows_of, stored_learner
+from nearkin.learners.metric import MetricMixin, n_rows_of, stored_metric
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access, devices, validation
@@ -25,6 +24,7 @@ from nearkin.rows.notices import hand_on, leaving_out, noticed
 from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
 from nearkin.rows.sparse import is_sparse, plain, variances
+from nearkin.spaces.maps import Joined, Map, Transformed, composed
 from nearkin.storage.schema import estimator, floats, list_of
 from nearkin.storage.sklearn_schema import is_stored_transformer
 
@@ -33,7 +33,7 @@ Floats = NDArray[np.floating]
 _MOST_SCALED = 10_000
 
 
-@stored_learner(steps_=list_of(estimator))
+@stored_metric(steps_=list_of(estimator))
 class Chain(MetricMixin, BaseEstimator):
     """Learners one after the other: each learns in the space of the one before.
 
@@ -106,7 +106,7 @@ class Chain(MetricMixin, BaseEstimator):
         self
         """
         self._check_steps()
-        X = seen_first_by(self, X, self.steps[:1], reset=True)
+        X = self._checked(X, reset=True)
         gather_evidence(n_rows_of(X), y, pairs)
         fitted: list[Any] = []
         with noticed() as notes:
@@ -172,31 +172,28 @@ class Chain(MetricMixin, BaseEstimator):
         self._calibrate_as(fitted[-1])
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
+    @property
+    def map_(self) -> Map:  # type: ignore[override]
+        """What was learned, the maps of all steps one after the other."""
+        return composed(*map(map_of, self.steps_))
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        if reset:
+            return seen_first_by(self, X, self.steps[:1], reset=True)
+        first, X = self.steps_[0], self._seen_by_first(X)
+        return first._checked(X) if isinstance(first, MetricMixin) else X
 
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        X = self._seen_by_last(X)
-        return plain(self.steps_[-1].transform(X))  # type: ignore[no-any-return]
+    def _seen_by_first(self, X: Any) -> Any:
+        """New rows as the first step takes them: with names, if they were there in fit."""
+        checked = seen_first_by(self, X, self.steps[:1], reset=False)
+        return X if hasattr(self.steps_[0], "feature_names_in_") else checked
 
     def _seen_by_last(self, X: Any) -> Any:
         """Rows as the last step takes them."""
-        checked = seen_first_by(self, X, self.steps[:1], reset=False)
-        X = X if hasattr(self.steps_[0], "feature_names_in_") else checked
+        X = self._seen_by_first(X)
         for step, following in itertools.pairwise(self.steps_):
             X = _passed_on(step.transform(X), following)
         return X
-
-    def _embed(self, X: Any) -> Floats:
-        return plain(self.transform(X))  # type: ignore[no-any-return]
 
     @property
     def _sees_any_rows(self) -> bool:  # type: ignore[override]
@@ -206,7 +203,7 @@ class Chain(MetricMixin, BaseEstimator):
         return _with_input_tags(super().__sklearn_tags__(), self.steps[:1])
 
 
-@stored_learner(learners_=list_of(estimator), factors_=floats("l"))
+@stored_metric(learners_=list_of(estimator), factors_=floats("l"))
 class Blend(MetricMixin, BaseEstimator):
     r"""Learners side by side: the mean of their squared distances.
 
@@ -298,7 +295,7 @@ class Blend(MetricMixin, BaseEstimator):
         self
         """
         weights = self._checked_weights()
-        X = seen_first_by(self, X, self.learners, reset=True)
+        X = self._checked(X, reset=True)
         n_rows = n_rows_of(X)
         evidence = gather_evidence(n_rows, y, pairs)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
@@ -313,38 +310,23 @@ class Blend(MetricMixin, BaseEstimator):
         if n_rows > _MOST_SCALED:
             drawn = np.sort(rng.choice(n_rows, _MOST_SCALED, replace=False))
             sample = access.take(X, drawn)
-        parts = [plain(learner.transform(sample)) for learner in fitted]
+        parts = [learner._embedded(sample) for learner in fitted]
         scales = np.array([2 * _total_variance(part) for part in parts])
         # A learner that maps all rows to one point adds nothing, whatever its factor.
         scales[scales == 0] = 1.0
         self.learners_ = fitted
         self.factors_ = np.sqrt(weights[weights > 0] / weights.sum() / scales)
         self.n_components_ = sum(part.shape[1] for part in parts)
-        self._calibrate(X, evidence, rng)
+        self._calibrate(X, evidence, rng, lambda rows: self.map_.apply(access.take(X, rows)))
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
+    @property
+    def map_(self) -> Map:  # type: ignore[override]
+        """What was learned, the maps of all learners side by side."""
+        return Joined(tuple(learner.map_ for learner in self.learners_), self.factors_)
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        return self._embed(seen_first_by(self, X, self.learners, reset=False))
-
-    def _embed(self, X: Any) -> Floats:
-        parts = [plain(learner.transform(X)) for learner in self.learners_]
-        scaled = zip(self.factors_, parts, strict=True)
-        beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
-        if any(map(is_sparse, beside)):
-            joined: Any = sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
-            return joined  # type: ignore[no-any-return]
-        return np.hstack(beside)
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        return seen_first_by(self, X, self.learners, reset=reset)
 
     def _checked_weights(self) -> Floats:
         if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):
@@ -369,6 +351,11 @@ class Blend(MetricMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         return _with_input_tags(super().__sklearn_tags__(), self.learners)
+
+
+def map_of(fitted: Any) -> Map:
+    """What a learner has learned, or does another transformer."""
+    return fitted.map_ if isinstance(fitted, MetricMixin) else Transformed(fitted)
 
 
 def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
@@ -469,7 +456,6 @@ def _passed_on(Z: Any, step: Any) -> Any:
 def _with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
     tags.input_tags.sparse = _all_take_sparse(parts)
     tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
-    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
     return tags
 
 

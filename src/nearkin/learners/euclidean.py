@@ -7,13 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
 from nearkin.learners.metric import MetricMixin, opened, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows.scaled import validated
+from nearkin.spaces.maps import Identity
 
 Floats = NDArray[np.floating]
 
@@ -66,6 +65,7 @@ class Euclidean(MetricMixin, BaseEstimator):
 
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
+    _sparse: ClassVar[bool] = True
 
     def __init__(self, *, scale: bool = False, random_state: Any = None) -> None:
         self.scale = scale
@@ -93,33 +93,8 @@ class Euclidean(MetricMixin, BaseEstimator):
         self
         """
         X = opened(self, X, y, pairs)
-        X = validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
+        X = self._validated(X, reset=True)
         evidence = gather_evidence(X.shape[0], y, pairs)
         self.n_components_ = X.shape[1]
-        self._calibrate(X, evidence, check_random_state(self.random_state))
+        self._keep(Identity(), X, evidence, check_random_state(self.random_state))
         return self
-
-    def transform(self, X: Any) -> Floats:
-        """Give the rows as they are, or with their columns divided.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, d), or sparse matrix
-            Sparse rows stay sparse.
-        """
-        check_is_fitted(self)
-        rows = validated(self, X, reset=False, accept_sparse="csr", copy=True)
-        return self._embed_anywhere(rows)
-
-    def _embed(self, X: Floats) -> Floats:
-        return X
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

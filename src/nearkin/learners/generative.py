@@ -16,14 +16,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
+from nearkin.learners.metric import MetricMixin, opened, stored_learner
 from nearkin.pairs.closure import chunklets, spread_labels
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import squared_distances
-from nearkin.rows.scaled import validated
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
@@ -36,6 +35,7 @@ from nearkin.solvers.local_metrics import (
     most_metrics,
     rows_at_a_time,
 )
+from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 
 Floats = NDArray[np.floating]
@@ -253,7 +253,7 @@ def density_weighted_metric(
     _classes=ints("k", below="c"),
     _metric_at_each_row=truth,
 )
-class Generative(LinearMetricMixin, BaseEstimator):
+class Generative(MetricMixin, BaseEstimator):
     r"""A linear metric from Gaussian models of the classes, in closed form.
 
     At every row there is a metric under which the nearest neighbours' vote is least biased, given
@@ -421,7 +421,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         self
         """
         X = opened(self, X, y, pairs)
-        X = validated(self, X, reset=True, ensure_min_samples=2)
+        X = self._validated(X, reset=True)
         _refuse_very_many_columns(X)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
@@ -474,7 +474,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
         self._known = access.take(X, rows)
         self._classes = classes[: len(rows)]
         self._metric_at_each_row = self.combine == "local"
-        self._calibrate(X, evidence, rng)
+        self._keep(Affine(self.components_, mean), X, evidence, rng)
         return self
 
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
@@ -516,7 +516,7 @@ class Generative(LinearMetricMixin, BaseEstimator):
     @one_blas_thread()
     def _neighbors(self, X: Any, n_neighbors: int | None) -> tuple[Floats, Integers]:
         check_is_fitted(self)
-        X = validated(self, X, reset=False)
+        X = self._validated(X, reset=False)
         if self._known.shape[0] == 0:
             raise InputError(
                 "the metric was learned from rows that were read block by block, of which none is "
@@ -528,14 +528,13 @@ class Generative(LinearMetricMixin, BaseEstimator):
         k = min(wanted, self._known.shape[0])
         if self._metric_at_each_row:
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
+        learned = Affine(self.components_, self.mean_)
+        Z, known = learned.apply(X), learned.apply(self._known)
         if devices.is_foreign(X):
-            squared, positions = device_math.nearest_rows(
-                self._embed(X), self._embed(self._known), k
-            )
+            squared, positions = device_math.nearest_rows(Z, known, k)
             xp = devices.namespace(X)
             return xp.astype(xp.sqrt(squared), X.dtype), positions
-        search = NearestNeighbors(n_neighbors=k).fit(self._embed(self._known))
-        distances, positions = search.kneighbors(self._embed(X))
+        distances, positions = NearestNeighbors(n_neighbors=k).fit(known).kneighbors(Z)
         return distances.astype(X.dtype), positions
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, stored_learner
@@ -18,7 +17,6 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.notices import notice
 from nearkin.rows.once import once
-from nearkin.rows.scaled import validated
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
@@ -50,8 +48,9 @@ from nearkin.spaces.graph import (
 )
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
-from nearkin.spaces.landmark_maps import EXTENSION, Extension, KernelExpansion, LocalExtension
+from nearkin.spaces.landmark_maps import Extension, KernelExpansion, LocalExtension
 from nearkin.spaces.landmarks import choose_landmarks
+from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbor_cells import SEARCHES, Search
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spaces.spectral_kernels import diffusion
@@ -87,8 +86,6 @@ _LEAST_WEIGHT = 1e-12
     objective_=numbers("_"),
     n_iter_=whole,
     embedding_=floats("n q"),
-    _extension=EXTENSION,
-    _at_landmarks=floats("m q"),
 )
 class GeometryAware(MetricMixin, BaseEstimator):
     """Metric that follows the shape of the data, most of which need no label.
@@ -206,6 +203,9 @@ class GeometryAware(MetricMixin, BaseEstimator):
     True
     """
 
+    _sparse: ClassVar[bool] = True
+    _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
+
     def __init__(
         self,
         *,
@@ -310,42 +310,13 @@ class GeometryAware(MetricMixin, BaseEstimator):
             extension, landmarks = self._learn_bent_kernel(X, links, rng)
         else:
             extension, landmarks = self._learn_width(X, links, rng)
-        self._extension = extension
-        self._at_landmarks = landmarks
+        learned = ThroughLandmarks(extension, landmarks)
         self.n_components_ = landmarks.shape[1]
         # On the graph every row is a landmark, at its own place.
         on_graph = self.family == "spectral"
-        self.embedding_ = landmarks.astype(X.dtype) if on_graph else self._embed(X)
-        self._calibrate(X, evidence, rng, self.embedding_)
+        self.embedding_ = landmarks.astype(X.dtype) if on_graph else learned.apply(X)
+        self._keep(learned, X, evidence, rng, self.embedding_)
         return self
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        return self._embed(self._validated(X, reset=False))
-
-    def _embed(self, X: Rows) -> Floats:
-        return self._extension.embed(X, self._at_landmarks)
-
-    def _validated(self, X: Any, *, reset: bool) -> Rows:
-        least = 2 if reset else 1
-        return validated(
-            self,
-            X,
-            accept_sparse="csr",
-            order="C",  # frames are not: the last digits of sums would depend on it
-            reset=reset,
-            ensure_min_samples=least,
-        )
 
     def _learn_on_graph(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
@@ -437,12 +408,6 @@ class GeometryAware(MetricMixin, BaseEstimator):
         told_apart = deviations > _LEAST_DEVIATION * deviations.max()
         told_apart[0] = True
         return np.asarray(at @ components[told_apart].T)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:

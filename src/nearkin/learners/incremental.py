@@ -25,6 +25,7 @@ from nearkin.pairs.supervision import Evidence, check_roles, with_other_pairs
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.kernels import Rows
+from nearkin.spaces.maps import Map, after_scaling
 
 Floats = NDArray[np.floating]
 RowNumbers = NDArray[np.integer]
@@ -115,11 +116,14 @@ class Learned:
 
     Attributes
     ----------
+    map : Map
+        Of rows as the learner sees them, with their columns divided.
     attributes : dict
-        Fitted attributes of the learner, but for the threshold.
+        Other fitted attributes of the learner, but for the threshold.
     image : Image
     """
 
+    map: Map
     attributes: dict[str, Any]
     image: Image
 
@@ -130,7 +134,6 @@ class TeachableMixin(MetricMixin):
     The learner brings
 
     - ``fit``, which ends with ``return self._teach(self._first_lesson(...), rng, read)``;
-    - ``_validated(X, reset=...)``, which checks rows;
     - ``_settle(space, evidence, X, rng)``, which gives what else does not depend on pairs
       (``Taught.settled``);
     - ``_learn(taught, coordinates, rng)``, the small part, which changes nothing of the learner.
@@ -257,6 +260,7 @@ class TeachableMixin(MetricMixin):
         self.__dict__.update(
             learned.attributes,
             **verdicts,
+            map_=after_scaling(self.column_scale_, learned.map),
             learned_from_=taught.evidence.counts(taught.n_rows),
             _taught=taught,
         )

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin.learners.metric import MetricMixin, stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
@@ -21,13 +20,14 @@ from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     feature_space_of,
+    rows_for_kernel,
     seen_through,
-    validated_rows,
     with_kernel_tags,
 )
-from nearkin.spaces.kernels import Floats, KernelFunction, Rows
+from nearkin.spaces.kernels import KernelFunction, Rows
 from nearkin.spaces.landmark_maps import LocalExtension
-from nearkin.storage.schema import a, floats, ints, numbers, positive, whole
+from nearkin.spaces.maps import ThroughLandmarks
+from nearkin.storage.schema import floats, ints, numbers, positive, whole
 
 _RANK_TOL = 0.03
 
@@ -39,7 +39,6 @@ _RANK_TOL = 0.03
     landmarks_=ints("m"),
     eigenvalues_=floats("_"),
     gamma_=positive,
-    _extension=a("LocalExtension"),
 )
 class KernelA(MetricMixin, BaseEstimator):
     """Non-linear metric that moves points: must-links pull, neighbourhoods hold.
@@ -191,7 +190,7 @@ class KernelA(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validated_rows(self, X, reset=True)
+        X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
@@ -211,31 +210,13 @@ class KernelA(MetricMixin, BaseEstimator):
         self.gamma_ = space.kernel.gamma
         self.n_components_ = Y.shape[1]
         every_row = seen_through(space.kernel, X, np.arange(X.shape[0]))
-        self._extension = LocalExtension(every_row, self.n_neighbors)
-        self._calibrate(X, evidence, rng, self.embedding_)
+        extension = LocalExtension(every_row, self.n_neighbors)
+        learned = ThroughLandmarks(extension, self.embedding_)
+        self._keep(learned, X, evidence, rng, self.embedding_)
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            With a precomputed kernel, kernel values against all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-
-        Notes
-        -----
-        Each row is compared with every training row, by blocks on all cores.
-        """
-        check_is_fitted(self)
-        return self._embed(validated_rows(self, X, reset=False))
-
-    def _embed(self, X: Rows) -> Floats:
-        return self._extension.embed(X, self.embedding_)
+    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+        return rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
 from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
@@ -24,13 +23,14 @@ from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
     feature_space_of,
-    validated_rows,
+    rows_for_kernel,
     with_kernel_tags,
 )
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
-from nearkin.spaces.landmark_maps import EXTENSION, Extension, LocalExtension
-from nearkin.storage.schema import floats, ints, list_of, positive, real, tuple_of
+from nearkin.spaces.landmark_maps import Extension, LocalExtension
+from nearkin.spaces.maps import ThroughLandmarks, composed
+from nearkin.storage.schema import floats, ints, positive, real
 
 Floats = NDArray[np.floating]
 
@@ -130,11 +130,14 @@ class Weighted:
     """From these coordinates to the learned ones: weights, and the stages after the first."""
 
     weight: Floats
-    later: list[tuple[Extension, Floats]]
+    later: list[ThroughLandmarks]
 
     def __call__(self, U: Any) -> Any:
         """Of rows, where they are and in their type."""
-        return _through(self.later, U * devices.moved(self.weight, U))
+        Z = U * devices.moved(self.weight, U)
+        for stage in self.later:
+            Z = stage.apply(Z)
+        return Z
 
     @property
     def matrix(self) -> Floats | None:
@@ -150,7 +153,6 @@ class Weighted:
     embedding_=floats("m q"),
     gamma_=positive,
     rank_tol_=real,
-    _stages=list_of(tuple_of(EXTENSION, floats("m _"))),
 )
 class KernelBeta(TeachableMixin, BaseEstimator):
     """Non-linear metric from pairs, in closed form.
@@ -361,7 +363,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
         extension, by_labels = taught.space.extension, taught.settled
-        stages: list[tuple[Extension, Floats]] = []
+        stages: list[ThroughLandmarks] = []
         weights: list[Floats] = []
 
         def along(some: NDArray[np.integer]) -> Any:
@@ -373,17 +375,17 @@ class KernelBeta(TeachableMixin, BaseEstimator):
 
         for _ in range(self.n_iter):
             if stages:  # neighbours and weights in the space learned so far
-                learned = KernelLandmarks(Kernel("linear"), stages[-1][1])
+                learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
             must, cannot = measure_spread(taught.evidence, along, by_labels)
             weights.append(self._weights(must, cannot, eigenvalues, len(found.rows)))
-            stages.append((extension, directions * weights[-1]))
+            stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 
         beta, eigenvectors = weights[-1], directions
         if self.n_components is not None and self.n_components < len(beta):
             kept = np.sort(np.argsort(-beta, kind="stable")[: self.n_components])
             beta, eigenvalues, eigenvectors = beta[kept], eigenvalues[kept], directions[:, kept]
-            stages[-1] = (extension, eigenvectors * beta)
+            stages[-1] = ThroughLandmarks(extension, eigenvectors * beta)
             if len(stages) == 1:  # what is left out adds nothing to a distance
                 weights[0] = np.where(np.isin(np.arange(len(weights[0])), kept), weights[0], 0)
         attributes = {
@@ -391,39 +393,12 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             "eigenvalues_": eigenvalues,
             "eigenvectors_": eigenvectors,
             "landmarks_": found.rows,
-            "embedding_": stages[-1][1],
+            "embedding_": stages[-1].coordinates,
             "gamma_": found.kernel.gamma,
             "rank_tol_": taught.space.rank_tol,
             "n_components_": len(beta),
-            "_stages": stages,
         }
-        return Learned(attributes, Weighted(weights[0], stages[1:]))
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            With a precomputed kernel, kernel values against all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-
-        Notes
-        -----
-        Works by blocks of rows on all cores; beyond input and output it needs a few megabytes.
-        """
-        check_is_fitted(self)
-        return self._embed_anywhere(self._validated(X, reset=False))
-
-    def _validated(self, X: Any, *, reset: bool) -> Rows:
-        return validated_rows(self, X, reset=reset)
-
-    def _embed(self, X: Rows) -> Floats:
-        embedded: Floats = _through(self._stages, X)
-        return embedded
+        return Learned(composed(*stages), attributes, Weighted(weights[0], stages[1:]))
 
     def _weights(
         self, must: Spread, cannot: Spread, eigenvalues: Floats, n_landmarks: int
@@ -439,12 +414,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         random_spread = 2 / max(n_landmarks - 1, 1)
         return calibrated_weights(must, cannot, random_spread, eigenvalues, self.prior_pairs)
 
+    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+        return rows_for_kernel(self, X, reset=reset)
+
     def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
-
-
-def _through(stages: list[tuple[Extension, Floats]], X: Rows) -> Any:
-    """Rows through every stage in turn."""
-    for extension, coordinates in stages:
-        X = extension.embed(X, coordinates)
-    return X

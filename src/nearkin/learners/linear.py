@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
-from nearkin.learners.metric import opened, projected
+from nearkin.learners.metric import opened
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.notices import notice
-from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.solvers.distance_bounds import leading_components
@@ -28,12 +26,13 @@ from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
     feature_space_of,
-    validated_rows,
+    rows_for_kernel,
     with_kernel_tags,
 )
 from nearkin.spaces.kernels import Rows
-from nearkin.spaces.landmark_maps import EXTENSION, Extension
-from nearkin.storage.schema import Spec, floats, ints, maybe, positive, tuple_of
+from nearkin.spaces.landmark_maps import Extension
+from nearkin.spaces.maps import Affine, Map, ThroughLandmarks
+from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]
@@ -50,7 +49,6 @@ KEPT: dict[str, Spec] = {
     "landmarks_": maybe(ints("_")),
     "eigenvalues_": maybe(floats("_")),
     "gamma_": maybe(positive),
-    "_through": maybe(tuple_of(EXTENSION, floats("m r"))),
 }
 # What scikit-learn checks of the parameters that these learners share.
 SPACE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -90,10 +88,14 @@ class Columns:
         """A linear map of coordinates, of shape (q, r), as one of centred rows."""
         return components if self.axes is None else components @ self.axes
 
+    def map(self, components: Floats) -> Map:
+        """From rows to their images by a linear map of centred rows."""
+        return Affine(components, self.mean)
+
     @property
     def attributes(self) -> dict[str, Any]:
         """What a fitted learner shows of this space."""
-        return {"mean_": self.mean, "_through": None}
+        return {"mean_": self.mean}
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,10 @@ class Directions:
         """The map itself: rows have no columns here."""
         return components
 
+    def map(self, components: Floats) -> Map:
+        """From rows to their images by a linear map of their coordinates."""
+        return ThroughLandmarks(self.extension, self.landmarks @ components.T)
+
     def coordinates(self, X: Rows) -> Floats:
         """Of rows, in float64."""
         found: Floats = devices.wide(self.extension.embed(X, self.landmarks))
@@ -127,7 +133,6 @@ class Directions:
             "landmarks_": self.rows,
             "eigenvalues_": self.eigenvalues,
             "gamma_": self.gamma,
-            "_through": (self.extension, self.landmarks),
         }
 
 
@@ -211,7 +216,7 @@ class Projection:
 
 
 class LinearInSpaceMixin(TeachableMixin):
-    """``fit``, ``partial_fit`` and ``transform`` of a linear metric on columns or in feature space.
+    """``fit`` and ``partial_fit`` of a linear metric on columns or in feature space.
 
     The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
     ``random_state`` and those of :func:`nearkin.spaces.feature_space.feature_space_of`, and
@@ -225,6 +230,7 @@ class LinearInSpaceMixin(TeachableMixin):
     _without_differences: str
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
+    _sparse: ClassVar[bool] = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
@@ -275,7 +281,8 @@ class LinearInSpaceMixin(TeachableMixin):
         components = leading_components(metric, taught.space.covariance, self.n_components)
         in_columns = taught.space.in_columns(components)
         attributes |= {"components_": in_columns, "n_components_": len(components)}
-        return Learned(attributes | taught.space.attributes, Projection(components))
+        learned = taught.space.map(in_columns)
+        return Learned(learned, attributes | taught.space.attributes, Projection(components))
 
     def _metric(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
@@ -283,40 +290,11 @@ class LinearInSpaceMixin(TeachableMixin):
         """The metric as a matrix of shape (r, r): every learner has its own."""
         raise NotImplementedError
 
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            With a precomputed kernel, kernel values against all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        return self._embed_anywhere(self._validated(X, reset=False))
-
-    def _embed(self, X: Rows) -> Floats:
-        if self._through is None:
-            found: Floats = projected(X, self.mean_, self.components_)
-        else:
-            extension, landmarks = self._through
-            found = extension.embed(X, landmarks @ self.components_.T)
-        return found
-
-    def _validated(self, X: Any, *, reset: bool) -> Rows:
-        if self.kernel is not None:
-            return validated_rows(self, X, reset=reset)
-        least = 2 if reset else 1
-        options = {"accept_sparse": "csr", "ensure_min_samples": least}
-        return validated(self, X, reset=reset, **options)
+    def _checked(self, X: Any, *, reset: bool = False) -> Rows:
+        if self.kernel is None:
+            return super()._checked(X, reset=reset)
+        return rows_for_kernel(self, X, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
-        if self.kernel is not None:
-            return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return tags if self.kernel is None else with_kernel_tags(tags, self.kernel)

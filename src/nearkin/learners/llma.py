@@ -9,49 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin.learners.metric import MetricMixin, stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
-from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.notices import notice
-from nearkin.rows.scaled import validated
 from nearkin.solvers.stress_majorization import relax_along
 from nearkin.spaces.kernels import resolve_gamma
+from nearkin.spaces.maps import Displaced, gaussian_weights
 from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole
 
 Floats = NDArray[np.floating]
 
 # Most points that others move along with.
 _MOST_ANCHORS = 1000
-# Rows are taken to lie no farther away than this many widths: squares must not overflow.
-_FAR = 1e100
-
-
-def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
-    r"""How much each row moves with each anchor, :math:`\exp(-\|u_i - a_j\|^2)`.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n, d)
-    anchors : ndarray of shape (m, d)
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-    """
-    U = np.clip(U, -_FAR, _FAR)
-    weights: Floats = U @ anchors.T
-    weights *= 2
-    weights -= row_norms(U, squared=True)[:, None]
-    weights -= row_norms(anchors, squared=True)
-    np.minimum(weights, 0, out=weights)
-    return np.exp(weights, out=weights)
 
 
 @stored_learner(
@@ -212,7 +186,7 @@ class LLMA(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validated(self, X, reset=True, ensure_min_samples=2)
+        X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         if np.array_equal(X, np.broadcast_to(X[0], X.shape)):
@@ -240,42 +214,6 @@ class LLMA(MetricMixin, BaseEstimator):
         self.objective_ = np.array(relaxed.stress)
         self.n_iter_ = len(relaxed.stress) - 1
         self.n_components_ = X.shape[1]
-        self._calibrate(X, evidence, rng)
+        learned = Displaced(self.anchor_rows_, self.displacements_, mean, width)
+        self._keep(learned, X, evidence, rng)
         return self
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-
-        Notes
-        -----
-        Each row is compared with every anchor, by blocks on all cores.
-        """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False)
-        return self._embed(X)
-
-    def _embed(self, X: Floats) -> Floats:
-        anchors = (self.anchor_rows_ - self.mean_) / self.width_
-        out = np.empty(X.shape, dtype=X.dtype)
-
-        def work(rows: slice) -> None:
-            F = X[rows] - self.mean_
-            with np.errstate(over="ignore"):
-                U = F / self.width_
-            out[rows] = F + gaussian_weights(U, anchors) @ self.displacements_
-
-        for_each_block(work, len(X), block_rows(8 * (len(anchors) + 3 * X.shape[1])))
-        return out
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

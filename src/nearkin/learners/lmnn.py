@@ -15,14 +15,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin.errors import InputError, about_input
-from nearkin.learners.metric import LinearMetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin, stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.notices import notice
-from nearkin.rows.scaled import validated
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.solvers.large_margin import Classes, known_classes, learn
 from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
 
 Floats = NDArray[np.floating]
@@ -35,7 +35,7 @@ Floats = NDArray[np.floating]
     objective_=numbers("_"),
     n_iter_=whole,
 )
-class LMNN(LinearMetricMixin, BaseEstimator):
+class LMNN(MetricMixin, BaseEstimator):
     r"""Large margin nearest neighbours: a linear metric for nearest-neighbour rules.
 
     The nearest rows of a row's own class are pulled near to it, and rows of other classes pushed
@@ -129,6 +129,8 @@ class LMNN(LinearMetricMixin, BaseEstimator):
     True
     """
 
+    _order: ClassVar[str | None] = "C"  # of frames too: the last digits of sums would depend on it
+
     def __init__(
         self,
         *,
@@ -182,7 +184,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validated(self, X, reset=True, order="C", ensure_min_samples=2)
+        X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(len(X), y, pairs)
         classes = known_classes(len(X), evidence)
@@ -224,7 +226,7 @@ class LMNN(LinearMetricMixin, BaseEstimator):
         self.objective_ = np.array(solution.objective)
         self.n_iter_ = solution.n_iter
         self.n_components_ = len(self.components_)
-        self._calibrate(X, evidence, rng)
+        self._keep(Affine(self.components_, mean), X, evidence, rng)
         return self
 
 

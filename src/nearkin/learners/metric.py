@@ -16,24 +16,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.fitting import WholeState
+from nearkin.learners.older_files import with_map
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
-from nearkin.rows import access, device_math, devices
+from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows import sparse as sparse_rows
-from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.one_row import matrix_of_rows, row_by_row
-from nearkin.rows.scaled import validated
+from nearkin.rows.scaled import scaled
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.scores import pair_auc
 from nearkin.scores.same_threshold import best_verdicts, checked_prevalence, verdicts_of
+from nearkin.spaces.maps import MAP, Map, after_scaling
 from nearkin.storage import models as model_file
 from nearkin.storage.schema import (
     Spec,
     dict_of,
     floats,
     maybe,
+    of_older_files,
     positive_floats,
     real,
     share,
@@ -57,8 +59,8 @@ _VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_
 _Class = TypeVar("_Class", bound=type)
 
 
-def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Let a learner be stored: what all learners keep, and what it keeps of its own."""
+def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
+    """Let a metric be stored: what all of them keep, and what it keeps of its own."""
     return stored(
         n_features_in_=size("d"),
         feature_names_in_=maybe(words("d")),
@@ -76,17 +78,29 @@ def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
     )
 
 
+def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
+    """Let a learner be stored that has a map of its own, not one made of other learners'."""
+
+    def register(cls: _Class) -> _Class:
+        of_older_files(cls, with_map)
+        return stored_metric(**fields, map_=MAP)(cls)
+
+    return register
+
+
 class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Distances, verdicts and scores of a learner.
 
-    The learner brings ``transform``, ``n_components_``, ``threshold_`` and ``_embed``, which is
-    ``transform`` for rows that are checked already.
+    The learner brings ``map_``, ``n_components_`` and ``threshold_``; ``_checked`` where it takes
+    rows that others do not.
 
     A learned metric is a Euclidean embedding: the distance between two rows is the Euclidean
     distance between their images under ``transform``.
 
     Attributes
     ----------
+    map_ : map
+        What was learned, see :mod:`nearkin.spaces.maps`.
     threshold_ : float
         Distance that best tells same from different, if both are equally frequent.
     sharpness_, far_sharpness_ : float
@@ -102,6 +116,44 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     __metadata_request__score: ClassVar[dict[str, bool]] = {"pairs": True}
     # Whether rows are taken as they are, with words and gaps: if a transformer sees them first.
     _sees_any_rows = False
+    # Whether sparse rows are taken, and in which order rows lie in memory: any, or C.
+    _sparse: ClassVar[bool] = False
+    _order: ClassVar[str | None] = None
+    map_: Map
+
+    def transform(self, X: Any) -> Floats:
+        """Embed rows; Euclidean distances between the results are the learned distances.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Or what else ``fit`` takes: a sparse matrix, an array on a device, or rows that are
+            read block by block. With a precomputed kernel, kernel values against all training
+            rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+            Where X is, and in its type. Sparse rows stay sparse under the Euclidean distance.
+
+        Notes
+        -----
+        It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
+        input and output it needs a few megabytes.
+        """
+        check_is_fitted(self)
+        X = self._checked(X)
+        if not devices.is_remote(X):
+            found: Floats = self.map_.apply(X)
+            return found
+        wanted = _get_output_config("transform", self)["dense"]
+        if wanted != "default":
+            raise InputTypeError(
+                f"transform of rows that are read block by block gives such rows, not data "
+                f"frames of {wanted}: use set_output(transform='default')."
+            )
+        mapped: Floats = X.mapped(self.map_.apply, list(self.get_feature_names_out()))
+        return mapped
 
     @matrix_of_rows
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
@@ -344,52 +396,77 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         check_is_fitted(self)
         model_file.save(self, path, forget_names=forget_names)
 
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """Rows as they are given, which the learner can take: ``reset`` in ``fit``."""
+        return validation.validated(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if self._sparse else False,
+            order=self._order,
+            ensure_min_samples=2 if reset else 1,
+        )
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        """Rows as the learner sees them, checked and with their columns divided."""
+        return scaled(self, self._checked(X, reset=reset), reset=reset)
+
     def _embedded_rows(self, X: Any, rows: NDArray[np.integer]) -> Any:
         """Embedding of some rows of an X that is not checked yet, as a plain array."""
         if devices.is_remote(X):  # whose names of columns the rows alone would not have
-            return self._embed(validated(self, X, reset=False).take(rows))
+            return self.map_.apply(self._checked(X).take(rows))
         return self._embedded(access.take(X, rows))
 
     def _embedded(self, X: Any) -> Floats:
         """Embedding as a plain array, whatever ``set_output`` asks ``transform`` for."""
-        Z = self.transform(X)
-        if devices.is_remote(Z):
+        check_is_fitted(self)
+        X = self._checked(X)
+        if devices.is_remote(X):
             raise InputTypeError(
                 "distances and scores take arrays, not rows that are read block by block: give "
                 "some of them, for example rows.take(numbers), or blocks of transform(rows)."
             )
+        Z = self.map_.apply(X)
         found: Floats = Z if devices.is_foreign(Z) else plain(Z)
-        return found
-
-    def _embed_anywhere(self, X: Any) -> Floats:
-        """Embedding of checked rows where they are: as they are read, if that is in a file."""
-        if devices.is_remote(X):
-            wanted = _get_output_config("transform", self)["dense"]
-            if wanted != "default":
-                raise InputTypeError(
-                    f"transform of rows that are read block by block gives such rows, not data "
-                    f"frames of {wanted}: use set_output(transform='default')."
-                )
-            X = X.mapped(self._embed, list(self.get_feature_names_out()))
-            return X  # type: ignore[no-any-return]
-        found: Floats = self._embed(X)
         return found
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
-    def _calibrate(
-        self, X: Any, evidence: Evidence, rng: np.random.RandomState, embedding: Any = None
-    ) -> None:
-        """See :func:`calibration`. The embedding of all rows saves another one of some.
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
-        Keeps how much there was to learn from, too.
+    def _keep(
+        self,
+        learned: Map,
+        X: Any,
+        evidence: Evidence,
+        rng: np.random.RandomState,
+        embedding: Any = None,
+    ) -> None:
+        """Keep the map that was learned from X as the learner sees it, and find its threshold.
+
+        The embedding of all rows saves another one of some.
         """
 
         def embedded(rows: NDArray[np.integer]) -> Any:
-            return self._embed(access.take(X, rows)) if embedding is None else embedding[rows]
+            return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
+        self.map_ = after_scaling(self.column_scale_, learned)
+        self._calibrate(X, evidence, rng, embedded)
+
+    def _calibrate(
+        self,
+        X: Any,
+        evidence: Evidence,
+        rng: np.random.RandomState,
+        embedded: Callable[[NDArray[np.integer]], Any],
+    ) -> None:
+        """See :func:`calibration`. Keeps how much there was to learn from, too."""
         self.__dict__.update(calibration(access.drawable(X), evidence, rng, embedded))
         self.learned_from_ = evidence.counts(n_rows_of(X))
 
@@ -446,41 +523,6 @@ def _found(
     return dict(zip(_VERDICTS, (*astuple(verdicts), usual), strict=True))
 
 
-class LinearMetricMixin(MetricMixin):
-    """What every linear metric can do, given ``mean_`` and ``components_``.
-
-    With ``_sparse = True`` if ``fit`` takes sparse rows: only then new ones are taken.
-    """
-
-    _sparse: ClassVar[bool] = False
-
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Or a sparse matrix, if ``fit`` takes such.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        sparse = "csr" if self._sparse else False
-        return self._embed_anywhere(validated(self, X, reset=False, accept_sparse=sparse))
-
-    def _embed(self, X: Floats) -> Floats:
-        found: Floats = projected(X, self.mean_, self.components_)
-        return found
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._sparse
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
 def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     """X for ``fit``: of blocks that can be read only once, what one pass can keep."""
     if not getattr(X, "is_read_once", False):
@@ -495,26 +537,6 @@ def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     if not isinstance(landmarks, str):  # row numbers
         points = np.union1d(points, np.asarray(landmarks)).astype(np.int64)
     return X.gathered(points, random_state=learner.random_state)
-
-
-def projected(X: Any, mean: Floats, components: Floats) -> Any:
-    """Centred rows times the transpose of the components, in the type of the rows.
-
-    In float64, by blocks of rows on all cores.
-    """
-    if not devices.is_foreign(X):
-        out = np.empty((X.shape[0], len(components)), dtype=X.dtype)
-        offset = mean @ components.T
-
-        def work(rows: slice) -> None:
-            if is_sparse(X):  # centred they would not be sparse
-                out[rows] = X[rows] @ components.T - offset
-            else:
-                out[rows] = (X[rows] - mean) @ components.T
-
-        for_each_block(work, X.shape[0], block_rows(8 * sum(components.shape)))
-        return out
-    return (X - devices.moved(mean, X)) @ devices.moved(components, X).T
 
 
 def n_rows_of(X: Any) -> int:

@@ -10,12 +10,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin, stored_metric
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.learners.preparation import (
     View,
@@ -43,16 +42,16 @@ from nearkin.pairs.supervision import (
     example_pairs,
     gather_evidence,
 )
-from nearkin.rows import validation
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.notices import leaving_out, notice
 from nearkin.rows.once import keeping_results
 from nearkin.rows.progress import progress, tell
-from nearkin.rows.scaled import ScaleWarning, divided, validated
-from nearkin.rows.sparse import along, is_sparse, leading_axes
+from nearkin.rows.scaled import ScaleWarning, divided
+from nearkin.rows.sparse import along, dense, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.scores.suspects import suspects, trusted
+from nearkin.spaces.maps import Affine, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 
@@ -68,7 +67,7 @@ _MOST_AXES, _MOST_COLUMNS = 100, 300
 _FEW_LANDMARKS = 300
 
 
-@stored_learner(
+@stored_metric(
     axes_=maybe(floats("r d")),
     metric_=estimator,
     report_=a("SelectionReport"),
@@ -170,6 +169,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     True
     """
 
+    _sparse: ClassVar[bool] = True
+
     def __init__(
         self,
         *,
@@ -215,7 +216,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         -------
         self
         """
-        X = validation.validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
+        X = self._checked(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         examples = example_pairs(evidence, rng)
@@ -225,7 +226,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
             self.axes_ = leading_axes(centred(X, middle(X)), rng)
         else:
             self.axes_ = axes_of_wide_rows(X, mean_row(X), rng)
-        X = self._dense(X)
+        rows = along(X, self.axes_) if is_sparse(X) or self.axes_ is not None else X
+        X = np.asarray(rows, dtype=X.dtype)
         with keeping_results():
             return self._chosen_and_fitted(X, y, evidence, _Trial(X, examples, rng), remark)
 
@@ -255,20 +257,19 @@ class MetricLearner(MetricMixin, BaseEstimator):
             tell(f"{report}\n")
         return self
 
-    def transform(self, X: Any) -> Floats:
-        """Embed rows; Euclidean distances between the results are the learned distances.
+    @property
+    def map_(self) -> Map:  # type: ignore[override]
+        """What was learned: the chosen metric's map, of rows that are divided and along axes."""
+        axes = getattr(self, "axes_", None)
+        learned = self.metric_.map_
+        along_axes = learned if axes is None else composed(Affine(axes), learned)
+        return after_scaling(getattr(self, "column_scale_", None), along_axes)
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components_)
-        """
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, accept_sparse="csr")
-        return np.asarray(self.metric_.transform(self._dense(X)))
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        X = super()._checked(X, reset=reset)
+        # Of few columns the metric was learned from dense rows.
+        few = not reset and getattr(self, "axes_", None) is None
+        return dense(X) if few else X
 
     def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
         """What columns are divided by, or None, and why."""
@@ -277,12 +278,6 @@ class MetricLearner(MetricMixin, BaseEstimator):
         if self.scale:
             return scales_of(X), "Columns are divided by their spreads, as asked for."
         return None, ""
-
-    def _dense(self, X: Any) -> Floats:
-        """Checked rows as the chosen metric takes them: along axes, if there are any."""
-        axes = getattr(self, "axes_", None)
-        rows = along(X, axes) if is_sparse(X) or axes is not None else X
-        return np.asarray(rows, dtype=X.dtype)
 
     def _report(self, trial: _Trial) -> SelectionReport:
         names = trial.affordable(float(self.time_budget))
@@ -311,12 +306,6 @@ class MetricLearner(MetricMixin, BaseEstimator):
         if len(parts) == 1:
             return parts[0]
         return Blend(parts, weights=list(recipe.values()), random_state=trial.seed)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class _Trial:

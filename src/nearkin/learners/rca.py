@@ -13,17 +13,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
 from nearkin.learners.linear import axes_of, columns_along
-from nearkin.learners.metric import LinearMetricMixin, opened, stored_learner
+from nearkin.learners.metric import MetricMixin, opened, stored_learner
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.centring import mean_row
 from nearkin.rows.class_sums import class_sums, within_scatters
-from nearkin.rows.scaled import validated
 from nearkin.rows.sparse import along, is_sparse
 from nearkin.solvers.distance_bounds import leading_components
 from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
 
 Floats = NDArray[np.floating]
@@ -96,7 +96,7 @@ def whitening(covariance: Floats, shrinkage: float) -> Floats:
 
 
 @stored_learner(components_=floats("q d"), mean_=floats("d"), shrinkage_=real)
-class RCA(LinearMetricMixin, BaseEstimator):
+class RCA(MetricMixin, BaseEstimator):
     """Relevant component analysis, a linear metric from must-links.
 
     Rows joined by must-links form chunklets. The metric is the inverse of the covariance within
@@ -214,7 +214,7 @@ class RCA(LinearMetricMixin, BaseEstimator):
         self
         """
         X = opened(self, X, y, pairs)
-        X = validated(self, X, reset=True, accept_sparse="csr", ensure_min_samples=2)
+        X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rows, chunklet = chunklets(evidence.pairs.must_link, evidence.classes)
@@ -263,5 +263,5 @@ class RCA(LinearMetricMixin, BaseEstimator):
         self.mean_ = mean
         self.shrinkage_ = shrinkage
         self.n_components_ = len(components)
-        self._calibrate(X, evidence, rng)
+        self._keep(Affine(components, mean), X, evidence, rng)
         return self

@@ -1,7 +1,7 @@
-"""Rows as learners see them: checked, with columns of one width, or a word if they have not.
+"""Rows as learners see them: with columns of one width, or a word if they have not.
 
-Every learner takes its rows through :func:`validated`, in ``fit`` and ever after. There the columns
-are divided by what ``fit`` found (``column_scale_``) where the learner was asked to (``scale``).
+Every learner takes the rows that it learns from through :func:`scaled`. There the columns are
+divided by what ``fit`` found (``column_scale_``) where the learner was asked to (``scale``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nearkin.errors import InputError
-from nearkin.rows import devices, validation
+from nearkin.rows import devices
 from nearkin.rows.base import Parts, RemoteRows, added
 from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
 from nearkin.rows.notices import is_heard, notice
@@ -28,8 +28,8 @@ class ScaleWarning(UserWarning):
     """Columns have units so different that distances see the widest of them only."""
 
 
-def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
-    """X as :mod:`nearkin.rows.validation` gives it, its columns divided if that is wanted.
+def scaled(learner: Any, X: Any, *, reset: bool) -> Any:
+    """Checked rows as a learner sees them, their columns divided if that is wanted.
 
     Parameters
     ----------
@@ -38,15 +38,12 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     X : array, sparse matrix or RemoteRows
     reset : bool
         Whether this is ``fit``, which sets ``column_scale_``: None with ``scale=False``.
-    **options
-        Of ``validate_data``.
 
     Warns
     -----
     ScaleWarning
         In ``fit`` with ``scale=False``, if units differ by more than 100.
     """
-    X = validation.validated(learner, X, reset=reset, **options)
     if reset:
         learner.column_scale_ = _column_scale(learner, X)
     return divided(X, getattr(learner, "column_scale_", None))

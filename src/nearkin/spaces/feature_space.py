@@ -12,9 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows import access, devices
+from nearkin.rows import access, devices, validation
 from nearkin.rows.notices import notice
-from nearkin.rows.scaled import validated
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
@@ -149,7 +148,7 @@ def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLa
     return KernelLandmarks(kernel, access.take_home(X, rows))
 
 
-def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
+def rows_for_kernel(learner: Any, X: Any, *, reset: bool) -> Rows:
     """X as the learner's kernel takes it, in float32 or float64, or an error that says why not."""
     kernel = learner.kernel
     if devices.is_remote(X) and kernel == "precomputed":
@@ -162,7 +161,7 @@ def validated_rows(learner: Any, X: Any, *, reset: bool) -> Rows:
             f"kernel={kernel!r} takes NumPy arrays only, got one of {devices.home(X)}: use a "
             "kernel that is computed from rows, by its name."
         )
-    X = validated(
+    X = validation.validated(
         learner,
         X,
         accept_sparse=False if kernel == "precomputed" else "csr",
@@ -180,7 +179,6 @@ def with_kernel_tags(tags: Tags, kernel: str | KernelFunction) -> Tags:
     """What scikit-learn is told of a learner with this kernel."""
     tags.input_tags.sparse = kernel != "precomputed"
     tags.input_tags.pairwise = kernel == "precomputed"
-    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
     return tags
 
 

@@ -41,8 +41,9 @@ KIND = "nearkin model"
 # new version; load then says what becomes of files of the ones before.
 # Files of version 1 do not say how much a learner was told. Those of version 2 know nothing of the
 # rows that it was learned from and tested on, of the column that these were, and of what missing
-# cells are filled with.
-OLDEST, NEWEST = 1, 3
+# cells are filled with. Those of version 3 hold no maps, but what a map is made of: learners make
+# one of it (nearkin.learners.older_files).
+OLDEST, NEWEST = 1, 4
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
 _MOST_TRIALS = 100

@@ -14,6 +14,7 @@ from nearkin.storage.arrays import DTYPES, StorageError
 from nearkin.storage.schema import (
     SPARSE,
     SPARSE_TYPES,
+    as_now,
     check,
     class_named,
     fields_of,
@@ -254,6 +255,7 @@ class _Unpacker:
             made._validate_params()
         except (TypeError, ValueError) as error:
             raise StorageError(f"parameters of {name}: {error}") from error
+        state = as_now(cls, state)
         if state:
             check(cls, state, path)
         for attribute, value in state.items():
