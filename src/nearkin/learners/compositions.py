@@ -11,22 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils import Tags, check_random_state
 
-from nearkin.errors import InputError, InputTypeError, about_input
-from nearkin.learners.metric import MetricMixin, n_rows_of, stored_metric
+from nearkin.errors import InputError, InputTypeError
+from nearkin.learners.metric import MetricMixin, n_rows_of
+from nearkin.learners.steps import map_of, passed_on, seen_first_by, sees_any_rows, with_input_tags
+from nearkin.learners.stored import stored_metric
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
-from nearkin.rows import access, devices, validation
-from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows import access
 from nearkin.rows.notices import hand_on, leaving_out, noticed
 from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
-from nearkin.rows.sparse import is_sparse, plain, variances
-from nearkin.spaces.maps import Joined, Map, Transformed, composed
+from nearkin.rows.sparse import is_sparse, variances
+from nearkin.spaces.maps import Joined, Map, composed
 from nearkin.storage.schema import estimator, floats, list_of
-from nearkin.storage.sklearn_schema import is_stored_transformer
 
 Floats = NDArray[np.floating]
 # Rows, at most, that tell the scale of a learner's distances.
@@ -53,6 +52,8 @@ class Chain(MetricMixin, BaseEstimator):
     ----------
     steps_ : list of estimators
         Fitted.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
@@ -112,7 +113,7 @@ class Chain(MetricMixin, BaseEstimator):
         with noticed() as notes:
             for step in self.steps:
                 if fitted:
-                    X = _passed_on(once(fitted[-1].transform, X), step)
+                    X = passed_on(once(fitted[-1].transform, X), step)
                 # Units of later steps are not the user's.
                 with leaving_out(ScaleWarning) if fitted else nullcontext():
                     fitted.append(once(_fit, step, X, y, pairs))
@@ -192,7 +193,7 @@ class Chain(MetricMixin, BaseEstimator):
         """Rows as the last step takes them."""
         X = self._seen_by_first(X)
         for step, following in itertools.pairwise(self.steps_):
-            X = _passed_on(step.transform(X), following)
+            X = passed_on(step.transform(X), following)
         return X
 
     @property
@@ -200,7 +201,7 @@ class Chain(MetricMixin, BaseEstimator):
         return any(map(sees_any_rows, self.steps[:1]))
 
     def __sklearn_tags__(self) -> Tags:
-        return _with_input_tags(super().__sklearn_tags__(), self.steps[:1])
+        return with_input_tags(super().__sklearn_tags__(), self.steps[:1])
 
 
 @stored_metric(learners_=list_of(estimator), factors_=floats("l"))
@@ -227,6 +228,8 @@ class Blend(MetricMixin, BaseEstimator):
         Fitted; those with a weight.
     factors_ : ndarray of shape (len(learners_),)
         What each embedding is multiplied with.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
@@ -350,12 +353,7 @@ class Blend(MetricMixin, BaseEstimator):
         return any(map(sees_any_rows, self.learners))
 
     def __sklearn_tags__(self) -> Tags:
-        return _with_input_tags(super().__sklearn_tags__(), self.learners)
-
-
-def map_of(fitted: Any) -> Map:
-    """What a learner has learned, or does another transformer."""
-    return fitted.map_ if isinstance(fitted, MetricMixin) else Transformed(fitted)
+        return with_input_tags(super().__sklearn_tags__(), self.learners)
 
 
 def _see_columns_as_they_are(learners: Sequence[Any]) -> bool:
@@ -405,65 +403,3 @@ def seen_by_last(metric: Any, X: Any) -> tuple[Any, Any]:
     while isinstance(metric, Chain):
         metric, X = metric.steps_[-1], metric._seen_by_last(X)
     return metric, X
-
-
-def sees_any_rows(part: Any) -> bool:
-    """Whether rows go to it as they are, with words and gaps: to transformers that may take them.
-
-    All learners, and the transformers that a model file can hold, take numbers only.
-    """
-    if isinstance(part, Pipeline):
-        return sees_any_rows(part.steps[0][1])
-    if isinstance(part, MetricMixin):
-        return part._sees_any_rows
-    return not is_stored_transformer(part)
-
-
-def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> Any:
-    """X as those parts of a whole take it that see it first; its columns are checked in any case.
-
-    Parameters
-    ----------
-    whole : estimator
-        That remembers the names and the number of columns in ``fit``, and checks new rows by them.
-    X : rows
-    parts : sequence of estimators
-    reset : bool
-        Whether this is ``fit``.
-    """
-    if devices.is_remote(X) or devices.is_foreign(X) or not whole._sees_any_rows:
-        return validation.validated(
-            whole,
-            X,
-            accept_sparse="csr" if _all_take_sparse(parts) else False,
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
-    devices.refuse_stranded(X)
-    if not hasattr(X, "__len__") and not hasattr(X, "shape"):
-        refuse_what_is_no_table(X)
-    with about_input():
-        validate_data(whole, X, reset=reset, skip_check_array=True)
-    return X
-
-
-def _passed_on(Z: Any, step: Any) -> Any:
-    """What a step gave, for the next: sparse as it is, and with names if they were there in fit."""
-    wants_names = not isinstance(step, MetricMixin) or hasattr(step, "feature_names_in_")
-    return Z if wants_names else plain(Z)
-
-
-def _with_input_tags(tags: Tags, parts: Sequence[Any]) -> Tags:
-    tags.input_tags.sparse = _all_take_sparse(parts)
-    tags.input_tags.allow_nan = all(map(_takes_gaps, parts))
-    return tags
-
-
-def _all_take_sparse(parts: Sequence[Any]) -> bool:
-    """Other transformers may take sparse rows without saying so: they are left to refuse them."""
-    ours = (part for part in parts if isinstance(part, MetricMixin))
-    return all(get_tags(part).input_tags.sparse for part in ours)
-
-
-def _takes_gaps(part: Any) -> bool:
-    return sees_any_rows(part) and bool(get_tags(part).input_tags.allow_nan)

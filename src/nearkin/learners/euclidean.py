@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 
-from nearkin.learners.metric import MetricMixin, opened, stored_learner
+from nearkin.learners.metric import MetricMixin, opened
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.spaces.maps import Identity
@@ -49,6 +50,8 @@ class Euclidean(MetricMixin, BaseEstimator):
         Median distance of the pairs known to be the same.
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
         Number of columns.
     n_features_in_ : int

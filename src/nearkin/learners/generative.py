@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.metric import MetricMixin, opened, stored_learner
+from nearkin.learners.metric import MetricMixin, opened
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.closure import chunklets, spread_labels
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
@@ -306,6 +307,8 @@ class Generative(MetricMixin, BaseEstimator):
         known.
     n_iter_ : int
         Rounds done; 1 for ``"uniform"`` and ``"local"``.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

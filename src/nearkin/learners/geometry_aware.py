@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
-from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.notices import notice
@@ -160,6 +161,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     n_vectors_ : int
     gamma_ : float
         Of the kernel, learned in the rbf family.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

@@ -18,7 +18,8 @@ from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing
 
 from nearkin.errors import InputError
-from nearkin.learners.metric import MetricMixin, calibration, n_rows_of
+from nearkin.learners.calibration import calibration
+from nearkin.learners.metric import MetricMixin, n_rows_of
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, with_other_pairs

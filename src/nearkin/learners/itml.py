@@ -21,7 +21,7 @@ from nearkin.learners.linear import (
     Space,
     shrunk_covariance,
 )
-from nearkin.learners.metric import stored_learner
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
 from nearkin.rows.sparse import is_sparse
@@ -145,6 +145,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
         With a kernel: of the landmarks' centred kernel matrix, decreasing.
     gamma_ : float
         With a kernel: inverse bandwidth in use.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

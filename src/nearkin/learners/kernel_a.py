@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_random_state
 
-from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin
+from nearkin.learners.stored import stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
@@ -88,6 +89,8 @@ class KernelA(MetricMixin, BaseEstimator):
     eigenvalues_ : ndarray
         Of their centred kernel matrix.
     gamma_ : float
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
 from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
-from nearkin.learners.metric import opened, stored_learner
+from nearkin.learners.metric import opened
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pair_sums import Spread, label_spread, measure_spread
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
@@ -223,6 +224,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     gamma_ : float
         Inverse bandwidth in use.
     rank_tol_ : float
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

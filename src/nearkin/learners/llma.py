@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin
+from nearkin.learners.stored import stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
@@ -93,6 +94,8 @@ class LLMA(MetricMixin, BaseEstimator):
     objective_ : ndarray of shape (n_iter_ + 1,)
         Before the first step and after each; it never rises.
     n_iter_ : int
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
         d.
     column_scale_ : ndarray of shape (d,) or None

@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin.errors import InputError, about_input
-from nearkin.learners.metric import MetricMixin, stored_learner
+from nearkin.learners.metric import MetricMixin
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.notices import notice
@@ -84,6 +85,8 @@ class LMNN(MetricMixin, BaseEstimator):
         Before the first round and after each, with all impostors at that time, in units of the
         margin. It never rises.
     n_iter_ : int
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

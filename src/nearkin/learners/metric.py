@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.learners.calibration import MOST_EXAMPLES, VERDICTS, calibration, verdicts_found
 from nearkin.learners.fitting import WholeState
-from nearkin.learners.older_files import with_map
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
 from nearkin.rows import access, device_math, devices, validation
@@ -27,65 +26,12 @@ from nearkin.rows.one_row import matrix_of_rows, row_by_row
 from nearkin.rows.scaled import scaled
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.scores import pair_auc
-from nearkin.scores.same_threshold import best_verdicts, checked_prevalence, verdicts_of
-from nearkin.spaces.maps import MAP, Map, after_scaling
+from nearkin.scores.same_threshold import checked_prevalence, verdicts_of
+from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
-from nearkin.storage.schema import (
-    Spec,
-    dict_of,
-    floats,
-    maybe,
-    of_older_files,
-    positive_floats,
-    real,
-    share,
-    size,
-    stored,
-    text,
-    whole,
-    words,
-)
 from nearkin.storage.whole_file import StrPath
 
 Floats = NDArray[np.floating]
-# Random pairs that stand for "different" when no cannot-link is known.
-_BACKGROUND_PAIRS = 2000
-# Pairs of each kind, of those that labels imply, that the threshold is found from.
-_MOST_EXAMPLES = 5000
-# What is found of known pairs, in the order of Verdicts.
-_VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
-
-
-_Class = TypeVar("_Class", bound=type)
-
-
-def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Let a metric be stored: what all of them keep, and what it keeps of its own."""
-    return stored(
-        n_features_in_=size("d"),
-        feature_names_in_=maybe(words("d")),
-        n_components_=size("q"),
-        column_scale_=maybe(positive_floats("d")),
-        threshold_=real,
-        sharpness_=maybe(real),
-        far_sharpness_=maybe(real),
-        prevalence_=maybe(share),
-        same_distance_=maybe(real),
-        learned_from_=maybe(dict_of(whole)),
-        vector_column_=maybe(text),
-        fill_values_=maybe(floats("d")),
-        **fields,
-    )
-
-
-def stored_learner(**fields: Spec) -> Callable[[_Class], _Class]:
-    """Let a learner be stored that has a map of its own, not one made of other learners'."""
-
-    def register(cls: _Class) -> _Class:
-        of_older_files(cls, with_map)
-        return stored_metric(**fields, map_=MAP)(cls)
-
-    return register
 
 
 class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -310,7 +256,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         frequency = None if prevalence is None else checked_prevalence(prevalence)
         evidence = gather_evidence(n_rows_of(X), y, pairs)
         rng = check_random_state(getattr(self, "random_state", None))
-        known = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
+        known = example_pairs(evidence, rng, most=MOST_EXAMPLES)
         if not len(known.must_link) or not len(known.cannot_link):
             raise InputError(
                 f"there are {len(known.must_link)} pairs that are the same and "
@@ -326,7 +272,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             for links in (known.must_link, known.cannot_link)
         )
         weights = known.must_weight, known.cannot_weight
-        self.__dict__.update(_found(same, different, weights=weights, prevalence=frequency))
+        self.__dict__.update(verdicts_found(same, different, weights=weights, prevalence=frequency))
         return self
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
@@ -472,55 +418,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
 
     def _calibrate_as(self, metric: Any) -> None:
         """Take over the verdicts of another metric, whose distances are the same."""
-        for name in _VERDICTS:
+        for name in VERDICTS:
             setattr(self, name, getattr(metric, name, None))
         self.learned_from_ = metric.learned_from_
-
-
-def calibration(
-    drawable: int | NDArray[np.integer],
-    evidence: Evidence,
-    rng: np.random.RandomState,
-    embedded: Callable[[NDArray[np.integer]], Any],
-) -> dict[str, float | None]:
-    """``threshold_``, the distance that best tells the known pairs apart, and how sure that is.
-
-    Without cannot-links, random pairs of rows stand for them: most differ.
-
-    Parameters
-    ----------
-    drawable : int or int ndarray
-        How many rows X has, or the numbers of those that can be drawn.
-    evidence : Evidence
-    rng : RandomState
-    embedded : callable
-        ``embedded(rows)`` gives the embedding of some rows of X by their numbers, each once.
-    """
-    pairs = example_pairs(evidence, rng, most=_MOST_EXAMPLES)
-    background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
-    if not len(pairs.cannot_link):
-        background = rng.choice(drawable, size=(_BACKGROUND_PAIRS, 2))
-        background = background[background[:, 0] != background[:, 1]]
-    links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
-    rows, positions = np.unique(links, return_inverse=True)
-    distances = linked_distances(embedded(rows), positions.reshape(links.shape))
-    distances = devices.to_numpy(distances)
-    n_must = len(pairs.must_link)
-    same, different = distances[:n_must], distances[n_must:]
-    return _found(same, different)
-
-
-def _found(
-    same: Floats,
-    different: Floats,
-    *,
-    weights: tuple[Floats, Floats] | None = None,
-    prevalence: float = 0.5,
-) -> dict[str, float | None]:
-    """Verdicts as attributes of a learner."""
-    verdicts = best_verdicts(same, different, weights=weights, prevalence=prevalence)
-    usual = float(np.median(same)) if len(same) else None
-    return dict(zip(_VERDICTS, (*astuple(verdicts), usual), strict=True))
 
 
 def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:

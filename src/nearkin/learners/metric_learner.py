@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.metric import MetricMixin, stored_metric
+from nearkin.learners.metric import MetricMixin
 from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
 from nearkin.learners.preparation import (
     View,
@@ -35,6 +35,7 @@ from nearkin.learners.selection import (
     unseen_choice,
     unseen_copies,
 )
+from nearkin.learners.stored import stored_metric
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import (
     ContradictionWarning,
@@ -115,6 +116,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     suspects_ : list of Suspect
         Pairs that look wrong, the worst first; a right one may be among them. To withdraw them:
         ``pairs.without([suspect.pair for suspect in metric.suspects_])``.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.

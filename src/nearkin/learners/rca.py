@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
 from nearkin.learners.linear import axes_of, columns_along
-from nearkin.learners.metric import MetricMixin, opened, stored_learner
+from nearkin.learners.metric import MetricMixin, opened
+from nearkin.learners.stored import stored_learner
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
@@ -127,6 +128,8 @@ class RCA(MetricMixin, BaseEstimator):
         ``transform`` multiplies centred rows with its transpose.
     mean_ : ndarray of shape (d,)
     shrinkage_ : float
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

@@ -49,6 +49,8 @@ EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 class Extension(Protocol):
     """A map from rows to weighted sums of the landmarks' coordinates."""
 
+    landmarks: KernelLandmarks
+
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
 

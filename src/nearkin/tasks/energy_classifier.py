@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, about_input
-from nearkin.learners.compositions import seen_first_by, sees_any_rows
 from nearkin.learners.fitting import WholeState
+from nearkin.learners.steps import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import device_math, devices, validation
 from nearkin.rows.centring import centred, middle

@@ -40,6 +40,7 @@ from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_grap
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, Rows
 from nearkin.spaces.landmark_maps import LocalExtension
+from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.smooth_functions import smoothest
 from nearkin.spaces.spectral_kernels import diffusion
 
@@ -122,6 +123,8 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     ----------
     embeddings_ : list of ndarray of shape (n_s, n_components_)
         The rows of each set in the common space.
+    maps_ : list of maps
+        Of each set into the common space, see :mod:`nearkin.spaces.maps`.
     objective_ : ndarray
         LogDet objective after each half round.
     bounds_ : (float, float)
@@ -246,8 +249,9 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         self.objective_ = learned.objective
         self.bounds_ = bounds
         self.n_components_ = len(components)
-        self._own = [
-            LocalExtension(KernelLandmarks(kernel, rows), self.n_neighbors) for rows in checked
+        self.maps_ = [
+            ThroughLandmarks(LocalExtension(KernelLandmarks(kernel, rows), self.n_neighbors), Z)
+            for rows, Z in zip(checked, self.embeddings_, strict=True)
         ]
         return self
 
@@ -265,12 +269,13 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         ndarray of shape (n, n_components_)
         """
         check_is_fitted(self)
-        landmarks = self._set(of)
+        learned = self._map(of)
         X = _checked(X, f"rows of set {of}", least=1)
-        expected = landmarks.landmarks.rows.shape[1]
+        expected = learned.extension.landmarks.rows.shape[1]
         if X.shape[1] != expected:
             raise InputError(f"X has {X.shape[1]} columns, but set {of} has {expected}.")
-        return landmarks.embed(X, self.embeddings_[of])
+        found: Floats = learned.apply(X)
+        return found
 
     def retrieve(
         self, X: Any, *, of: int, among: int, n: int = 5
@@ -294,7 +299,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
             Row numbers within that set, the nearest first.
         """
         queries = self.transform(X, of=of)
-        self._set(among)
+        self._map(among)  # an error if there is none
         n = min(n, len(self.embeddings_[among]))
         index = NearestNeighbors(n_neighbors=n, algorithm="brute").fit(self.embeddings_[among])
         with one_blas_thread():
@@ -333,10 +338,10 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         edges.data[:] = 1
         return edges
 
-    def _set(self, number: int) -> LocalExtension:
-        if not 0 <= number < len(self._own):
-            raise InputError(f"there is no set {number}: they are 0 to {len(self._own) - 1}.")
-        return self._own[number]
+    def _map(self, number: int) -> ThroughLandmarks:
+        if not 0 <= number < len(self.maps_):
+            raise InputError(f"there is no set {number}: they are 0 to {len(self.maps_) - 1}.")
+        return self.maps_[number]
 
 
 def _smooth_on_each(

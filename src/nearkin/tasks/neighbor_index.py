@@ -17,8 +17,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError, about_input
-from nearkin.learners.compositions import last_learner, sees_any_rows
+from nearkin.learners.compositions import last_learner
 from nearkin.learners.fitting import WholeState
+from nearkin.learners.steps import sees_any_rows
 from nearkin.pairs.checks import checked_count, first_true
 from nearkin.rows import access, validation
 from nearkin.rows.given import refuse_gaps, refuse_what_is_no_table
