@@ -21,7 +21,8 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows.notices import notice
 from nearkin.rows.wide import axes_of_wide_rows
-from nearkin.solvers.large_margin import Classes, known_classes, learn
+from nearkin.solvers.impostors import Classes, known_classes
+from nearkin.solvers.large_margin import learn
 from nearkin.spaces.linalg import fix_signs
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole

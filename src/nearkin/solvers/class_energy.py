@@ -30,7 +30,7 @@ from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import squared_lengths
 from nearkin.rows.distances import squared_rowwise_distances
 from nearkin.solvers.hinge_sums import impostor_hinges, intrusion_hinges, nearest_by_class
-from nearkin.solvers.large_margin import nearest_alike
+from nearkin.solvers.impostors import nearest_alike
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]

@@ -4,21 +4,7 @@ The smoothest functions on a graph with Laplacian L are its first eigenvectors,
 
 .. math:: \min_{V^\top V = I} \operatorname{tr} V^\top L V .
 
-Those with eigenvalue zero are known beforehand: one for each connected component, constant on it
-(times :math:`\sqrt{d_i}` for the normalised Laplacian) and zero elsewhere. All others are found
-in the complement of these, in small graphs by a full decomposition, in large ones by block
-iteration. With X the current vectors, Θ their Rayleigh quotients and P the previous step, each
-iteration minimises the same trace within
-
-.. math:: \operatorname{span} [X, \; P, \; M (L X - X \Theta)] ,
-
-LOBPCG of Knyazev (2001) with an orthonormal basis in the manner of Hetmaniuk and Lehoucq (2006).
-
-M stands for a cycle of algebraic multigrid, which makes the number of iterations all but
-independent of n. Neighbouring rows are gathered in aggregates, a smooth function is nearly
-constant on each of them, and what the few numbers of the aggregates cannot express, a few sweeps
-of relaxation can: Vaněk, Mandel and Brezina (1996). Solutions on the coarsest level are where the
-iteration starts.
+They are found in :mod:`nearkin.spaces.graph_eigenvectors`.
 
 Locally linear embedding (Roweis and Saul 2000) and Isomap (Tenenbaum, de Silva and Langford 2000)
 measure smoothness in other ways; their coordinates come in the same form.
@@ -26,14 +12,13 @@ measure smoothness in other ways; their coordinates come in the same form.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
 
@@ -41,39 +26,24 @@ from nearkin.errors import InputError
 from nearkin.rows import validation
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import centred, middle
-from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spaces.graph import Rows, check_weights, laplacian, nearest_rows
+from nearkin.spaces.graph_eigenvectors import (
+    FULL_EIGH_ROWS,
+    ROWS_PER_VECTOR,
+    decompose,
+    iterate,
+    null_vectors,
+)
 from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.multigrid import NUMERICAL_RANK
 from nearkin.storage.silence import silenced
 
 Floats = NDArray[np.floating]
 
-# Up to this size a full decomposition is fast.
-_FULL_EIGH_ROWS = 1500
-# With fewer rows for each vector, a basis of three blocks would nearly fill the space.
-_ROWS_PER_VECTOR = 8
-# Vectors beyond those asked for, since the last ones of a block converge last.
-_GUARD_VECTORS = 5
-_MOST_ITERATIONS = 300
-# Residuals cannot fall below this share of the largest eigenvalue, by rounding.
-_ROUNDING = 1e-13
-
-# Multigrid ends with a matrix of this size.
-_COARSEST_ROWS = 500
-# Aggregates may overlap, which helps, unless a row would belong to more than this many.
-_MOST_OVERLAP = 5
-# Aggregates that do not overlap correct too little: Braess (1995).
-_OVERCORRECTION = 1.5
-# Relaxation works on eigenvalues between the largest and this share of it, with so many products.
-_RELAXED_SHARE = 0.125
-_RELAXATIONS = 2
-_BLOCK = 8192
-
 # Pull of neighbours towards equal weights, as share of their local Gram matrix's trace.
 _WEIGHT_RIDGE = 1e-3
-_NUMERICAL_RANK = 1e-10
 
 
 def smoothest(
@@ -140,7 +110,7 @@ def smoothest(
     W = check_weights(W)
     n = W.shape[0]
     n_vectors = min(n_vectors, n)
-    null = _null_vectors(W, normalized)
+    null = null_vectors(W, normalized)
     n_known = min(null.shape[1], n_vectors)
     values, vectors = np.zeros(n_vectors), np.empty((n, n_vectors))
     vectors[:, :n_known] = null[:, :n_known].toarray()
@@ -152,10 +122,10 @@ def smoothest(
         null = null[order]
         null = sp.csr_array(null[:, np.diff(null.tocsc().indptr) > 0])
         wanted = n_vectors - n_known
-        if len(order) <= max(_FULL_EIGH_ROWS, _ROWS_PER_VECTOR * wanted):
-            found = _decompose(L, null, wanted)
+        if len(order) <= max(FULL_EIGH_ROWS, ROWS_PER_VECTOR * wanted):
+            found = decompose(L, null, wanted)
         else:
-            found = _iterate(L, null, wanted, check_random_state(random_state), tol)
+            found = iterate(L, null, wanted, check_random_state(random_state), tol)
         values[n_known:] = found[0]
         vectors[:, n_known:] = 0.0
         vectors[order, n_known:] = found[1]
@@ -213,7 +183,7 @@ def lle_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Floats, 
     _warn_of_parts(connected_components(W, directed=False)[0], "locally linear embedding")
     difference = sp.eye_array(n, format="csr") - W
     constant = sp.csr_array(np.full((n, 1), n**-0.5))
-    values, vectors = _decompose(difference.T @ difference, constant, n_vectors - 1)
+    values, vectors = decompose(difference.T @ difference, constant, n_vectors - 1)
     vectors = np.column_stack([constant.toarray(), vectors])
     return np.concatenate([[0.0], values]), fix_signs(vectors)
 
@@ -275,10 +245,10 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
     means = squared.mean(axis=0)
     K = -(squared - means - means[:, None] + means.mean()) / 2
     wanted = min(n_vectors - 1, n - 1)
-    with one_blas_thread(n <= _FULL_EIGH_ROWS):
+    with one_blas_thread(n <= FULL_EIGH_ROWS):
         values, vectors = eigh(K, subset_by_index=[n - wanted, n - 1], overwrite_a=True)
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > _NUMERICAL_RANK * max(values[0], np.finfo(float).tiny)
+    kept = values > NUMERICAL_RANK * max(values[0], np.finfo(float).tiny)
     values, vectors = values[kept], vectors[:, kept]
     vectors = np.linalg.qr(np.column_stack([constant, vectors]))[0]
     return np.concatenate([[0.0], values[:1] / values]), fix_signs(vectors)
@@ -316,270 +286,3 @@ def _barycentric_weights(X: Floats, neighbors: NDArray[np.integer]) -> Floats:
     if k:
         for_each_block(work, n, 256)
     return weights
-
-
-def _null_vectors(W: Any, normalized: bool) -> Any:
-    """Orthonormal basis of the Laplacian's null space, largest component first, n×c sparse."""
-    n = W.shape[0]
-    n_components, component = connected_components(W, directed=False)
-    sizes = np.bincount(component)
-    _, first_row = np.unique(component, return_index=True)
-    rank = np.empty(n_components, dtype=np.int64)
-    rank[np.lexsort([first_row, -sizes])] = np.arange(n_components)
-    entries = np.ones(n)
-    if normalized:
-        degree = np.asarray(W.sum(axis=1)).ravel()
-        entries = np.sqrt(np.where(degree > 0, degree, 1.0))
-    entries /= np.sqrt(np.bincount(component, entries**2))[component]
-    return sp.csr_array((entries, rank[component], np.arange(n + 1)), shape=(n, n_components))
-
-
-def _decompose(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
-    """First eigenpairs of L in the complement of its known null vectors."""
-    if not wanted:
-        return np.empty(0), np.empty((L.shape[0], 0))
-    # Null vectors go beyond the other end of the spectrum.
-    lifted = L.toarray()
-    bound = 2 * np.abs(lifted).sum(axis=1).max() or 1.0
-    known = null.toarray()
-    lifted += bound * (known @ known.T)
-    with one_blas_thread(len(lifted) <= _FULL_EIGH_ROWS):
-        values, vectors = eigh(lifted, subset_by_index=[0, wanted - 1], overwrite_a=True)
-    return np.maximum(values, 0.0), vectors
-
-
-def _iterate(
-    L: Any, null: Any, wanted: int, random: np.random.RandomState, tol: float
-) -> tuple[Floats, Floats]:
-    """As :func:`_decompose`, by block iteration; see the top of this file."""
-    n = L.shape[0]
-    grid = _coarsen(L, null)
-    bound = 2 * float(L.diagonal().max())
-    X = _start(grid, null, wanted + _GUARD_VECTORS, random)
-    values, rotation = np.linalg.eigh(_symmetric(X.T @ _times(L, X)))
-    X = X @ rotation
-    LX = _times(L, X)
-    size = X.shape[1]
-    P, LP = np.empty((n, 0)), np.empty((n, 0))
-    converged = False
-    for _ in range(_MOST_ITERATIONS):
-        R = LX - X * values
-        too_large = np.linalg.norm(R, axis=0) > max(tol * values[wanted - 1], _ROUNDING * bound)
-        converged = not too_large[:wanted].any()
-        if converged:
-            break
-        active = np.flatnonzero(too_large)
-        Z = _orthonormal(_cycle(grid, R[:, active]), [X, P], null)
-        if not Z.shape[1]:  # all that is left is rounding
-            break
-        LZ = _times(L, Z)
-        basis, images = (X, P, Z), (LX, LP, LZ)
-        values, C = eigh(_symmetric(_gram(basis, images)), subset_by_index=[0, size - 1])
-        # The new step: the part of it outside X, made orthogonal to the new vectors.
-        outside = C[:, active].copy()
-        outside[:size] = 0.0
-        outside -= C @ (C.T @ outside)
-        outside, triangle = np.linalg.qr(outside)
-        outside = outside[:, np.abs(np.diag(triangle)) > _NUMERICAL_RANK]
-        both = np.column_stack([C, outside])
-        XP, LXP = _combine(basis, both), _combine(images, both)
-        X, P, LX, LP = XP[:, :size], XP[:, size:], LXP[:, :size], LXP[:, size:]
-    if not converged:
-        worst = float(np.linalg.norm((LX - X * values)[:, :wanted], axis=0).max())
-        notice(
-            f"Eigenvectors of the graph have residuals up to {worst:.1e} after "
-            f"{_MOST_ITERATIONS} iterations, {tol * values[wanted - 1]:.1e} were asked for. "
-            "A larger tol accepts them, more neighbours make an easier graph.",
-            ConvergenceWarning,
-        )
-    # Roundings add up over the iterations.
-    X, _ = np.linalg.qr(_outside(X[:, :wanted], null))
-    values, rotation = np.linalg.eigh(_symmetric(X.T @ _times(L, X)))
-    return np.maximum(values, 0.0), X @ rotation
-
-
-def _symmetric(A: Floats) -> Floats:
-    return np.asarray((A + A.T) / 2)
-
-
-def _gram(basis: tuple[Floats, ...], images: tuple[Floats, ...]) -> Floats:
-    return np.block([[B.T @ image for image in images] for B in basis])
-
-
-def _combine(parts: tuple[Floats, ...], C: Floats) -> Floats:
-    """``np.column_stack(parts) @ C`` without the copy."""
-    starts = np.cumsum([0] + [part.shape[1] for part in parts])
-    total = parts[0] @ C[: starts[1]]
-    for part, start, stop in zip(parts[1:], starts[1:-1], starts[2:], strict=True):
-        total += part @ C[start:stop]
-    return np.asarray(total)
-
-
-def _outside(Z: Floats, null: Any) -> Floats:
-    return np.asarray(Z - null @ (null.T @ Z))
-
-
-def _orthonormal(Z: Floats, others: list[Floats], null: Any) -> Floats:
-    """Basis of what Z adds to other orthonormal vectors, by Gram–Schmidt, twice for rounding."""
-    for _ in range(2):
-        Z = _outside(Z, null)
-        for other in others:
-            Z = Z - other @ (other.T @ Z)
-        lengths = np.linalg.norm(Z, axis=0)
-        Z = Z[:, lengths > 0] / lengths[lengths > 0]
-        values, rotation = np.linalg.eigh(_symmetric(Z.T @ Z))
-        kept = values > _NUMERICAL_RANK
-        Z = Z @ (rotation[:, kept] / np.sqrt(values[kept]))
-    return Z
-
-
-class _Level(NamedTuple):
-    """One level of multigrid: its matrix, and how it hangs together with the next."""
-
-    A: Any
-    inverse_diagonal: Floats
-    largest: float  # eigenvalue of inverse_diagonal × A, or a little more
-    prolong: Any
-    restrict: Any
-    correction: float
-
-
-class _Grid(NamedTuple):
-    """All levels, and the eigenpairs of the coarsest matrix, null vectors left out."""
-
-    levels: list[_Level]
-    values: Floats
-    vectors: Floats
-
-
-def _coarsen(L: Any, null: Any) -> _Grid:
-    """Levels of aggregates, down to a matrix that is decomposed."""
-    A = L
-    # What must be exact on every level: the null vectors of all components in one.
-    smooth = np.asarray(null.sum(axis=1)).ravel()
-    levels: list[_Level] = []
-    while A.shape[0] > _COARSEST_ROWS:
-        n = A.shape[0]
-        diagonal = A.diagonal()
-        group, n_groups = _aggregate(A.indptr, A.indices, A.data)
-        inverse = 1 / diagonal[:, None]
-        lengths = np.sqrt(np.bincount(group, smooth**2))
-        T: Any = sp.csr_array(
-            (smooth / lengths[group], group, np.arange(n + 1)), shape=(n, n_groups)
-        )
-        largest = _largest_eigenvalue(A, inverse)
-        AT = A @ T
-        prolong, correction = T, _OVERCORRECTION
-        if AT.nnz <= _MOST_OVERLAP * n:
-            prolong = sp.csr_array(T - sp.diags_array(4 / 3 / largest * inverse.ravel()) @ AT)
-            correction = 1.0
-        coarse = sp.csr_array(prolong.T @ (A @ prolong))
-        # An aggregate that is a whole component has no part in any function that is left.
-        joined = np.flatnonzero(coarse.diagonal() > _ROUNDING * diagonal.max())
-        prolong = sp.csr_array(prolong[:, joined])
-        restrict = sp.csr_array(prolong.T)
-        levels.append(_Level(A, inverse, largest, prolong, restrict, correction))
-        A, smooth = sp.csr_array(coarse[joined][:, joined]), lengths[joined]
-    values, vectors = np.linalg.eigh(_symmetric(A.toarray()))
-    kept = values > _NUMERICAL_RANK * values.max(initial=0.0)
-    return _Grid(levels, values[kept], vectors[:, kept])
-
-
-@compiled()
-def _aggregate(starts: Any, others: Any, entries: Any) -> Any:
-    """Gather rows around roots that share no neighbour, and the remaining ones with the nearest.
-
-    Every row has neighbours, so that an aggregate has at least two rows.
-    """
-    n = len(starts) - 1
-    group = np.full(n, -1, dtype=np.int32)
-    count = 0
-    for i in range(n):
-        free = group[i] < 0
-        for s in range(starts[i], starts[i + 1]):
-            free = free and group[others[s]] < 0
-        if free:
-            for s in range(starts[i], starts[i + 1]):
-                group[others[s]] = count
-            group[i] = count
-            count += 1
-    roots = group.copy()
-    for i in range(n):
-        if group[i] < 0:
-            strongest, nearest = 0.0, -1
-            for s in range(starts[i], starts[i + 1]):
-                if roots[others[s]] >= 0 and abs(entries[s]) > strongest:
-                    strongest, nearest = abs(entries[s]), roots[others[s]]
-            group[i] = nearest
-    return group, count
-
-
-def _largest_eigenvalue(A: Any, inverse_diagonal: Floats) -> float:
-    """Of ``inverse_diagonal × A``: by the power method with a margin, at most by row sums."""
-    row_sums = np.asarray(abs(A).sum(axis=1)).ravel() * inverse_diagonal.ravel()
-    v = np.random.RandomState(0).standard_normal((A.shape[0], 1))
-    length = 1.0
-    for _ in range(12):
-        v = inverse_diagonal * (A @ (v / length))
-        length = float(np.linalg.norm(v)) or 1.0
-    return min(float(row_sums.max()) or 1.0, 1.1 * length)
-
-
-def _start(grid: _Grid, null: Any, size: int, random: np.random.RandomState) -> Floats:
-    """Eigenvectors of the coarsest level, carried to the finest, and random ones."""
-    X = grid.vectors[:, : size - _GUARD_VECTORS]
-    for level in reversed(grid.levels):
-        X = level.prolong @ X
-    unknown = random.standard_normal((null.shape[0], size - X.shape[1]))
-    return _orthonormal(np.column_stack([X, unknown]), [], null)
-
-
-def _cycle(grid: _Grid, B: Floats, depth: int = 0) -> Floats:
-    """Approximate solution of ``A Z = B``: relax, correct on the coarser level, relax."""
-    if depth == len(grid.levels):
-        return np.asarray(grid.vectors @ ((grid.vectors.T @ B) / grid.values[:, None]))
-    level = grid.levels[depth]
-    Z = _relaxed(level, B)
-    coarse = level.restrict @ (B - _times(level.A, Z))
-    Z += level.correction * (level.prolong @ _cycle(grid, coarse, depth + 1))
-    return Z + _relaxed(level, B - _times(level.A, Z))
-
-
-def _relaxed(level: _Level, R: Floats) -> Floats:
-    """Steps from zero towards the solution for R: Chebyshev's for the upper eigenvalues."""
-    high, low = level.largest, _RELAXED_SHARE * level.largest
-    middle, half = (high + low) / 2, (high - low) / 2
-    ratio = half / middle
-    step = level.inverse_diagonal * R / middle
-    Z = step.copy()
-    for _ in range(_RELAXATIONS - 1):
-        R = R - _times(level.A, step)
-        previous, ratio = ratio, 1 / (2 * middle / half - ratio)
-        step = ratio * previous * step + (2 * ratio / half) * (level.inverse_diagonal * R)
-        Z += step
-    return Z
-
-
-def _times(A: Any, X: Floats) -> Floats:
-    """``A @ X`` for a sparse matrix and a block of vectors, on all cores."""
-    X = np.ascontiguousarray(X)
-    out = np.empty_like(X)
-
-    def work(rows: slice) -> None:
-        _rows_times(rows.start, rows.stop, A.indptr, A.indices, A.data, X, out)
-
-    for_each_block(work, len(X), _BLOCK)
-    return out
-
-
-@compiled(fastmath=REORDER)
-def _rows_times(
-    start: int, stop: int, starts: Any, others: Any, entries: Any, X: Any, out: Any
-) -> None:
-    for i in range(start, stop):
-        for t in range(X.shape[1]):
-            out[i, t] = 0.0
-        for s in range(starts[i], starts[i + 1]):
-            entry, j = entries[s], others[s]
-            for t in range(X.shape[1]):
-                out[i, t] += entry * X[j, t]
