@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from nearkin import MPCKMeans, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.scores import balanced_rand
-from nearkin.tasks.mpck_means import LEAST_SPREAD, Problem, descend
+from nearkin.tasks.mpck_objective import LEAST_SPREAD, Problem, descend
 from nearkin.tasks.mpck_seeding import Seeds, draw_apart
 
 
@@ -309,7 +309,7 @@ def test_more_blocks_than_one_give_the_same_sums(monkeypatch):
     X, pairs, labels, centers, weights = random_case(0)
     whole = Problem(X, pairs)
     expected = whole.update(labels, centers, weights), whole.penalties(weights)
-    monkeypatch.setattr("nearkin.tasks.mpck_means._BLOCK", 7)
+    monkeypatch.setattr("nearkin.tasks.mpck_objective._BLOCK", 7)
     parts = Problem(X, pairs)
     found = parts.update(labels, centers, weights), parts.penalties(weights)
     for a, b in zip((*found[0], found[1]), (*expected[0], expected[1]), strict=True):
