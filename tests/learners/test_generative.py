@@ -9,17 +9,21 @@ from sklearn.pipeline import make_pipeline
 from nearkin import Generative, Pairs
 from nearkin.datasets import make_three_normal
 from nearkin.learners import generative
-from nearkin.learners.generative import (
-    kernel_density_weights,
-    left_out_classes,
-    local_neighbors,
-    majority,
-    mixture_density_weights,
-    told_classes,
-)
+from nearkin.learners.generative import told_classes
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.solvers.class_gaussians import fit_class_models
-from nearkin.solvers.local_metrics import bias_matrices, local_metrics, mean_local_metric
+from nearkin.solvers.density_weights import (
+    kernel_density_weights,
+    left_out_classes,
+    majority,
+    mixture_density_weights,
+)
+from nearkin.solvers.local_metrics import (
+    bias_matrices,
+    local_metrics,
+    local_neighbors,
+    mean_local_metric,
+)
 
 COMBINE = ["uniform", "gmm", "kde", "local"]
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import GeometryAware, Pairs
-from nearkin.learners.geometry_aware import some_of_each_kind
+from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.smooth_functions import smoothest
 

@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.data import load
 from nearkin.datasets import make_three_normal
-from nearkin.learners.generative import majority
+from nearkin.solvers.density_weights import majority
 
 Rows = np.ndarray
 NEIGHBORS = (1, 3, 5, 7, 9, 15, 25)

@@ -19,23 +19,27 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import MetricMixin, opened
 from nearkin.learners.stored import stored_learner
 from nearkin.pairs.closure import chunklets, spread_labels
+from nearkin.pairs.labels import names_of_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, device_math, devices
-from nearkin.rows.blocks import block_rows, for_each_block
-from nearkin.rows.centring import squared_distances
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
-from nearkin.solvers.distance_bounds import leading_components
-from nearkin.solvers.local_metrics import (
-    bias_matrices,
-    local_metrics,
-    mean_local_metric,
-    metric_eigenpairs,
-    most_metrics,
-    rows_at_a_time,
+from nearkin.solvers.density_weights import (
+    density_weighted_metric,
+    drawn_rows,
+    kernel_density_weights,
+    left_out_classes,
+    majority,
+    mixture_density_weights,
 )
+from nearkin.solvers.local_metrics import (
+    local_neighbors,
+    mean_metric_at,
+    most_metrics,
+)
+from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
 
@@ -44,14 +48,6 @@ Integers = NDArray[np.integer]
 
 # Share of the identity in the metric at a point, where that metric itself finds neighbours.
 _LOCAL_INTERPOLATION = 0.7
-# Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
-_MOST_NUMBERS = 2**25
-# The rounds end when no entry of the metric changes by more than this share of the largest.
-_TOL = 1e-6
-# Kernel density estimate: rows that it is made of, rows that judge bandwidths, and how many.
-_REFERENCES = 5000
-_JUDGES = 1000
-_BANDWIDTHS = 12
 
 
 def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
@@ -90,155 +86,6 @@ def told_classes(evidence: Evidence) -> tuple[Integers, Integers]:
             "must-links that form two groups."
         )
     return rows[order], np.unique(group[order], return_inverse=True)[1]
-
-
-def mixture_density_weights(X: Floats, models: ClassModels) -> Floats:
-    """Weights proportional to the density of the mixture of all classes, of sum 1."""
-    priors = np.log(models.counts / models.counts.sum())
-    logs = models.log_densities(X) + priors
-    return _normalized(np.logaddexp.reduce(logs, axis=1))
-
-
-def kernel_density_weights(Z: Floats, rank: int, rng: np.random.RandomState) -> Floats:
-    r"""Weights proportional to a kernel density estimate, of sum 1.
-
-    .. math:: w_i \propto \sum_j \exp(-\lVert z_i - z_j \rVert^2 / \sigma^2)
-
-    with that of 12 bandwidths σ that makes the rows likeliest when each is left out of its own
-    density, which is :math:`\sigma^{-r} \sum_{j \ne i}` of the same but for a factor.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-    rank : int
-        Dimension r of the space that the rows span.
-    rng : RandomState
-        Draws the rows j if there are more than 5000, and the 1000 rows that judge bandwidths.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Notes
-    -----
-    O(n m) time for m ≤ 5000 rows j, on all cores; memory for a block of distances in each.
-    """
-    n = len(Z)
-    references = _drawn(n, _REFERENCES, rng)
-    judges = _drawn(n, _JUDGES, rng)
-    squared = _squared_distances(Z, judges, references)
-    nearest = squared.min(axis=1)
-    nearest = nearest[(nearest > 0) & np.isfinite(nearest)]
-    if len(nearest) == 0:  # rows coincide: no place is denser than another
-        return np.full(n, 1 / n)
-    farthest = squared[np.isfinite(squared)].max()
-    widths = np.geomspace(np.median(nearest) / 4, farthest, _BANDWIDTHS)
-    likelihoods = [
-        _log_sums(squared / width).sum() - len(judges) * rank / 2 * np.log(width)
-        for width in widths
-    ]
-    width = widths[int(np.argmax(likelihoods))]
-    logs = np.empty(n)
-
-    def work(rows: slice) -> None:
-        own = np.arange(rows.start, rows.stop)
-        others = _log_sums(_squared_distances(Z, own, references) / width)
-        logs[rows] = np.logaddexp(others + np.log(n / len(references)), 0)
-
-    for_each_block(work, n, block_rows(16 * len(references)))
-    return _normalized(logs)
-
-
-def _drawn(n: int, most: int, rng: np.random.RandomState) -> Integers:
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-
-
-def _squared_distances(Z: Floats, rows: Integers, references: Integers) -> Floats:
-    """From some rows to others; infinite from a row to itself."""
-    squared = squared_distances(Z[rows], Z[references])
-    squared[rows[:, None] == references] = np.inf
-    return np.asarray(squared)
-
-
-def _log_sums(exponents: Floats) -> Floats:
-    """Logarithm of the sum over each row of exp(−exponent)."""
-    least = exponents.min(axis=1)
-    return np.asarray(np.log(np.exp(least[:, None] - exponents).sum(axis=1)) - least)
-
-
-def _normalized(logs: Floats) -> Floats:
-    weights = np.exp(logs - logs.max())
-    return np.asarray(weights / weights.sum())
-
-
-@one_blas_thread()
-def left_out_classes(Z: Floats, classes: Integers, n_neighbors: int) -> Integers:
-    """Class of every row by its nearest neighbours among the others."""
-    k = min(n_neighbors, len(Z) - 1)
-    indices = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors(return_distance=False)
-    return majority(classes[indices])
-
-
-def majority(votes: Integers) -> Integers:
-    """The most frequent class in each row; of equally frequent ones, that which comes first."""
-    counts = (votes[:, :, None] == votes[:, None, :]).sum(axis=2)
-    return np.asarray(votes[np.arange(len(votes)), counts.argmax(axis=1)])
-
-
-def density_weighted_metric(
-    X: Floats,
-    models: ClassModels,
-    density: Callable[[Floats], Floats],
-    interpolation: float,
-    n_iter: int,
-) -> tuple[Floats, Floats, int]:
-    """Algorithm 1: weights by a density that is estimated under the metric they give.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    models : ClassModels
-    density : callable
-        Weights of sum 1 for rows as they are under the current metric.
-    interpolation : float
-    n_iter : int
-        Most rounds. They end before when the metric is at rest.
-
-    Returns
-    -------
-    metric : ndarray of shape (d, d)
-    weights : ndarray of shape (n,)
-    n_rounds : int
-
-    Notes
-    -----
-    Local metrics are computed once and kept while they take less than 256 megabytes; otherwise
-    they are computed again in every round.
-    """
-    n, d = X.shape
-    kept = None
-    if n * d * d <= _MOST_NUMBERS:
-        kept = np.empty((n, d, d))
-
-        def work(rows: slice) -> None:
-            kept[rows] = local_metrics(bias_matrices(X[rows], models), interpolation)
-
-        for_each_block(work, n, rows_at_a_time(models))
-    metric: Floats = np.eye(d)
-    n_rounds = 0
-    at_rest = False
-    while n_rounds < n_iter and not at_rest:
-        before = metric
-        values, vectors = np.linalg.eigh(metric)
-        weights = density((X @ vectors) * np.sqrt(np.maximum(values, 0)))
-        if kept is None:
-            metric = mean_local_metric(X, models, weights, interpolation)
-        else:
-            metric = (weights @ kept.reshape(n, d * d)).reshape(d, d)
-            metric = (metric + metric.T) / 2
-        at_rest = np.abs(metric - before).max() <= _TOL * np.abs(metric).max()
-        n_rounds += 1
-    return metric, weights, n_rounds
 
 
 @stored_learner(
@@ -429,7 +276,7 @@ class Generative(MetricMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs)
         rows, classes = told_classes(evidence)
-        self.classes_ = _names(y, evidence, rows, classes)
+        self.classes_ = names_of_classes(y, evidence.classes, int(classes.max()) + 1)
         if devices.is_remote(X) and evidence.classes is not None:  # perhaps all rows are known
             self._refuse_other_than_uniform("arrays", "labelled rows that are read block by block")
             known = X
@@ -461,8 +308,8 @@ class Generative(MetricMixin, BaseEstimator):
         else:
             some = known
             if isinstance(known, np.ndarray):
-                some = known[_drawn(len(known), most_metrics(models), rng)]
-            metric = _mean_metric(some, classes, mean, _moved(models, -mean), interpolation)
+                some = known[drawn_rows(len(known), most_metrics(models), rng)]
+            metric = mean_metric_at(some, classes, mean, _moved(models, -mean), interpolation)
 
         self.metric_ = metric
         self.components_ = leading_components(metric, covariance, self.n_components)
@@ -584,39 +431,6 @@ def _refuse_very_many_columns(X: Any) -> None:
         )
 
 
-def local_neighbors(
-    X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
-) -> tuple[Floats, Integers]:
-    """Nearest training rows of each row of X under the metric at that row.
-
-    Returns
-    -------
-    distances : ndarray of shape (n, n_neighbors)
-    positions : int ndarray of shape (n, n_neighbors)
-
-    Notes
-    -----
-    O(p d²) time for each row of X and p training rows, on all cores; O(p d) memory for each core.
-    """
-    distances = np.empty((len(X), n_neighbors))
-    positions = np.empty((len(X), n_neighbors), dtype=np.int64)
-    training = training.astype(np.float64)
-
-    def work(rows: slice) -> None:
-        block = X[rows].astype(np.float64)
-        values, vectors = metric_eigenpairs(bias_matrices(block, models))
-        roots = vectors * np.sqrt((1 - interpolation) * values + interpolation)[:, None, :]
-        for i, (row, root) in enumerate(zip(block, roots, strict=True), start=rows.start):
-            squared = (((training - row) @ root) ** 2).sum(axis=1)
-            nearest = np.argpartition(squared, n_neighbors - 1)[:n_neighbors]
-            nearest = nearest[np.lexsort([nearest, squared[nearest]])]
-            distances[i] = np.sqrt(squared[nearest])
-            positions[i] = nearest
-
-    for_each_block(work, len(X), max(1, min(64, len(X) // 16)))
-    return distances.astype(X.dtype), positions
-
-
 def _in_place(rows: Integers, classes: Integers, n_rows: int) -> Integers:
     """Class number of each of n rows, −1 where it is not known."""
     number = np.full(n_rows, -1)
@@ -624,34 +438,6 @@ def _in_place(rows: Integers, classes: Integers, n_rows: int) -> Integers:
     return number
 
 
-def _mean_metric(
-    X: Any, classes: Integers, mean: Floats, models: ClassModels, interpolation: float
-) -> Floats:
-    """Mean of the local metrics at rows of known class; the models are those of centred rows."""
-    if not devices.is_remote(X):
-        return mean_local_metric(X - devices.moved(mean, X), models, None, interpolation)
-
-    def of_block(block: Floats, number: Integers) -> tuple[Floats]:
-        known = block[number >= 0].astype(np.float64) - mean
-        if len(known) == 0:
-            return (np.zeros((len(mean), len(mean))),)
-        return (len(known) * mean_local_metric(known, models, None, interpolation),)
-
-    return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())
-
-
 def _moved(models: ClassModels, by: Floats) -> ClassModels:
     """The same densities around other means."""
     return replace(models, means=models.means + by)
-
-
-def _names(y: Any, evidence: Evidence, rows: Integers, classes: Integers) -> NDArray[Any]:
-    """Label of each class; its number where classes are groups of linked rows."""
-    n_classes = int(classes.max()) + 1
-    if evidence.classes is None or evidence.classes.max() < 1:
-        return np.arange(n_classes)
-    if devices.library(y) is not None:
-        y = devices.to_numpy(y)
-    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    found, first = np.unique(evidence.classes, return_index=True)
-    return np.array([labels[row] for row in first[found >= 0]])

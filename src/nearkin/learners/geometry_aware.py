@@ -22,7 +22,6 @@ from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
-    leading_components,
     random_bounds,
     random_ends,
     warn_unless_converged,
@@ -34,7 +33,7 @@ from nearkin.solvers.kernel_families import (
     SomeFamily,
     SpectralFamily,
     alternate,
-    learn_width,
+    width_for_pairs,
 )
 from nearkin.solvers.stress_springs import all_squared_distances
 from nearkin.spaces.equal_rows import equal_where_rows_are
@@ -51,6 +50,7 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
 from nearkin.spaces.landmark_maps import Extension, KernelExpansion, LocalExtension
 from nearkin.spaces.landmarks import choose_landmarks
+from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbor_cells import SEARCHES, Search
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
@@ -63,17 +63,9 @@ COORDINATES = ("laplacian", "lle", "isomap")
 FAMILIES = ("spectral", "data_dependent", "rbf")
 # Points whose kernel matrix the learned width is judged by, at most, where none are asked for.
 _WIDTH_POINTS = 200
-# Pairs of each kind that it is judged by, at most.
-_WIDTH_PAIRS = 300
-# What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
-_WIDE = 0.03
-_WIDE_PERCENTILES = (1, 99)
-_WIDE_SLACK = 0.3
 # Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it.
 _RANK_TOL = 0.03
 _MOST_DIRECTIONS = 100
-# Axes along which rows vary less than this share of the largest deviation are left out.
-_LEAST_DEVIATION = 1e-6
 # Weights that a spectral kernel starts with at least.
 _LEAST_WEIGHT = 1e-12
 
@@ -335,7 +327,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.weights_ = learned.family.weights
         kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
         extension = LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors)
-        return extension, self._configuration(learned, V, V)
+        return extension, leading_coordinates(learned.solution.B, V, V, self.n_components)
 
     def _learn_bent_kernel(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
@@ -351,7 +343,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         family = DataDependentFamily.on_graph(F, self.eigenvalues_, V)
         learned = self._alternate(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
-        return extension, self._configuration(learned, F, directions)
+        return extension, leading_coordinates(learned.solution.B, F, directions, self.n_components)
 
     def _learn_width(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
@@ -373,18 +365,13 @@ class GeometryAware(MetricMixin, BaseEstimator):
         points = X[rows].astype(np.float64)
         squared = all_squared_distances(dense_rows(points))
         links = links.restrict(rows)
-        # A wide kernel's distances are those of the rows themselves. Bounds at their ends ask for
-        # much, which tells widths apart; a metric of the best width gets the bounds of all others.
-        wide = RbfFamily(squared, _WIDE * kernel.gamma)
-        ends = np.triu_indices(len(rows), 1)
-        asked = random_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
-        judges = some_of_each_kind(links, _WIDTH_PAIRS, rng)
-        found = learn_width(squared, kernel.gamma, bounded_pairs(judges, asked, _WIDE_SLACK))
+        found = width_for_pairs(squared, kernel.gamma, links, rng)
         family = RbfFamily(squared, found.family.gamma)
         learned = self._alternate(family, links, rng, n_iter=1)
         self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2
         self.gamma_ = family.gamma
-        components = self._configuration(learned, family.coordinates, np.eye(len(rows) - 1)).T
+        F, axes = family.coordinates, np.eye(len(rows) - 1)
+        components = leading_coordinates(learned.solution.B, F, axes, self.n_components).T
         expansion = KernelExpansion(KernelLandmarks(Kernel("rbf", family.gamma), X[rows]))
         return expansion, family.coefficients(components)
 
@@ -396,37 +383,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.bounds_ = checked_bounds(self.bounds) or drawn
         bounded = bounded_pairs(links, self.bounds_, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
-        # Past the family's method, fit and its decorator.
         warn_unless_converged(learned.solution, "GeometryAware")
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
         return learned
-
-    def _configuration(self, learned: Alternated[Any], F: Floats, at: Floats) -> Floats:
-        """Some coordinates along the principal axes that all training rows F have when learned."""
-        components = leading_components(
-            learned.solution.B, np.atleast_2d(np.cov(F.T, bias=True)), self.n_components
-        )
-        deviations = (F @ components.T).std(axis=0)
-        told_apart = deviations > _LEAST_DEVIATION * deviations.max()
-        told_apart[0] = True
-        return np.asarray(at @ components[told_apart].T)
-
-
-def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
-    """Random must-links and cannot-links, at most so many, that weigh as much as all together."""
-
-    def drawn(links: NDArray[np.integer], weight: Floats) -> tuple[Any, Any]:
-        if len(links) <= most:
-            return links, weight
-        some = np.sort(rng.choice(len(links), most, replace=False))
-        return links[some], weight[some] * (weight.sum() / weight[some].sum())
-
-    must, must_weight = drawn(pairs.must_link, pairs.must_weight)
-    cannot, cannot_weight = drawn(pairs.cannot_link, pairs.cannot_weight)
-    return Pairs(
-        must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
-    )
 
 
 def _smooth_functions(

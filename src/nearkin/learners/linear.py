@@ -21,7 +21,6 @@ from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.notices import notice
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
-from nearkin.solvers.distance_bounds import leading_components
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -31,6 +30,7 @@ from nearkin.spaces.feature_space import (
 )
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.landmark_maps import Extension
+from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine, Map, ThroughLandmarks
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 

@@ -16,7 +16,7 @@ from nearkin.learners.incremental import TeachableMixin, taught_of
 from nearkin.learners.linear import Columns, columns_of
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
-from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.linalg import principal_axes
 
 Floats = NDArray[np.floating]
 
@@ -148,7 +148,7 @@ class LiveView:
         moments, learned, (rows, matrix) = self._learned()
         q = matrix.shape[1]
         n_axes = min(n_components, q)
-        axes = fix_signs(eigh(learned, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
+        axes = principal_axes(learned, n_axes)
         lens = matrix @ np.pad(axes, ((0, 0), (0, n_components - n_axes)))
         origin = moments.mean @ lens
         found: Floats = rows @ devices.moved(lens, rows) - devices.moved(origin, rows)

@@ -23,7 +23,7 @@ from nearkin.rows.notices import notice
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.solvers.impostors import Classes, known_classes
 from nearkin.solvers.large_margin import learn
-from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
 
@@ -253,8 +253,7 @@ def starting_map(
             first = np.eye(q, d)
             return first if axes is None else first @ axes.T
         seen = X if axes is None else X @ axes.T
-        principal = np.linalg.eigh(seen.T @ seen)[1][:, ::-1]
-        return np.ascontiguousarray(fix_signs(principal[:, :q]).T)
+        return np.ascontiguousarray(principal_axes(seen.T @ seen)[:, :q].T)
     with about_input():
         start: Floats = check_array(init, dtype=np.float64, input_name="init")
     rows = "n" if n_components is None else str(q)
@@ -266,14 +265,6 @@ def starting_map(
     if not start.any():
         raise InputError("init is zero everywhere, from where no direction leads down.")
     return start if axes is None else start @ axes.T
-
-
-def along_principal_axes(L: Floats, X: Floats) -> Floats:
-    """The same metric, with rows of L along the principal axes of the mapped rows of X."""
-    Z = X @ L.T
-    Z = Z - Z.mean(axis=0)
-    axes = np.linalg.eigh(Z.T @ Z)[1][:, ::-1]
-    return np.ascontiguousarray(fix_signs(axes).T @ L)
 
 
 def _check_both_kinds(classes: Classes) -> None:

@@ -22,8 +22,7 @@ from nearkin.rows import access, device_math, devices
 from nearkin.rows.centring import mean_row
 from nearkin.rows.class_sums import class_sums, within_scatters
 from nearkin.rows.sparse import along, is_sparse
-from nearkin.solvers.distance_bounds import leading_components
-from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
 

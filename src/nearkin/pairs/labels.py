@@ -66,6 +66,25 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     return classes
 
 
+def names_of_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int) -> NDArray[Any]:
+    """Label of each class; its number where labels do not name two of them at least.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        As :func:`class_numbers` takes it, which gave ``classes``.
+    classes : int ndarray of shape (n,) or None
+    n_classes : int
+    """
+    if classes is None or classes.max() < 1:
+        return np.arange(n_classes)
+    if devices.library(y) is not None:
+        y = devices.to_numpy(y)
+    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    found, first = np.unique(classes, return_index=True)
+    return np.array([labels[row] for row in first[found >= 0]])
+
+
 def drawn_pairs(
     classes: NDArray[np.int64], wanted: int | None, kind: str, rng: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

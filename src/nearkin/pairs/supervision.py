@@ -223,3 +223,19 @@ def example_pairs(
         else:
             pairs = pairs + Pairs(cannot_link=drawn.cannot_link, cannot_weight=weight)
     return pairs
+
+
+def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:
+    """Random must-links and cannot-links, at most so many, that weigh as much as all together."""
+
+    def drawn(links: Any, weight: Any) -> tuple[Any, Any]:
+        if len(links) <= most:
+            return links, weight
+        some = np.sort(rng.choice(len(links), most, replace=False))
+        return links[some], weight[some] * (weight.sum() / weight[some].sum())
+
+    must, must_weight = drawn(pairs.must_link, pairs.must_weight)
+    cannot, cannot_weight = drawn(pairs.cannot_link, pairs.cannot_weight)
+    return Pairs(
+        must, cannot, must_weight=must_weight, cannot_weight=cannot_weight, n_rows=pairs.n_rows
+    )

@@ -14,7 +14,6 @@ from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.notices import notice
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult
-from nearkin.spaces.linalg import fix_signs
 
 Floats = NDArray[np.floating]
 
@@ -101,25 +100,6 @@ def random_bounds(
     if upper >= (1 - 1e-6) * lower:
         return lower / 2, lower
     return max(upper, _LEAST_SHARE * lower), lower
-
-
-def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:
-    """L with ``B = Lᵀ L``, rows along the principal axes of the learned configuration.
-
-    Parameters
-    ----------
-    B : ndarray of shape (r, r)
-        The metric.
-    covariance : ndarray of shape (r, r)
-        Of the rows before they are mapped.
-    n_components : int or None
-        Keep so many axes, those of largest variance.
-    """
-    values, vectors = np.linalg.eigh(B)
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    learned = root @ covariance @ root
-    axes = np.linalg.eigh((learned + learned.T) / 2)[1][:, ::-1]
-    return np.ascontiguousarray((root @ fix_signs(axes)).T[:n_components])
 
 
 def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lower slack") -> None:

@@ -28,7 +28,10 @@ from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult, divergence, project
 
 Floats = NDArray[np.floating]
@@ -44,6 +47,12 @@ _RIDGE = 1e-6
 # Widths that are tried first, and how far one may move in a step, as factors of gamma.
 _WIDTHS = tuple(10 ** np.linspace(-2, 0.75, 8))
 _WIDTH_STEP = 10.0
+# Pairs of each kind that it is judged by, at most.
+_WIDTH_PAIRS = 300
+# What the width is judged by: a kernel that wide, and bounds at these percentiles of its distances.
+_WIDE = 0.03
+_WIDE_PERCENTILES = (1, 99)
+_WIDE_SLACK = 0.3
 
 
 class Family(Protocol):
@@ -390,3 +399,29 @@ def _gain(family: Family, moved: Family, B: Floats) -> float:
         change = np.linalg.lstsq(after, before, rcond=None)[0]
         B_moved = change @ B @ change.T
     return divergence(B, family.prior) - divergence(B_moved, moved.prior)
+
+
+def width_for_pairs(
+    squared: Floats, gamma: float, links: Pairs, rng: np.random.RandomState
+) -> Alternated[RbfFamily]:
+    """Learn the width of an rbf kernel that suits some pairs, see :func:`learn_width`.
+
+    A wide kernel's distances are those of the rows themselves. Bounds at their ends ask for much,
+    which tells widths apart.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (n, n)
+        Squared distances.
+    gamma : float
+        Where to start.
+    links : Pairs
+        Of these rows; 300 of each kind are judged by, at most.
+    rng : RandomState
+        Draws these.
+    """
+    wide = RbfFamily(squared, _WIDE * gamma)
+    ends = np.triu_indices(len(squared), 1)
+    asked = random_bounds(wide.coordinates, np.array(ends), wide.prior, _WIDE_PERCENTILES)
+    judges = some_of_each_kind(links, _WIDTH_PAIRS, rng)
+    return learn_width(squared, gamma, bounded_pairs(judges, asked, _WIDE_SLACK))

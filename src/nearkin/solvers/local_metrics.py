@@ -390,3 +390,52 @@ def _by_sign(Phi: Any, xp: Any, *, with_zeros: bool = False) -> tuple[Any, Any]:
     metrics = xp.where(flat, identity, metrics)
     log_determinant = matrix_sign.log_determinants(metrics)
     return metrics / xp.exp(log_determinant / d)[..., None, None], doubt[..., 0, 0]
+
+
+def local_neighbors(
+    X: Floats, training: Floats, models: ClassModels, interpolation: float, n_neighbors: int
+) -> tuple[Floats, NDArray[np.integer]]:
+    """Nearest training rows of each row of X under the metric at that row.
+
+    Returns
+    -------
+    distances : ndarray of shape (n, n_neighbors)
+    positions : int ndarray of shape (n, n_neighbors)
+
+    Notes
+    -----
+    O(p d²) time for each row of X and p training rows, on all cores; O(p d) memory for each core.
+    """
+    distances = np.empty((len(X), n_neighbors))
+    positions = np.empty((len(X), n_neighbors), dtype=np.int64)
+    training = training.astype(np.float64)
+
+    def work(rows: slice) -> None:
+        block = X[rows].astype(np.float64)
+        values, vectors = metric_eigenpairs(bias_matrices(block, models))
+        roots = vectors * np.sqrt((1 - interpolation) * values + interpolation)[:, None, :]
+        for i, (row, root) in enumerate(zip(block, roots, strict=True), start=rows.start):
+            squared = (((training - row) @ root) ** 2).sum(axis=1)
+            nearest = np.argpartition(squared, n_neighbors - 1)[:n_neighbors]
+            nearest = nearest[np.lexsort([nearest, squared[nearest]])]
+            distances[i] = np.sqrt(squared[nearest])
+            positions[i] = nearest
+
+    for_each_block(work, len(X), max(1, min(64, len(X) // 16)))
+    return distances.astype(X.dtype), positions
+
+
+def mean_metric_at(
+    X: Any, classes: NDArray[np.integer], mean: Floats, models: ClassModels, interpolation: float
+) -> Floats:
+    """Mean of the local metrics at rows of known class; the models are those of centred rows."""
+    if not devices.is_remote(X):
+        return mean_local_metric(X - devices.moved(mean, X), models, None, interpolation)
+
+    def of_block(block: Floats, number: NDArray[np.integer]) -> tuple[Floats]:
+        known = block[number >= 0].astype(np.float64) - mean
+        if len(known) == 0:
+            return (np.zeros((len(mean), len(mean))),)
+        return (len(known) * mean_local_metric(known, models, None, interpolation),)
+
+    return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())

@@ -17,6 +17,8 @@ _FEW = 64
 _LOW_RANK = 256
 # Symmetric rounding leaves eigenvalues of this relative size where the truth is zero.
 _NUMERICAL_RANK = 1e-10
+# Axes along which rows vary less than this share of the largest deviation are left out.
+_LEAST_DEVIATION = 1e-6
 
 
 def fix_signs(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -66,6 +68,81 @@ def principal_coordinates(Z: NDArray[np.floating], n_components: int = 2) -> NDA
         pca = PCA(n_axes, random_state=0).fit(Z)
     found = (Z - pca.mean_) @ fix_signs(pca.components_.T)
     return np.pad(found, ((0, 0), (0, n_components - n_axes)))
+
+
+def principal_axes(
+    covariance: NDArray[np.floating], n_axes: int | None = None
+) -> NDArray[np.floating]:
+    """Directions of largest variance first, as columns with the signs of :func:`fix_signs`.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (q, q)
+        Symmetric.
+    n_axes : int, optional
+        Only so many, which takes less time.
+    """
+    q = len(covariance)
+    if n_axes is None:
+        return fix_signs(np.linalg.eigh(covariance)[1][:, ::-1])
+    return fix_signs(eigh(covariance, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
+
+
+def leading_components(
+    B: NDArray[np.floating], covariance: NDArray[np.floating], n_components: int | None
+) -> NDArray[np.floating]:
+    """L with ``B = Lᵀ L``, rows along the principal axes of the learned configuration.
+
+    Parameters
+    ----------
+    B : ndarray of shape (r, r)
+        The metric.
+    covariance : ndarray of shape (r, r)
+        Of the rows before they are mapped.
+    n_components : int or None
+        Keep so many axes, those of largest variance.
+    """
+    values, vectors = np.linalg.eigh(B)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    learned = root @ covariance @ root
+    axes = principal_axes((learned + learned.T) / 2)
+    return np.ascontiguousarray((root @ axes).T[:n_components])
+
+
+def along_principal_axes(L: NDArray[np.floating], X: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The same metric, with rows of L along the principal axes of the mapped rows of X."""
+    Z = X @ L.T
+    Z = Z - Z.mean(axis=0)
+    return np.ascontiguousarray(principal_axes(Z.T @ Z).T @ L)
+
+
+def leading_coordinates(
+    B: NDArray[np.floating],
+    F: NDArray[np.floating],
+    at: NDArray[np.floating],
+    n_components: int | None,
+) -> NDArray[np.floating]:
+    """Some coordinates along the principal axes that rows have under a metric.
+
+    Axes along which the rows hardly vary are left out, but for the first.
+
+    Parameters
+    ----------
+    B : ndarray of shape (r, r)
+        The metric.
+    F : ndarray of shape (n, r)
+        The rows.
+    at : ndarray of shape (m, r)
+        What is to be seen along their axes.
+    n_components : int or None
+        Most axes.
+    """
+    covariance = np.atleast_2d(np.cov(F.T, bias=True))
+    components = leading_components(B, covariance, n_components)
+    deviations = (F @ components.T).std(axis=0)
+    told_apart = deviations > _LEAST_DEVIATION * deviations.max()
+    told_apart[0] = True
+    return np.asarray(at @ components[told_apart].T)
 
 
 def leading_eigenpairs(

@@ -29,7 +29,6 @@ from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
     bounded_pairs,
     checked_bounds,
-    leading_components,
     random_bounds,
     random_ends,
     warn_unless_converged,
@@ -40,6 +39,7 @@ from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_grap
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, Rows
 from nearkin.spaces.landmark_maps import LocalExtension
+from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.smooth_functions import smoothest
 from nearkin.spaces.spectral_kernels import diffusion
