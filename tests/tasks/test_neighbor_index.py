@@ -24,7 +24,7 @@ from nearkin.spaces.neighbor_cells import Cells
 from nearkin.spaces.neighbors import near_groups, nearest, within
 from nearkin.storage.arrays import StorageError, write_arrays
 from nearkin.storage.index_files import KIND, VERSION, read_index, write_index
-from nearkin.tasks import neighbor_index
+from nearkin.tasks import indexed_rows
 from tests.oracles import groups_within
 
 each_search = pytest.mark.parametrize("search", ["exact", "approximate"])
@@ -350,7 +350,7 @@ def test_auto_is_exact_for_few_rows(monkeypatch):
     index = NeighborIndex(random_state=0).fit(random_rows(40))
     index.query(random_rows(1))
     assert index._cells is None
-    monkeypatch.setattr(neighbor_index, "_MANY_ROWS", 40)
+    monkeypatch.setattr(indexed_rows, "_MANY_ROWS", 40)
     index.query(random_rows(1))
     assert index._cells is not None
 

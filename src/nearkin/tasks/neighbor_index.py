@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-import math
 import os
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from nearkin.errors import InputError, InputTypeError, about_input
+from nearkin.errors import InputError
 from nearkin.learners.compositions import last_learner
-from nearkin.learners.fitting import WholeState
-from nearkin.learners.steps import sees_any_rows
-from nearkin.pairs.checks import checked_count, first_true
-from nearkin.rows import access, validation
-from nearkin.rows.given import refuse_gaps, refuse_what_is_no_table
+from nearkin.pairs.checks import checked_count
+from nearkin.rows.given import refuse_gaps
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.notices import notice
-from nearkin.rows.sparse import dense, is_sparse, plain
-from nearkin.spaces.neighbor_cells import SEARCHES, Cells, Search, nearest_by_cells
+from nearkin.spaces.neighbor_cells import SEARCHES, Search
 from nearkin.spaces.neighbors import (
-    by_first_row,
-    joined,
-    near_groups,
     nearest,
     within,
-    without_itself,
 )
 from nearkin.storage.index_files import export_vectors, read_index, refusal, write_index
-from nearkin.tasks.duplicate_radius import (
-    MOST_NEIGHBORS,
-    doubts,
-    duplicate_radius,
-    n_judged,
-    near_pairs,
-    radius_of_share,
-)
-from nearkin.tasks.mean_groups import mean_groups
+from nearkin.tasks.indexed_groups import IndexedGroups
+from nearkin.tasks.indexed_rows import check_fitted
 
 Floats: TypeAlias = NDArray[np.floating]
 Ints: TypeAlias = NDArray[np.int64]
 
-# From this many rows on, "auto" is approximate.
-_MANY_ROWS = 100_000
-# Cells are made anew when more than this share of the rows came after them.
-_LATER_ROWS = 1 / 16
-# Rows that tell whether the metric is still the one they were added with: if they stay where they
-# were, up to this share of their coordinates.
-_WITNESSES = 3
-_SAME_PLACE = 1e-5
-_DTYPES = (np.float64, np.float32)
 
-
-class NeighborIndex(WholeState, BaseEstimator):
+class NeighborIndex(IndexedGroups):
     """Nearest neighbours in a learned metric.
 
     It keeps the embeddings of rows, with an id for each, and finds those nearest to new rows,
@@ -114,12 +84,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         "target_recall": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
     }
-
-    _vectors: list[Floats]
-    _ids: list[Ids]
-    _known: set[Any] | range | None
-    _cells: Cells | None
-    _witnesses: tuple[Any, Floats] | None
 
     def __init__(
         self,
@@ -249,182 +213,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         ids = self.ids
         return distances, [ids[near] for near in rows]
 
-    def duplicates(
-        self,
-        radius: float | None = None,
-        *,
-        precision: float | None = None,
-        prevalence: float | None = None,
-    ) -> list[Ids]:
-        """Find the groups of rows that are the same thing.
-
-        Parameters
-        ----------
-        radius : float, optional
-            Two rows are the same up to this distance, and so are all that a chain of such rows
-            connects. By default :meth:`radius_for` finds the distance, and rows form a group if
-            they are no farther apart in the mean: weak links do not chain them.
-        precision : float in (0, 1), optional
-            Share of the pairs found that are to be right, for example 0.99.
-        prevalence : float in [0, 1], optional
-            Share of all pairs of rows that are the same, where it is known.
-
-        Returns
-        -------
-        list of ndarray
-            The ids of each group of two rows or more, groups in the order of their first rows.
-            With the approximate search a group may come in parts, see :meth:`group_labels`.
-
-        Warns
-        -----
-        UserWarning
-            If the groups are implausible as copies of one thing: if one has many rows, or if the
-            pairs that the metric was learned from are mostly farther apart. It says how large the
-            largest is, and what to do.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import NeighborIndex
-        >>> NeighborIndex().fit([[0.0], [7.0], [1.0], [2.0]]).duplicates(radius=1)
-        [array([0, 2, 3])]
-        >>> X = np.random.default_rng(0).normal(size=(100, 5))
-        >>> X[60] = X[20] + 0.01
-        >>> NeighborIndex().fit(X).duplicates()
-        [array([20, 60])]
-        """
-        labels, doubt = self._grouped(radius, precision, prevalence)
-        if doubt is not None:
-            notice(doubt)
-        order = np.argsort(labels, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-        ids = self.ids
-        return [ids[group] for group in groups if len(group) > 1]
-
-    def group_labels(
-        self,
-        radius: float | None = None,
-        *,
-        precision: float | None = None,
-        prevalence: float | None = None,
-    ) -> Ints:
-        """Number the groups of rows that are the same thing.
-
-        Parameters
-        ----------
-        radius, precision, prevalence : float, optional
-            As in :meth:`duplicates`, which warns as this does.
-
-        Returns
-        -------
-        int ndarray of shape (n,)
-            Groups count from 0 in the order of their first rows; most have one row, as a rule.
-
-        Notes
-        -----
-        Without a radius, the 20 nearest of each row are looked at: see
-        :func:`nearkin.tasks.duplicate_radius.near_pairs` and
-        :func:`nearkin.tasks.mean_groups.mean_groups`.
-
-        With one, exact: O(n²) time at most, and O(n) memory however many pairs are near, see
-        :func:`nearkin.spaces.neighbors.near_groups`. With the approximate search only the
-        ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
-        there is truly one, but it can be a part of a larger one.
-        """
-        labels, doubt = self._grouped(radius, precision, prevalence)
-        if doubt is not None:
-            notice(doubt)
-        return labels
-
-    def radius_for(
-        self, *, precision: float | None = None, prevalence: float | None = None
-    ) -> float:
-        """Distance up to which two rows of the index are the same thing.
-
-        Parameters
-        ----------
-        precision, prevalence : float, optional
-            As in :meth:`duplicates`.
-
-        Returns
-        -------
-        float
-            By default the distance at which a pair is as likely the same as not, among all pairs of
-            these rows: it is found from the distances of neighbours, and unlike the metric's
-            ``threshold_`` does not suppose that same and different are equally frequent. With
-            ``prevalence``, the distance within which this share of all pairs lie. Of fewer than 40
-            rows, which do not tell, it is the metric's ``threshold_``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nearkin import NeighborIndex
-        >>> X = np.random.default_rng(0).normal(size=(100, 5))
-        >>> X[60] = X[20] + 0.01
-        >>> round(NeighborIndex().fit(X).radius_for(), 4)
-        0.0224
-        """
-        self._check_not_empty()
-        self._check_metric()
-        return self._found_radius(*self._others(), precision, prevalence)
-
-    def _grouped(
-        self, radius: float | None, precision: float | None, prevalence: float | None
-    ) -> tuple[Ints, str | None]:
-        """Group of each row, and what makes the groups implausible."""
-        self._check_not_empty()
-        self._check_metric()
-        said = {"radius": radius, "precision": precision, "prevalence": prevalence}
-        if len(given := [name for name, value in said.items() if value is not None]) > 1:
-            raise InputError(f"give one of {' and '.join(given)}: each of them says what is near.")
-        chained = radius is not None
-        if chained:
-            radius = self._radius(radius)
-            labels = self._chained(radius)
-        else:
-            distances, rows = self._others()
-            radius = self._found_radius(distances, rows, precision, prevalence)
-            labels = mean_groups(self.vectors, distances, rows, radius)
-        same_distance = self._of_metric("same_distance")
-        return labels, doubts(
-            self.vectors, labels, radius, chained=chained, same_distance=same_distance
-        )
-
-    def _others(self) -> tuple[Floats, Ints]:
-        """The nearest others of each row, as many as duplicates are judged by."""
-        k = min(MOST_NEIGHBORS, len(self) - 1)
-        if k == 0:
-            return np.empty((1, 0), dtype=self.vectors.dtype), np.empty((1, 0), dtype=np.int64)
-        return without_itself(*self._nearest(self.vectors, k + 1))
-
-    def _found_radius(
-        self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None
-    ) -> float:
-        if prevalence is not None:
-            share = _checked_share(prevalence, "prevalence", ends=True)
-            rng = check_random_state(self.random_state)
-            return radius_of_share(self.vectors, distances, rows, share, rng)
-        if precision is not None:
-            precision = _checked_share(precision, "precision", ends=False)
-        k = n_judged(len(self))
-        if k:
-            return duplicate_radius(near_pairs(distances[:, :k]), precision)
-        if precision is not None:
-            raise InputError(
-                f"precision={precision}, but the index has {len(self)} rows, too few to judge by "
-                "how near they are to each other: give radius= or prevalence=."
-            )
-        return self._radius(None)
-
-    def _chained(self, radius: float) -> Ints:
-        """Groups of rows that chains of steps within the radius connect."""
-        if not self._is_approximate():
-            return near_groups(self.vectors, radius)
-        distances, rows = self._nearest(self.vectors, min(len(self), self.n_neighbors + 1))
-        near = distances <= radius
-        edges = np.column_stack([np.nonzero(near)[0], rows[near]])
-        return by_first_row(joined(np.arange(len(self)), edges))
-
     def recall(self, n_sample: int = 1000, n_neighbors: int | None = None) -> float:
         """Share of the true nearest neighbours that the search finds.
 
@@ -525,7 +313,7 @@ class NeighborIndex(WholeState, BaseEstimator):
         except (KeyError, TypeError, ValueError) as error:
             raise refusal(path, repr(error)) from error
         if metric is not None:
-            _check_fitted(metric)
+            check_fitted(metric)
             _check_same_metric(last_learner(metric), vectors.shape[1], threshold)
         index._stored_threshold, index._stored_same_distance = threshold, same_distance
         return index
@@ -546,158 +334,6 @@ class NeighborIndex(WholeState, BaseEstimator):
         self._refuse_sparse("export")
         export_vectors(path, self.vectors, self.ids)
 
-    @property
-    def vectors(self) -> Floats:
-        """Embeddings of all rows, of shape (n, q), sparse if they are; not to be written to."""
-        self._check_not_empty()
-        if len(self._vectors) > 1:
-            self._vectors = [_read_only(_stacked(self._vectors))]
-        return self._vectors[0]
-
-    @property
-    def ids(self) -> Ids:
-        """Ids of all rows; not to be written to."""
-        self._check_not_empty()
-        if len(self._ids) > 1:
-            self._ids = [_read_only(np.concatenate(self._ids))]
-        return self._ids[0]
-
-    @property
-    def threshold_(self) -> float | None:
-        """Distance up to which two rows are the same thing, where the metric has one."""
-        return self._of_metric("threshold")
-
-    def _of_metric(self, name: str) -> float | None:
-        """What the metric has found, or was stored of it."""
-        value = getattr(last_learner(self.metric), f"{name}_", None)
-        if value is None:
-            value = getattr(self, f"_stored_{name}", None)
-        return None if value is None else float(value)
-
-    def __len__(self) -> int:
-        return sum(int(part.shape[0]) for part in getattr(self, "_vectors", []))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return len(self) > 0
-
-    def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool | None) -> None:
-        """Take vectors and their ids; ``numbered`` is None for ids that are known to differ.
-
-        A set of these is made when more are added.
-        """
-        if numbered is None:
-            self._known = None
-        else:
-            self._known = with_new_ids(range(0), ids, numbered=numbered)
-        self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
-        self._cells = None
-        self._witnesses = None
-
-    def _embedded(self, X: Any, name: str) -> Floats:
-        """Rows as the metric sees them, checked, and C-contiguous."""
-        metric = self.metric
-        if metric is None or not sees_any_rows(metric):
-            refuse_what_is_no_table(X, name)
-        with about_input():
-            n_rows = _num_samples(X)
-        if n_rows == 0:
-            raise InputError(f"{name} has no rows: at least one is needed.")
-        Z: Floats
-        if metric is None:
-            Z = validation.checked_rows(X, name, accept_sparse="csr", order="C")
-        else:
-            _check_fitted(metric)
-            Z = check_array(
-                plain(metric.transform(X)),
-                accept_sparse="csr",
-                dtype=list(_DTYPES),
-                order="C",
-                ensure_all_finite=False,
-                input_name=name,
-            )
-        if is_sparse(Z) and self.search == "approximate":
-            raise InputError(
-                "search='approximate' needs dense vectors, but these rows are sparse: use "
-                "search='exact', or a metric with few columns, such as Chain([TruncatedSVD(100), "
-                "Euclidean()])."
-            )
-        most = float(np.finfo(Z.dtype).max) ** 0.5 / 1000
-        fine = (dense(Z.max(axis=1)) <= most) & (dense(Z.min(axis=1)) >= -most)
-        if (row := first_true(~fine.ravel())) is not None:
-            what = "" if self.metric is None else "the embedding of "
-            raise InputError(
-                f"{what}row {row} of {name} holds NaN, infinity or numbers beyond {most:.0e}, too "
-                "large to be squared. Leave the row out, or fill in what is missing."
-            )
-        return Z
-
-    def _witnesses_among(self, X: Any) -> tuple[Any, Floats] | None:
-        """Some rows as they were given, and what the metric makes of them: whether it stays so.
-
-        None without a metric, and for one that makes different things of a row at different times.
-        """
-        if self.metric is None:
-            return None
-        rows = access.take(X, np.unique(access.evenly_spaced(_num_samples(X), _WITNESSES)))
-        first, again = (dense(self._embedded(rows, "X")) for _ in range(2))
-        return (rows, first) if np.array_equal(first, again) else None
-
-    def _check_metric(self) -> None:
-        """Raise if the metric sees rows otherwise than when they were added."""
-        if self._witnesses is None or self.metric is None:
-            return
-        rows, then = self._witnesses
-        now = dense(self._embedded(rows, "X"))
-        if now.shape != then.shape or not np.allclose(
-            now, then, rtol=_SAME_PLACE, atol=_SAME_PLACE * float(np.abs(then).max())
-        ):
-            raise InputError(
-                "the metric was fitted again after rows were added to this index: their vectors "
-                "are of the metric as it was, and cannot be compared with new ones. Make a new "
-                "index, NeighborIndex(metric).fit(X)."
-            )
-
-    def _new_rows(self, X: Any) -> Floats:
-        """Rows to keep, whatever becomes of X."""
-        Z = self._embedded(X, "X")
-        shared = self.metric is None or (isinstance(X, np.ndarray) and np.may_share_memory(X, Z))
-        return Z.copy() if shared else Z
-
-    def _queries(self, X_new: Any) -> Floats:
-        Q = self._embedded(X_new, "X_new")
-        self._check_columns(Q, "X_new")
-        found: Floats = self._stored_alike(Q).astype(self.vectors.dtype, copy=False)
-        return found
-
-    def _stored_alike(self, Z: Any) -> Any:
-        """Sparse or dense, as the rows that are there."""
-        return sp.csr_array(Z) if is_sparse(self._vectors[0]) else dense(Z)
-
-    def _check_columns(self, Z: Floats, name: str) -> None:
-        q = self._vectors[0].shape[1]
-        if Z.shape[1] == q:
-            return
-        hint = ""
-        if getattr(self, "_stored_threshold", None) is not None and self.metric is None:
-            hint = " It was loaded without a metric: give rows embedded by it, or load(metric=...)."
-        raise InputError(
-            f"{name} has {Z.shape[1]} columns, but the vectors of the index have {q}.{hint}"
-        )
-
-    def _nearest(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
-        Z = self.vectors
-        if not self._is_approximate():
-            return nearest(Z, Q, k)
-        if self._cells is None or len(Z) > (1 + _LATER_ROWS) * self._cells.n_rows:
-            rng = check_random_state(self.random_state)
-            self._cells = Cells(Z, self.target_recall, rng)
-        return nearest_by_cells(self._cells, Z, Q, k)
-
-    def _is_approximate(self) -> bool:
-        if self.search == "auto":
-            return len(self) >= _MANY_ROWS and not is_sparse(self._vectors[0])
-        return self.search == "approximate" and len(self) > 1
-
     def _count(self, n_neighbors: Any) -> int:
         k = checked_count(n_neighbors, "n_neighbors", least=1)
         if k > len(self):
@@ -705,44 +341,6 @@ class NeighborIndex(WholeState, BaseEstimator):
                 f"n_neighbors={k}, but the index holds only {len(self)} rows: all are given.",
             )
         return min(k, len(self))
-
-    def _radius(self, radius: float | None) -> float:
-        if radius is None:
-            radius = self.threshold_
-            if radius is None:
-                raise InputError(
-                    "radius is needed, since the index has no metric with a threshold_: give the "
-                    "distance up to which two rows are the same."
-                )
-        if isinstance(radius, bool) or not isinstance(radius, Real):
-            raise InputTypeError(f"radius must be a number, not {radius!r}.")
-        if not (math.isfinite(radius) and radius >= 0):
-            raise InputError(f"radius must be finite and not negative, got {radius!r}.")
-        return float(radius)
-
-    def _refuse_sparse(self, what: str) -> None:
-        if is_sparse(self._vectors[0]):
-            raise InputError(
-                f"{what} writes dense vectors, but those of this index are sparse: give it a "
-                "metric with few columns, such as Chain([TruncatedSVD(100), Euclidean()])."
-            )
-
-    def _check_not_empty(self) -> None:
-        if not len(self):
-            raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
-
-
-def _check_fitted(metric: Any) -> None:
-    if isinstance(metric, type) or not hasattr(metric, "transform"):
-        raise InputTypeError(
-            "metric must be None or a fitted learner, such as KernelBeta().fit(X, pairs=pairs), "
-            f"not {metric!r:.60}."
-        )
-    check_is_fitted(
-        metric,
-        msg="this %(name)s is not fitted, so it knows no distances yet: call its fit(X, "
-        "pairs=pairs) before it is given to an index.",
-    )
 
 
 def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> None:
@@ -759,24 +357,3 @@ def _check_same_metric(metric: Any, n_columns: int, threshold: float | None) -> 
             f"metric has threshold_ {given}, but {threshold} is stored: it is not the metric that "
             "the index was made with, or was fitted or calibrated again. Make a new index."
         )
-
-
-def _checked_share(share: Any, name: str, *, ends: bool) -> float:
-    """A number between 0 and 1, these included or not."""
-    if isinstance(share, bool) or not isinstance(share, Real):
-        raise InputTypeError(f"{name} must be a number, not {share!r}.")
-    value = float(share)
-    if not (0 <= value <= 1 if ends else 0 < value < 1):
-        raise InputError(f"{name} must be between 0 and 1, got {share!r}.")
-    return value
-
-
-def _stacked(parts: list[Any]) -> Any:
-    """Vectors below one another."""
-    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
-
-
-def _read_only(array: Any) -> Any:
-    for part in (array.data, array.indices, array.indptr) if is_sparse(array) else (array,):
-        part.flags.writeable = False
-    return array
