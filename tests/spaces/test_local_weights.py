@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nearkin.rows import devices
 from nearkin.spaces.local_weights import (
     EPSILON,
     _find_nearest,
@@ -268,8 +267,6 @@ def test_combine_adds_up_weighted_coordinates(n_neighbors):
     assert_allclose(out, dense(neighbors, weights, 9) @ coordinates, atol=1e-14)
 
 
-# NumPy's arrays know the standard that those functions are written in.
-@pytest.mark.skipif(devices.array_api_compat is None, reason="needs scikit-learn 1.7 or later")
 @pytest.mark.parametrize("n_neighbors", [1, 5])
 def test_weights_on_a_device_are_those_of_the_loops(n_neighbors, cloud):
     X, landmarks = cloud
@@ -285,7 +282,6 @@ def test_weights_on_a_device_are_those_of_the_loops(n_neighbors, cloud):
     assert_allclose(foreign_combination(near, weights, landmarks), found @ landmarks, atol=1e-14)
 
 
-@pytest.mark.skipif(devices.array_api_compat is None, reason="needs scikit-learn 1.7 or later")
 def test_angles_that_only_rounding_makes_are_those_of_a_line():
     def both(between):
         e, among = np.array([1.0, 2.0]), np.array([[0.0, between], [between, 0.0]])

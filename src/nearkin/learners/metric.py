@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._set_output import _get_output_config
@@ -19,7 +18,6 @@ from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
 from nearkin.rows import access, device_math, devices, validation
-from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.one_row import matrix_of_rows, row_by_row
@@ -120,12 +118,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         """
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
-        if devices.is_foreign(Z_a):
-            found: Floats = device_math.distances(Z_a, Z_b)
-            return found
-        sparse = is_sparse(Z_a)
-        distances = sparse_rows.distances(Z_a, Z_b) if sparse else cdist(Z_a, Z_b)
-        return np.asarray(distances, dtype=np.result_type(Z_a.dtype, Z_b.dtype))
+        return _in_their_type(device_math.distances(Z_a, Z_b), Z_a, Z_b)
 
     @row_by_row
     def pair_distance(self, X_a: Any, X_b: Any) -> Floats:
@@ -147,10 +140,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
                 f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
                 f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
-        xp = devices.namespace(Z_a)
-        dtype = xp.result_type(Z_a.dtype, Z_b.dtype)
-        found: Floats = xp.astype(rowwise_distances(Z_a, Z_b), dtype)
-        return found
+        return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
 
     @matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
@@ -437,6 +427,13 @@ def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     if not isinstance(landmarks, str):  # row numbers
         points = np.union1d(points, np.asarray(landmarks)).astype(np.int64)
     return X.gathered(points, random_state=learner.random_state)
+
+
+def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
+    found: Floats = devices.as_type(
+        distances, devices.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
+    )
+    return found
 
 
 def n_rows_of(X: Any) -> int:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import manhattan_distances
 
 from nearkin.rows.access import blocks, middle
 from nearkin.rows.devices import (
@@ -18,6 +20,8 @@ from nearkin.rows.devices import (
     to_numpy,
     wide,
 )
+from nearkin.rows.sparse import distances as sparse_distances
+from nearkin.rows.sparse import is_sparse
 
 Array = Any  # an array of NumPy, torch or CuPy
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
@@ -96,8 +100,21 @@ def squared_distances(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
     return clipped(squared, 0.0), 8 * eps * (own + xp.max(other))
 
 
-def distances(A: Array, B: Array, *, city_block: bool = False) -> Array:
-    """Distances from differences, without cancellation: O(n_A n_B) memory beside a block."""
+def products(A: Any, B: Any) -> Array:
+    """Inner products of all rows of A and all rows of B, dense also if these are sparse."""
+    found = A @ B.T
+    return found.toarray() if is_sparse(found) else found
+
+
+def distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
+    """Distances from differences, without cancellation: O(n_A n_B) memory beside a block.
+
+    In float64 on the host, where rows may be sparse.
+    """
+    if not is_foreign(A):
+        if city_block:
+            return manhattan_distances(A, B)
+        return sparse_distances(A, B) if is_sparse(A) else cdist(A, B)
     if library(A) == "torch":
         import torch
 

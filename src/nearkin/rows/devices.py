@@ -147,6 +147,13 @@ def wide(X: Any) -> Array:
     return xp.astype(X, xp.float64, copy=False) if has_float64(X) else X
 
 
+def as_type(X: Any, dtype: Any) -> Array:
+    """X in another type, X itself if it is that already."""
+    if hasattr(X, "astype"):
+        return X.astype(dtype, copy=False)
+    return namespace(X).astype(X, dtype, copy=False)
+
+
 def empty(shape: tuple[int, ...], like: Any, dtype: Any = None) -> Array:
     """An array to be filled, where ``like`` is and by default of its type."""
     xp, dtype = namespace(like), like.dtype if dtype is None else dtype

@@ -175,7 +175,7 @@ def energies(
         pulled: Any = 0.0
         for t in range(k):
             there = xp.isfinite(own[:, :, t])
-            n_own = n_own + xp.astype(there, own.dtype)
+            n_own = n_own + devices.as_type(there, own.dtype)
             pulled = pulled + xp.where(there, own[:, :, t], 0.0)
         scale = k / device_math.clipped(n_own, 1.0)
         nobody = np.full(squared.shape[0], -1) if left_out is None else left_out[rows]

@@ -66,6 +66,10 @@ class KernelLandmarks:
     def _precise_rows(self) -> Rows:
         return self.rows.astype(np.float64, copy=False)
 
+    def _rows_where(self, X: Rows) -> Rows:
+        """The landmarks where X is, which is in float64 if its device knows that."""
+        return devices.moved(self.rows, X) if devices.is_foreign(X) else self._precise_rows
+
     @cached_property
     def middle(self) -> Floats:
         """Where the landmarks are, see :func:`nearkin.rows.centring.middle`."""
@@ -77,28 +81,21 @@ class KernelLandmarks:
 
     def kernel_to(self, X: Rows) -> Floats:
         """Kernel values between rows and landmarks, in float64 whatever the data."""
-        if devices.is_foreign(X):
-            X = devices.wide(X)
-            rows = devices.moved(self.rows, X)
-            return self.kernel(self._around_middle(X), self._around_middle(rows))
-        X = X.astype(np.float64, copy=False)
+        X = devices.wide(X)
         if self.columns is not None:
             return np.asarray(X[:, self.columns])
         with silent_overflow():
-            return self.kernel(self._around_middle(X), self._around_middle(self._precise_rows))
+            return self.kernel(self._around_middle(X), self._around_middle(self._rows_where(X)))
 
     def distances_to(self, X: Rows) -> tuple[Floats, Floats]:
         """What the distances of rows to landmarks in feature space grow with, and the rounding.
 
         See :func:`nearkin.spaces.kernels.unsaturated_distances`.
         """
-        if devices.is_foreign(X):
-            X = devices.wide(X)
-            return unsaturated_distances(self.kernel, X, devices.moved(self.rows, X))
         if self.columns is None:
             with silent_overflow():
-                X = X.astype(np.float64, copy=False)
-                return unsaturated_distances(self.kernel, X, self._precise_rows)
+                X = devices.wide(X)
+                return unsaturated_distances(self.kernel, X, self._rows_where(X))
         K = self.kernel_to(X)
         return distances_from_kernel(K, self._least_own(K), self.rows.diagonal())
 
@@ -132,15 +129,10 @@ def dense_rows(rows: Rows) -> Any:
 
 def refuse_overflow(values: Floats, what: str, start: int = 0) -> None:
     """Kernel values can overflow where the data do not: name the first such row."""
-    finite: Any
-    if devices.is_foreign(values):
-        xp = devices.namespace(values)
-        if bool(xp.all(xp.isfinite(values))):
-            return
-        finite = devices.to_numpy(xp.all(xp.isfinite(values), axis=1))
-    else:
-        finite = np.isfinite(values).all(axis=1)
-    if not finite.all():
+    xp = devices.namespace(values)
+    finite = xp.isfinite(values)
+    if not bool(xp.all(finite)):
+        finite = devices.to_numpy(xp.all(finite, axis=1))
         raise InputError(
             f"kernel values of {what} {start + int(finite.argmin())} are not finite: its entries "
             "are too large for this kernel. Scale the columns first, for example with "

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
-from sklearn.metrics.pairwise import linear_kernel, manhattan_distances, polynomial_kernel
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
@@ -27,7 +26,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
-from nearkin.rows.sparse import variances
+from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
 
 Floats: TypeAlias = NDArray[np.floating]
@@ -83,43 +82,97 @@ class Kernel:
         return self.name in ("rbf", "laplacian")
 
     def __call__(self, A: Rows, B: Rows) -> Floats:
-        """Kernel matrix between the rows of A and of B."""
-        if devices.is_foreign(A):
-            found: Floats = _foreign_kernel(self, A, B)
-            return found
-        if self.name == "rbf":
-            return np.asarray(np.exp(-self.gamma * squared_distances(A, B)))
-        if self.name == "laplacian":
-            return np.asarray(np.exp(-self.gamma * manhattan_distances(A, B)))
-        if self.name == "poly":
-            return np.asarray(
-                polynomial_kernel(A, B, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+        """Kernel matrix between the rows of A and of B, where they are."""
+        if devices.is_foreign(A) and self.name in ("callable", "precomputed"):
+            named = [name for name in KERNEL_NAMES if name != "precomputed"]
+            raise InputTypeError(
+                f"a {self.name} kernel takes NumPy arrays only: use a kernel by name, of {named}, "
+                f"for {devices.home(A)}."
             )
-        if self.name == "cosine":
-            return np.asarray(linear_kernel(unit_rows(A), unit_rows(B)))
-        if self.name == "linear":
-            return np.asarray(linear_kernel(A, B))
         if self.function is not None:
             return _called(self.function, A, B)
+        found: Floats = self.values(_Rows(A, B))
+        return found
+
+    def values(self, between: Between) -> Any:
+        """Kernel values from how rows lie to each other, in whatever arithmetic that is given."""
+        if self.name == "rbf":
+            return between.exp(-self.gamma * between.squared_distances())
+        if self.name == "laplacian":
+            return between.exp(-self.gamma * between.city_block_distances())
+        if self.name == "poly":
+            return self.polynomial(between.products())
+        if self.name == "cosine":
+            return between.cosines()
+        if self.name == "linear":
+            return between.products()
         raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
 
+    def polynomial(self, products: Any) -> Any:
+        """The polynomial kernel of inner products."""
+        found = self.gamma * products
+        found += float(self.coef0)
+        found **= float(self.degree)
+        return found
+
     def diagonal(self, A: Rows) -> Floats:
-        """``k(x, x)`` of every row of A."""
-        if devices.is_foreign(A):
-            found: Floats = _foreign_diagonal(self, A)
-            return found
-        if self.name in ("rbf", "laplacian"):
-            return np.ones(A.shape[0], dtype=A.dtype)
-        if self.name == "cosine":
-            return np.asarray(row_norms(unit_rows(A), squared=True) > 0, dtype=A.dtype)
-        squared_norms: Floats = row_norms(A, squared=True).astype(A.dtype)
-        if self.name == "linear":
-            return squared_norms
-        if self.name == "poly":
-            return np.asarray((self.gamma * squared_norms + self.coef0) ** self.degree)
+        """``k(x, x)`` of every row of A, in the type of A."""
         if isinstance(self.function, Kernel):
             return self.function.diagonal(A)
-        return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
+        if self.function is not None:
+            return np.array([self(A[[i]], A[[i]])[0, 0] for i in range(A.shape[0])], dtype=A.dtype)
+        squared_norms = devices.as_type(row_norms(A, squared=True), A.dtype)
+        if self.name in ("rbf", "laplacian"):
+            squared_norms = devices.namespace(A).ones_like(squared_norms)
+        elif self.name == "cosine":
+            lengths = row_norms(unit_rows(A), squared=True)
+            squared_norms = devices.as_type(lengths > 0, A.dtype)
+        elif self.name == "poly":
+            squared_norms = self.polynomial(squared_norms)
+        found: Floats = squared_norms
+        return found
+
+
+class Between(Protocol):
+    """How the rows of two sets lie to each other: what kernels are formulas of."""
+
+    def squared_distances(self) -> Any:
+        """Squared Euclidean distances between all of the one and all of the other."""
+
+    def city_block_distances(self) -> Any:
+        """City-block distances."""
+
+    def products(self) -> Any:
+        """Inner products."""
+
+    def cosines(self) -> Any:
+        """Inner products of rows of length one."""
+
+    def exp(self, values: Any) -> Any:
+        """Exponentials."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Of arrays or sparse matrices, in one place."""
+
+    A: Rows
+    B: Rows
+
+    def squared_distances(self) -> Any:
+        return squared_distances(self.A, self.B)
+
+    def city_block_distances(self) -> Any:
+        return device_math.distances(self.A, self.B, city_block=True)
+
+    def products(self) -> Any:
+        return device_math.products(self.A, self.B)
+
+    def cosines(self) -> Any:
+        return device_math.products(unit_rows(self.A), unit_rows(self.B))
+
+    def exp(self, values: Any) -> Any:
+        return devices.namespace(values).exp(values)
 
 
 def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
@@ -143,10 +196,9 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
     """
     if isinstance(kernel.function, Kernel):
         kernel = kernel.function
-    if devices.is_foreign(A):
-        return _foreign_unsaturated_distances(kernel, A, B)
     if kernel.name == "laplacian":
-        return kernel.gamma * manhattan_distances(A, B), np.zeros(A.shape[0])
+        found = kernel.gamma * device_math.distances(A, B, city_block=True)
+        return found, devices.namespace(found).zeros_like(found[:, 0])
     if kernel.name in ("rbf", "linear"):
         squared, rounding = squared_distances_and_rounding(A, B)
         factor = 0.5 if kernel.name == "linear" else kernel.gamma
@@ -156,32 +208,30 @@ def unsaturated_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Flo
 
 def saturated(exponents: Any) -> Any:
     """``1 − exp(−x)``, without cancellation."""
-    if devices.is_foreign(exponents):
-        return -devices.namespace(exponents).expm1(-exponents)
-    return -np.expm1(-exponents)
+    return -devices.namespace(exponents).expm1(-exponents)
 
 
 def unit_rows(X: Rows) -> Rows:
     """Rows of length one; rows of zeros stay. Entries of any size are safe to square."""
-    if devices.is_foreign(X):
-        return _foreign_unit_rows(X)
-    if not isinstance(X, np.ndarray):
+    if is_sparse(X):
         return normalize(normalize(X, norm="max"))
     # Own code, since scikit-learn's leaves rows alone that are short but not zero.
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    X = X / np.where(largest > 0, largest, 1)
+    xp = devices.namespace(X)
+    largest = xp.max(xp.abs(X), axis=1, keepdims=True)
+    X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
     length = row_norms(X)[:, None]
-    return X / np.where(length > 0, length, 1)
+    return X / xp.where(length > 0, length, xp.ones_like(length))
 
 
 def distances_from_kernel(
     K: Floats, diagonal_A: Floats, diagonal_B: Floats
 ) -> tuple[Floats, Floats]:
     """The same from kernel values: ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
+    xp = devices.namespace(K)
     distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
-    magnitude = diagonal_A + diagonal_B.max(initial=0.0)
-    rounding = 8 * float(np.finfo(K.dtype).eps) * magnitude
-    return np.maximum(distances, 0), rounding
+    largest = xp.max(device_math.clipped(diagonal_B, 0.0)) if diagonal_B.shape[0] else 0.0
+    rounding = 8 * float(xp.finfo(K.dtype).eps) * (diagonal_A + largest)
+    return device_math.clipped(distances, 0.0), rounding
 
 
 def bind_kernel(
@@ -247,7 +297,9 @@ def resolve_gamma(
             X = access.take_home(X, np.sort(rows))
         elif devices.is_foreign(X) or devices.is_remote(X):
             X = access.take_home(X, np.arange(n))
-        distances = manhattan_distances(X) if manhattan else squared_distances(X, X)
+        distances = (
+            device_math.distances(X, X, city_block=True) if manhattan else squared_distances(X, X)
+        )
         between = squareform(distances, checks=False)  # those above the diagonal
         typical = float(np.mean(between) if gamma == "mean" else np.median(between))
         if typical == 0:  # more than half the rows coincide: the median says nothing
@@ -281,7 +333,7 @@ def _mean_squared_distance(X: Rows) -> float:
 def _squared_deviations(X: Rows, origin: Floats) -> float:
     """Sum of squared distances from the mean, of rows around an origin."""
     n, d = map(int, X.shape)
-    if not isinstance(X, np.ndarray):  # sparse
+    if is_sparse(X):
         return n * float(variances(centred(X, origin)).sum())
     total, squares = np.zeros(d), 0.0
     for rows in blocks(n, block_rows(8 * d)):
@@ -289,60 +341,6 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
         total += shifted.sum(axis=0)
         squares += float(np.vdot(shifted, shifted))
     return squares - float(total @ total) / n
-
-
-def _foreign_kernel(kernel: Kernel, A: Any, B: Any) -> Any:
-    """Kernel matrix between foreign rows, on their device; in float64 where it has that."""
-    xp = devices.namespace(A)
-    if kernel.name == "rbf":
-        return xp.exp(-kernel.gamma * squared_distances(A, B))
-    if kernel.name == "laplacian":
-        return xp.exp(-kernel.gamma * device_math.distances(A, B, city_block=True))
-    if kernel.name == "cosine":
-        return _foreign_unit_rows(A) @ _foreign_unit_rows(B).T
-    if kernel.name == "poly":
-        return (kernel.gamma * (A @ B.T) + kernel.coef0) ** kernel.degree
-    if kernel.name == "linear":
-        return A @ B.T
-    raise InputTypeError(
-        f"a {kernel.name} kernel takes NumPy arrays only: use a kernel by name, of "
-        f"{[name for name in KERNEL_NAMES if name != 'precomputed']}, for {devices.home(A)}."
-    )
-
-
-def _foreign_diagonal(kernel: Kernel, A: Any) -> Any:
-    xp = devices.namespace(A)
-    if kernel.name in ("rbf", "laplacian"):
-        return xp.ones(A.shape[0], dtype=A.dtype, device=A.device)
-    if kernel.name == "cosine":
-        return xp.astype(xp.any(A != 0, axis=1), A.dtype)
-    squared_norms = xp.sum(A * A, axis=1)
-    if kernel.name == "linear":
-        return squared_norms
-    return (kernel.gamma * squared_norms + kernel.coef0) ** kernel.degree
-
-
-def _foreign_unsaturated_distances(kernel: Kernel, A: Any, B: Any) -> tuple[Any, Any]:
-    xp = devices.namespace(A)
-    eps = float(xp.finfo(A.dtype).eps)
-    if kernel.name == "laplacian":
-        distances = device_math.distances(A, B, city_block=True)
-        return kernel.gamma * distances, xp.zeros_like(A[:, 0])
-    if kernel.name in ("rbf", "linear"):
-        squared, rounding = squared_distances_and_rounding(A, B)
-        factor = 0.5 if kernel.name == "linear" else kernel.gamma
-        return factor * squared, factor * rounding
-    own, other = _foreign_diagonal(kernel, A), _foreign_diagonal(kernel, B)
-    distances = 0.5 * (own[:, None] + other) - _foreign_kernel(kernel, A, B)
-    return device_math.clipped(distances, 0.0), 8 * eps * (own + xp.max(other))
-
-
-def _foreign_unit_rows(X: Any) -> Any:
-    xp = devices.namespace(X)
-    largest = xp.max(xp.abs(X), axis=1, keepdims=True)
-    X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
-    length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
-    return X / xp.where(length > 0, length, xp.ones_like(length))
 
 
 def _called(function: KernelFunction, A: Rows, B: Rows) -> Floats:
@@ -413,6 +411,7 @@ def center_new(K_new: Floats, column_means: Floats) -> Floats:
     column_means : ndarray of shape (n,)
         Column means of the training rows' kernel matrix, not centred.
     """
-    row_means = K_new.mean(axis=1, keepdims=True)
-    centered: Floats = K_new - row_means - column_means + column_means.mean()
+    xp = devices.namespace(K_new)
+    row_means = xp.mean(K_new, axis=1, keepdims=True)
+    centered: Floats = K_new - row_means - column_means + xp.mean(column_means)
     return centered

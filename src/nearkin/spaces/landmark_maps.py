@@ -286,36 +286,19 @@ def _expanded(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
     """Kernel values against the landmarks, centred if their means are given, times coefficients."""
-    if devices.is_foreign(X):
-        found: Floats = _expanded_foreign(landmarks, X, coefficients, column_means)
-        return found
-    out = np.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype)
+    out: Floats = devices.empty((X.shape[0], coefficients.shape[1]), X)
 
     def work(rows: slice) -> None:
-        K = landmarks.kernel_to(X[rows])
-        refuse_overflow(K, "row", rows.start)
-        with silent_overflow():
-            out[rows] = (K if column_means is None else center_new(K, column_means)) @ coefficients
-        refuse_overflow(out[rows], "row", rows.start)
-
-    for_each_block(work, X.shape[0], block_rows(len(landmarks) * 8))
-    return out
-
-
-def _expanded_foreign(
-    landmarks: KernelLandmarks, X: Any, coefficients: Floats, column_means: Any
-) -> Any:
-    xp = devices.namespace(X)
-    out = xp.empty((X.shape[0], coefficients.shape[1]), dtype=X.dtype, device=X.device)
-    for rows in access.blocks(X, 32 * len(landmarks)):
         K = landmarks.kernel_to(X[rows, :])
         refuse_overflow(K, "row", rows.start)
-        if column_means is not None:
-            means = devices.moved(column_means, K)
-            K = K - xp.mean(K, axis=1, keepdims=True) - means + xp.mean(means)
-        found = xp.astype(K @ devices.moved(coefficients, K), X.dtype)
+        with silent_overflow():
+            if column_means is not None:
+                K = center_new(K, devices.moved(column_means, K))
+            found = devices.as_type(K @ devices.moved(coefficients, K), X.dtype)
         refuse_overflow(found, "row", rows.start)
         out[rows, :] = found
+
+    access.for_each_block(work, X, len(landmarks) * (32 if devices.is_foreign(X) else 8))
     return out
 
 
