@@ -40,7 +40,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
-from nearkin.rows.dask import DaskRows, RowsToMap, is_dask
+from nearkin.rows.dask import DaskRows, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import pair_auc
@@ -117,7 +117,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         """
         local = self.to_local()
         with config_context(transform_output="default"):
-            return local.transform(RowsToMap(X, client=self.client) if is_dask(X) else X)
+            return local.transform(DaskRows(X, client=self.client) if is_dask(X) else X)
 
     def pair_distance(self, X_a: Any, X_b: Any) -> Any:
         """Learned distance between two sets row by row.

@@ -282,8 +282,9 @@ FOREIGN = [name for name, one in SCALED.items() if getattr(one, "_array_api", Fa
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_arrays_of_torch_are_divided_where_they_are(name):
+def test_arrays_of_torch_are_divided_where_they_are(name, monkeypatch):
     torch = pytest.importorskip("torch")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # what scikit-learn looks at
     X, _, pairs = example()
     X = X * UNITS
     learner = clone(SCALED[name]).set_params(scale=True)

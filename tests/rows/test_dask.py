@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info
 
 import nearkin
-from nearkin import Pairs
+from nearkin import Pairs, open_rows
 from nearkin.datasets import make_xor
 
 distributed = pytest.importorskip("distributed")
@@ -103,6 +103,37 @@ def test_the_metric_is_that_of_rows_in_memory(learner, evidence):
     assert Z.shape == (300, metric.n_components_)
     assert Z.chunks[0] == rows.chunks[0]
     assert_same_metric(metric, local_twin(learner, X, **evidence), Z=Z.compute(scheduler="sync"))
+
+
+@each_learner
+def test_learners_take_what_open_rows_makes_of_dask_collections(learner):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for rows in (da.from_array(X, chunks=(70, 4)), dd.from_pandas(frame, npartitions=4)):
+        with dask.config.set(scheduler="synchronous"):
+            opened = open_rows(rows)
+            metric = local_twin(learner, opened, pairs=PAIRS)
+            Z = metric.transform(opened)
+            assert isinstance(Z, da.Array)
+            given = frame if opened.names else X
+            expected = local_twin(learner, given, pairs=PAIRS)
+            assert_allclose(Z.compute(), expected.transform(given), atol=1e-8)
+            assert metric.score(opened, pairs=PAIRS) == expected.score(given, pairs=PAIRS)
+            with pytest.raises(TypeError, match="take arrays, not rows that are read block by"):
+                metric.distance(opened)
+
+
+def test_rows_of_a_data_frame_are_counted_when_that_is_needed():
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=4)
+    with dask.config.set(scheduler="synchronous"):
+        opened = open_rows(frame)
+        assert repr(opened) == "<DaskRows of ? × 4 float64 in 4 chunks>"
+        assert opened.shape == (300, 4)
+        assert_array_equal(opened.take(np.array([299, 3])), X[[299, 3]])
+        assert repr(opened) == "<DaskRows of 300 × 4 float64 in 4 chunks>"
+    with pytest.raises(ValueError, match="choose columns of Parquet files only"):
+        open_rows(frame, columns=["a"])
+    with pytest.raises(ValueError, match="client is for the rows of dask"):
+        open_rows(X, client="me")
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)

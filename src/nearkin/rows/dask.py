@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import cloudpickle
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.base import Floats, Parts, RememberingRows, RemoteRows, added
+from nearkin.rows.base import Floats, Parts, RememberingRows, added
 from nearkin.rows.blocks import one_core
 from nearkin.rows.checks import checked_dtype, checked_rows
 from nearkin.rows.dask_cluster import check_processes, client_in_use, explained
@@ -112,8 +113,7 @@ class DaskRows(RememberingRows):
     Parameters
     ----------
     X : dask array of shape (n, d) or dask data frame
-        In chunks of rows; chunks of columns are joined. The lengths of a data frame's partitions
-        are computed now.
+        In chunks of rows; chunks of columns are joined. Nothing of it is computed yet.
     client : distributed.Client or None, default=None
         None is the client that dask would use, or dask's own threads where there is none.
 
@@ -149,29 +149,46 @@ class DaskRows(RememberingRows):
         self._client = client_in_use(client)
         if self._client is not None:
             check_processes(self._client)
-        lengths = None
-        if not is_dask_array(X):
-            checked_frame(X)
-            lengths = self._computed(X.map_partitions(len, enforce_metadata=False))[0]
-        self._array, work = _opened(X, lengths)
-        if work.starts is None:
+        self._given = X
+        self._array, self._work = _opened(X, None)
+        self.dtype, self.names = self._work.dtype, self._work.names
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """Rows and columns; the lengths of a data frame's partitions are computed for it, once."""
+        return int(self._starts[-1]), self.n_columns
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self._work.n_columns
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """Numbers of the first rows of all chunks, and of all rows."""
+        if self._work.starts is None and not is_dask_array(self._given):
+            lengths = self._computed(self._given.map_partitions(len, enforce_metadata=False))[0]
+            self._array, self._work = _opened(self._given, lengths)
+        starts = self._work.starts
+        if starts is None:
             raise InputError(
                 "the sizes of X's chunks are not known: call X.compute_chunk_sizes() first."
             )
-        self._work, self._starts = work, work.starts
-        if self._starts[-1] == 0:
+        if starts[-1] == 0:
             raise InputError(f"{_SOURCE} has no rows.")
-        self.shape = (int(self._starts[-1]), work.n_columns)
-        self.dtype, self.names = work.dtype, work.names
-        self._chunks = list(self._array.to_delayed().ravel())
+        return starts
+
+    @cached_property
+    def _chunks(self) -> list[Any]:
+        return list(self._array.to_delayed().ravel())
 
     def __repr__(self) -> str:
-        n, d = self.shape
-        return f"<DaskRows of {n} × {d} {self.dtype} in {len(self._chunks)} chunks>"
+        n = "?" if self._work.starts is None else self._work.starts[-1]
+        return f"<DaskRows of {n} × {self.n_columns} {self.dtype} in {len(self._chunks)} chunks>"
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
-        work = self._sent(self._work)
         ends = np.searchsorted(wanted, self._starts)
+        work = self._sent(self._work)
         found = [np.empty((0, self.shape[1]), dtype=self.dtype)]
         tasks: list[Any] = []
         size = 0
@@ -191,13 +208,14 @@ class DaskRows(RememberingRows):
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
         """``function`` of each chunk on the workers, all results combined there in their order."""
+        starts = self._starts
         work = self._sent(replace(self._work, function=function))
         narrow = [(_narrowed(array), array.dtype) for array in aligned]
         totals = []
         for group in self._groups([array for array, _ in narrow]):
             parts = []
             for i in group:
-                rows = slice(*self._starts[i : i + 2])
+                rows = slice(*starts[i : i + 2])
                 along = [(array[rows], dtype) for array, dtype in narrow]
                 parts.append(_task(_part, work, self._chunks[i], i, *along))
             totals.append(_tree(combine, parts))
@@ -232,38 +250,6 @@ class DaskRows(RememberingRows):
     def _computed(self, *tasks: Any) -> tuple[Any, ...]:
         with explained(self._client):
             return tuple(dask.compute(*tasks, scheduler=self._client))
-
-
-class RowsToMap(RemoteRows):
-    """Rows of a dask array or data frame that are to be mapped only: none is computed for it.
-
-    Their number need not be known: it is given as 0.
-    """
-
-    def __init__(self, X: Any, *, client: Any = None) -> None:
-        self._client = client_in_use(client)
-        if self._client is not None:
-            check_processes(self._client)
-        self._array, self._work = _opened(X, None)
-        self.shape = (0, self._work.n_columns)
-        self.dtype, self.names = self._work.dtype, self._work.names
-
-    def take(self, rows: NDArray[np.integer]) -> Floats:
-        """Not possible."""
-        raise InputTypeError("these rows can be mapped only: use DaskRows.")
-
-    def reduced(
-        self,
-        function: Callable[..., Parts],
-        *aligned: NDArray[Any],
-        combine: Callable[[Parts, Parts], Parts] = added,
-    ) -> Parts:
-        """Not possible."""
-        raise InputTypeError("these rows can be mapped only: use DaskRows.")
-
-    def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """A lazy dask array of the rows after a function of blocks of them."""
-        return _mapped_array(self._array, self._work, function, len(names), self._client)
 
 
 def is_dask_array(X: Any) -> bool:

@@ -201,8 +201,8 @@ def _no_table(X: Any, name: str) -> tuple[str, str]:
     if hasattr(X, "__dask_graph__"):
         return (
             kind,
-            f"give {name}.compute(), which brings it into memory, or leave it on the workers and "
-            "use a learner of nearkin.dask, such as DaskKernelBeta.",
+            f"give {name}.compute(), which brings it into memory, or nearkin.open_rows({name}) to "
+            "leave it on the workers.",
         )
     if kind.startswith("pyarrow") and hasattr(X, "to_table"):
         return (

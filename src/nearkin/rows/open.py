@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,22 @@ from nearkin.rows.parquet import ParquetFiles
 from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import StrPath
 
+if TYPE_CHECKING:
+    from nearkin.rows.dask import DaskRows
+
 
 def open_rows(
     source: Any,
     *,
     columns: Sequence[str] | None = None,
     carry: Sequence[str] = (),
-) -> RowStream:
+    client: Any = None,
+) -> RowStream | DaskRows:
     """Rows that need not fit into memory, for ``fit`` and ``transform``.
 
     Parameters
     ----------
-    source : path, pyarrow dataset, array or iterable of arrays
+    source : path, pyarrow dataset, dask collection, array or iterable of arrays
         - ``.parquet``, a folder of such files, or a pyarrow dataset of them (needs pyarrow).
           Columns of numbers, or one of vectors (lists of one length).
         - ``.npy``, or an array such as ``numpy.memmap``.
@@ -39,16 +43,20 @@ def open_rows(
           new iterable of blocks each time it is called.
         - An iterator of blocks, which can be read only once: a learner keeps 50 000 rows of it at
           random, those named in pairs, and the moments of all rows.
+        - A dask array or data frame (needs dask): its rows stay on the workers.
     columns : list of str, optional
         Columns of a Parquet file to use, in this order; all by default but what was the index of a
         data frame of pandas.
     carry : list of str, optional
         Columns of a Parquet file that are not rows' features but go along with them into files
         written from the stream, such as an id.
+    client : distributed.Client, optional
+        Of a dask collection; the one that dask would use by default.
 
     Returns
     -------
-    RowStream
+    RowStream, or DaskRows for a dask collection
+        Of these ``transform`` gives a stream, or a dask array; neither is computed yet.
 
     Notes
     -----
@@ -69,6 +77,20 @@ def open_rows(
     >>> sum(len(block) for block in Z)
     2000
     """
+    if hasattr(type(source), "__dask_graph__"):
+        from nearkin.rows.dask import DaskRows
+
+        _refuse_choice(columns, carry)
+        return DaskRows(source, client=client)
+    if client is not None:
+        raise InputError("client is for the rows of dask arrays and data frames only.")
+    return open_stream(source, columns=columns, carry=carry)
+
+
+def open_stream(
+    source: Any, *, columns: Sequence[str] | None = None, carry: Sequence[str] = ()
+) -> RowStream:
+    """What :func:`open_rows` gives for all but dask collections."""
     if isinstance(source, RowStream):
         _refuse_choice(columns, carry)
         return source
@@ -98,7 +120,8 @@ def open_rows(
         return _block_rows(lambda: source, "the blocks")
     raise InputTypeError(
         f"rows cannot be opened from {type(source).__name__}: give a path to .parquet or .npy, a "
-        "pyarrow dataset, an array, or blocks of rows in a list, an iterator or a function."
+        "pyarrow dataset, a dask array or data frame, an array, or blocks of rows in a list, an "
+        "iterator or a function."
     )
 
 

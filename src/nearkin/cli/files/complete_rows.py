@@ -19,7 +19,7 @@ from nearkin.cli.files.inputs import Input
 from nearkin.cli.files.missing import Missing, count_missing, filled, medians, refusal
 from nearkin.cli.messages import counted, say
 from nearkin.rows.base import Block, Floats
-from nearkin.rows.open import npy_rows, open_rows
+from nearkin.rows.open import npy_rows, open_stream
 from nearkin.rows.streams import RowStream
 
 
@@ -129,7 +129,7 @@ def _direct_rows(given: Input, layout: list[Feature] | None, along: list[str]) -
             return npy_rows(given.path)
         if any(feature.value is not None for feature in layout):
             return None
-        return open_rows(given.path, columns=[f.column for f in layout], carry=along)
+        return open_stream(given.path, columns=[f.column for f in layout], carry=along)
 
 
 def _diagnosed(direct: RowStream, source: Source, features: Features, model: Any) -> RowStream:
