@@ -169,7 +169,8 @@ def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkey
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
     work = blocks.for_each_block
     monkeypatch.setattr(
-        "nearkin.spaces.landmark_maps.for_each_block",
+        blocks,
+        "for_each_block",
         lambda call, n, size: sizes.append(size) or work(call, n, size),
     )
     # Products of blocks of other shapes may round differently.

@@ -16,7 +16,6 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError
 from nearkin.rows import access, device_math, devices
-from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
     dense_rows,
@@ -93,7 +92,7 @@ class LocalExtension:
         def work(rows: slice) -> None:
             combine(*self._block_weights(X[rows], rows.start), coordinates, out[rows])
 
-        for_each_block(work, X.shape[0], self._block_size(X))
+        access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
         return out
 
     def _embed_foreign(self, X: Any, coordinates: Floats) -> Any:
@@ -145,16 +144,13 @@ class LocalExtension:
         def work(rows: slice) -> None:
             neighbors[rows], weights[rows] = self._block_weights(X[rows], rows.start)
 
-        for_each_block(work, X.shape[0], self._block_size(X))
+        access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
         W = sp.csr_array(
             (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
         )
         W.sort_indices()
         return W
-
-    def _block_size(self, X: Rows) -> int:
-        return block_rows(len(self.landmarks) * X.dtype.itemsize)
 
     def _block_weights(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
         shape = (X.shape[0], self.n_neighbors)
