@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import nearkin
 from nearkin import GMML, ITML, KernelBeta, Pairs
-from nearkin.learners import incremental as _taught
 from nearkin.learners import linear as _linear_in_space
+from nearkin.learners import two_steps
 from nearkin.spaces import feature_space
 from nearkin.spaces.kernels import Kernel
 from tests.common.learners import as_seen_by, example
@@ -151,7 +151,7 @@ def test_pairs_come_after_labels(learner):
 @each("landmarks", "iterated", "ITML", "GMML kernel")
 def test_labelled_rows_go_by_blocks(learner, monkeypatch):
     expected = fitted(learner, Y, PAIRS)
-    monkeypatch.setattr(_taught, "_BLOCK", 8)
+    monkeypatch.setattr(two_steps, "_BLOCK", 8)
     metric = fitted(learner, Y, some(0, 20))
     metric.partial_fit(X, pairs=PAIRS)
     assert_same_metric(metric, expected)

@@ -20,6 +20,7 @@ from nearkin.teaching.history import Conflict
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from nearkin.teaching.taught_metric import first_learned, learned_after
 
 X, Y = make_xor(120, random_state=0)
 LEARNERS = [
@@ -543,6 +544,19 @@ def test_other_bad_settings():
         Lesson(records_of(X), pairs=[(0, 1)])
     with pytest.raises(ValueError, match="pairs are for 5 rows"):
         Lesson(records_of(X), pairs=Pairs([(0, 1)], n_rows=5))
+
+
+def test_a_space_is_found_without_any_pair():
+    start = first_learned(KernelBeta(n_landmarks=5, random_state=0), X, Pairs(n_rows=len(X)))
+    assert len(start.metric.landmarks_) == 5
+    assert start.metric.learned_from_["must_links"] == 0
+
+    learner = KernelBeta(random_state=0)  # all rows are landmarks, whatever pairs name
+    told = Pairs([(0, 1)], [(2, 3)], n_rows=len(X))
+    after = learned_after(first_learned(learner, X, Pairs(n_rows=len(X))), X, told, 1)
+    expected = learner.fit(X, pairs=told)
+    assert_allclose(after.metric.distance(X), expected.distance(X), rtol=1e-12)
+    assert after.threshold == expected.threshold_
 
 
 def test_a_learner_that_makes_nothing_of_the_answers():

@@ -1,9 +1,8 @@
-"""Which distance tells same from different, by the pairs that are known, and how sure that is."""
+"""By which distance a metric tells same from different: pairs to judge by, and what they show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from nearkin.rows.distances import linked_distances
 from nearkin.scores.same_threshold import best_verdicts
 
 Floats = NDArray[np.floating]
-
 # Random pairs that stand for "different" when no cannot-link is known.
 _BACKGROUND_PAIRS = 2000
 # Pairs of each kind, of those that labels imply, that the threshold is found from.
@@ -24,15 +22,36 @@ MOST_EXAMPLES = 5000
 VERDICTS = ("threshold_", "sharpness_", "far_sharpness_", "prevalence_", "same_distance_")
 
 
-def calibration(
-    drawable: int | NDArray[np.integer],
-    evidence: Evidence,
-    rng: np.random.RandomState,
-    embedded: Callable[[NDArray[np.integer]], Any],
-) -> dict[str, float | None]:
-    """``threshold_``, the distance that best tells the known pairs apart, and how sure that is.
+@dataclass(frozen=True)
+class Examples:
+    """Pairs that are the same and pairs that differ, by which a metric learns to judge.
 
-    Without cannot-links, random pairs of rows stand for them: most differ.
+    Attributes
+    ----------
+    rows : int ndarray of shape (p,)
+        Numbers of the rows that they name, each once.
+    links : int ndarray of shape (k, 2)
+        The pairs, by positions among these rows.
+    n_same : int
+        How many of them are the same: the first ones.
+    """
+
+    rows: NDArray[np.integer]
+    links: NDArray[np.integer]
+    n_same: int
+
+    def verdicts(self, Z: Any) -> dict[str, float | None]:
+        """What a learner keeps of the distances between embedded rows, in the order of ``rows``."""
+        distances = devices.to_numpy(linked_distances(Z, self.links))
+        return verdicts_found(distances[: self.n_same], distances[self.n_same :])
+
+
+def draw_examples(
+    drawable: int | NDArray[np.integer], evidence: Evidence, rng: np.random.RandomState
+) -> Examples:
+    """The given pairs, and some of those that labels imply.
+
+    Without any that differ, random pairs of rows stand for them: most do.
 
     Parameters
     ----------
@@ -40,8 +59,6 @@ def calibration(
         How many rows X has, or the numbers of those that can be drawn.
     evidence : Evidence
     rng : RandomState
-    embedded : callable
-        ``embedded(rows)`` gives the embedding of some rows of X by their numbers, each once.
     """
     pairs = example_pairs(evidence, rng, most=MOST_EXAMPLES)
     background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
@@ -50,11 +67,7 @@ def calibration(
         background = background[background[:, 0] != background[:, 1]]
     links = np.concatenate([pairs.must_link, pairs.cannot_link, background])
     rows, positions = np.unique(links, return_inverse=True)
-    distances = linked_distances(embedded(rows), positions.reshape(links.shape))
-    distances = devices.to_numpy(distances)
-    n_must = len(pairs.must_link)
-    same, different = distances[:n_must], distances[n_must:]
-    return verdicts_found(same, different)
+    return Examples(rows, positions.reshape(links.shape), len(pairs.must_link))
 
 
 def verdicts_found(
@@ -64,7 +77,22 @@ def verdicts_found(
     weights: tuple[Floats, Floats] | None = None,
     prevalence: float = 0.5,
 ) -> dict[str, float | None]:
-    """Verdicts as attributes of a learner."""
-    verdicts = best_verdicts(same, different, weights=weights, prevalence=prevalence)
+    """``threshold_``, the distance that best tells pairs apart, and how sure that is.
+
+    Parameters
+    ----------
+    same, different : ndarray
+        Distances of pairs.
+    weights : (ndarray, ndarray), optional
+        How much each counts; equal by default.
+    prevalence : float, default=0.5
+        Share of pairs that are the same where the metric is used.
+
+    Returns
+    -------
+    dict
+        Attributes of a learner.
+    """
+    found = best_verdicts(same, different, weights=weights, prevalence=prevalence)
     usual = float(np.median(same)) if len(same) else None
-    return dict(zip(VERDICTS, (*astuple(verdicts), usual), strict=True))
+    return dict(zip(VERDICTS, (*astuple(found), usual), strict=True))

@@ -13,7 +13,6 @@ from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from nearkin.learners.incremental import Coordinates, Taught
 from nearkin.learners.linear import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -22,6 +21,7 @@ from nearkin.learners.linear import (
     shrunk_covariance,
 )
 from nearkin.learners.stored import stored_learner
+from nearkin.learners.two_steps import Coordinates, Taught
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.class_sums import class_sums, within_scatters

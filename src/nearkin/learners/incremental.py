@@ -1,144 +1,67 @@
-"""``fit`` in two parts, so that the small one can be done again when pairs come or go.
-
-The first part finds a space: kernel, landmarks, eigenvectors, or mean and covariance. The second
-learns a metric there from the coordinates of a few rows. What it takes is kept in :class:`Taught`,
-and ``partial_fit`` does the second part again with other pairs.
-"""
+"""Learners that find a space once and learn there, again and again as pairs come and go."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils import _safe_indexing
+from sklearn.base import _fit_context, clone
+from sklearn.utils import _safe_indexing, check_random_state
 
 from nearkin.errors import InputError
-from nearkin.learners.calibration import calibration
-from nearkin.learners.metric import MetricMixin, n_rows_of
+from nearkin.learners.metric import MetricMixin, n_rows_of, opened
+from nearkin.learners.two_steps import Coordinates, Learned, Result, Taught, find_space, learn
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, with_other_pairs
+from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
-from nearkin.spaces.kernels import Rows
-from nearkin.spaces.maps import Map, after_scaling
+from nearkin.spaces.maps import after_scaling
 
 Floats = NDArray[np.floating]
 RowNumbers = NDArray[np.integer]
-# Coordinates of some rows of X in the space, on the host or where X is.
-Coordinates = Callable[[RowNumbers], Any]
-
-# Rows of coordinates held at a time while the threshold is chosen by labels.
-_BLOCK = 65536
-
-
-class Space(Protocol):
-    """Where a metric is learned."""
-
-    def coordinates(self, X: Rows) -> Floats:
-        """Of rows, where X is."""
-
-
-class Image(Protocol):
-    """The map from coordinates in the space to the learned embedding, up to a motion."""
-
-    def __call__(self, coordinates: Any, /) -> Any:
-        """Of rows, where they are."""
-
-    @property
-    def matrix(self) -> Floats | None:
-        """The map as a matrix of shape (r, q), if it is linear."""
-
-
-@dataclass(frozen=True)
-class Taught:
-    """What a fitted learner keeps so that pairs can be added and withdrawn.
-
-    Rows of X are not kept, and of labelled rows their labels only: O(p r) numbers for r
-    coordinates of p rows, those named in pairs and up to 4000 random ones.
-
-    Attributes
-    ----------
-    n_rows : int
-        Of X.
-    drawable : int or int ndarray
-        How many rows X has, or the numbers of those that can be drawn.
-    space : Space
-    settled : object
-        What else does not depend on pairs, such as sums over labelled rows.
-    evidence : Evidence
-    rng : RandomState
-        As it was before the draws of the small part, which are the same at every call.
-    rows : int ndarray of shape (p,)
-        Rows of X whose coordinates are known, sorted.
-    coordinates : ndarray of shape (p, r)
-        In float64.
-    image : Image
-        What was learned; None before that.
-    """
-
-    n_rows: int
-    drawable: int | RowNumbers
-    space: Any
-    settled: Any
-    evidence: Evidence
-    rng: np.random.RandomState
-    rows: RowNumbers
-    coordinates: Floats
-    image: Image | None = None
-
-    def holds(self, rows: RowNumbers) -> bool:
-        """Whether the coordinates of all these rows are known."""
-        return bool(np.isin(rows, self.rows, assume_unique=True).all())
-
-    def at(self, rows: RowNumbers) -> Floats:
-        """Coordinates of rows that are known."""
-        return self.coordinates[np.searchsorted(self.rows, rows)]
-
-    def holding(self, rows: RowNumbers, read: Coordinates) -> Taught:
-        """With the coordinates of these rows too; only those not known yet are read."""
-        new = np.setdiff1d(rows, self.rows, assume_unique=True)
-        if not len(new):
-            return self
-        all_rows = np.concatenate([self.rows, new])
-        order = np.argsort(all_rows)
-        coordinates = np.concatenate([self.coordinates, at_home(read(new))])
-        return replace(self, rows=all_rows[order], coordinates=coordinates[order])
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Result of the small part.
-
-    Attributes
-    ----------
-    map : Map
-        Of rows as the learner sees them, with their columns divided.
-    attributes : dict
-        Other fitted attributes of the learner, but for the threshold.
-    image : Image
-    """
-
-    map: Map
-    attributes: dict[str, Any]
-    image: Image
 
 
 class TeachableMixin(MetricMixin):
-    """``partial_fit`` of a learner that first finds a space and then learns from coordinates there.
+    """``fit`` and ``partial_fit`` of a learner that finds a space and learns there.
 
     The learner brings
 
-    - ``fit``, which ends with ``return self._teach(self._first_lesson(...), rng, read)``;
+    - ``_find_space(X, points, rng)``, which gives a :class:`nearkin.learners.two_steps.Space`;
     - ``_settle(space, evidence, X, rng)``, which gives what else does not depend on pairs
       (``Taught.settled``);
-    - ``_learn(taught, coordinates, rng)``, the small part, which changes nothing of the learner.
+    - ``_learn(taught, coordinates, rng)``, what is learned there.
+
+    None of them changes the learner.
     """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+        """Learn from pairs, labels or both.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
+            Without a kernel, sparse rows of more than 300 columns are seen along their 300
+            leading singular vectors, which takes memory for 300 numbers a column. Other rows of
+            more than 1000 columns are seen along a basis of their differences, without loss for up
+            to 1000 rows, or else along their 300 leading principal axes.
+        y : array of shape (n,), optional
+            Labels; negative means unknown.
+        pairs : Pairs, optional
+            Pairs of rows of X.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(opened(self, X, y, pairs), reset=True)
+        rng = check_random_state(self.random_state)
+        evidence = gather_evidence(X.shape[0], y, pairs)
+        taught = find_space(self, X, evidence, rng)
+        return self._keep_result(learn(self, taught, evidence, taught.reads(X), rng))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
@@ -211,61 +134,42 @@ class TeachableMixin(MetricMixin):
                 "rows, so give the same X."
             )
 
-        def read(rows: RowNumbers) -> Any:
-            return taught.space.coordinates(self._validated(_taken(X, rows), reset=False))
-
         self._validated(_taken(X, np.array([0])), reset=False)  # even if no row of X is needed
         if y is not None and not _are_the_same(y, taught.evidence.classes):
             raise InputError(
                 "y has other labels than fit had: leave them out, or fit(X, y, pairs=pairs) again."
             )
         evidence = with_other_pairs(taught.evidence, taught.n_rows, pairs, withdrawn)
+        return self._learn_again(X, evidence)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _begin(self, X: Any, pairs: Pairs) -> Self:
+        X = self._validated(X, reset=True)
+        rng = check_random_state(self.random_state)
+        self._taught = find_space(self, X, Evidence(pairs, None), rng)
+        return self
+
+    def _learn_again(self, X: Any, evidence: Evidence) -> Self:
+        """Learn from other pairs of rows of the same X, of which only those are read."""
+        taught = taught_of(self)
+
+        def read(rows: RowNumbers) -> Any:
+            return taught.space.coordinates(self._validated(_taken(X, rows), reset=False))
+
         with one_core():  # a second one would wait for the first more often than help
-            return self._teach(replace(taught, evidence=evidence), deepcopy(taught.rng), read)
+            return self._keep_result(learn(self, taught, evidence, read))
 
-    def _first_lesson(
-        self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState
-    ) -> Taught:
-        """All that the small part takes, once a space is found."""
-        settled = self._settle(space, evidence, X, rng)
-        points = evidence.pairs.points
-        return Taught(
-            n_rows=X.shape[0],
-            drawable=access.drawable(X),
-            space=space,
-            settled=settled,
-            evidence=evidence,
-            rng=deepcopy(rng),
-            rows=points,
-            coordinates=at_home(space.coordinates(access.take(X, points))),
-        )
-
-    def _teach(self, taught: Taught, rng: np.random.RandomState, read: Coordinates) -> Self:
-        """The small part: learn, choose the threshold, and only then change the learner."""
-        taught = taught.holding(taught.evidence.pairs.points, read)
-
-        def coordinates(rows: RowNumbers) -> Any:
-            return taught.at(rows) if taught.holds(rows) else read(rows)
-
-        learned = self._learn(taught, coordinates, rng)
-
-        def embedded(rows: RowNumbers) -> Any:
-            nonlocal taught
-            if not taught.evidence.has_labels:  # points of pairs, and random rows beside them
-                taught = taught.holding(rows, read)
-                return learned.image(taught.at(rows))
-            return access.filled(len(rows), _BLOCK, lambda block: learned.image(read(rows[block])))
-
-        verdicts = calibration(taught.drawable, taught.evidence, rng, embedded)
-        taught = replace(taught, image=learned.image)
+    def _keep_result(self, result: Result) -> Self:
         self.__dict__.update(
-            learned.attributes,
-            **verdicts,
-            map_=after_scaling(self.column_scale_, learned.map),
-            learned_from_=taught.evidence.counts(taught.n_rows),
-            _taught=taught,
+            result.attributes,
+            map_=after_scaling(self.column_scale_, result.map),
+            _taught=result.taught,
         )
         return self
+
+    def _find_space(self, X: Any, points: RowNumbers, rng: np.random.RandomState) -> Any:
+        """Where to learn: every learner has its own. Points of pairs become landmarks."""
+        raise NotImplementedError
 
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
         """What does not depend on pairs, beside the space: every learner has its own."""
@@ -274,8 +178,36 @@ class TeachableMixin(MetricMixin):
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
-        """The small part: every learner has its own."""
+        """What is learned from coordinates: every learner has its own."""
         raise NotImplementedError
+
+
+def begun(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:
+    """A copy of a learner that has found a space, and learned nothing there yet.
+
+    Parameters
+    ----------
+    learner : TeachableMixin
+    X : array of shape (n, d)
+    pairs : Pairs
+        Their points become landmarks. There may be none.
+    """
+    return clone(learner)._begin(X, pairs)
+
+
+def retaught(metric: TeachableMixin, X: Any, pairs: Pairs) -> Any:
+    """A copy of a learner with what pairs teach it in the space that it has.
+
+    Parameters
+    ----------
+    metric : TeachableMixin
+        Fitted to X, or begun. It stays as it is.
+    X : array of shape (n, d)
+    pairs : Pairs
+        All that there are now, instead of those that it learned from. There may be none.
+    """
+    evidence = with_other_pairs(Evidence(Pairs(), None), n_rows_of(X), pairs, None)
+    return copy(metric)._learn_again(X, evidence)  # it sets attributes anew, and changes none
 
 
 def taught_of(metric: Any) -> Taught:
@@ -291,11 +223,6 @@ def taught_of(metric: Any) -> Taught:
 
 def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
     return classes is not None and np.array_equal(class_numbers(y), classes)
-
-
-def at_home(coordinates: Any) -> Floats:
-    """Coordinates of a few rows on the host, in float64."""
-    return devices.to_numpy(coordinates).astype(np.float64, copy=False)
 
 
 def _taken(X: Any, rows: RowNumbers) -> Any:

@@ -12,7 +12,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from nearkin.errors import InputError, about_input
-from nearkin.learners.incremental import Coordinates, Taught, at_home
 from nearkin.learners.linear import (
     KEPT,
     SPACE_CONSTRAINTS,
@@ -22,8 +21,10 @@ from nearkin.learners.linear import (
     shrunk_covariance,
 )
 from nearkin.learners.stored import stored_learner
+from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
+from nearkin.rows.once import once
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
@@ -264,11 +265,7 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
             prior = axes @ _checked_prior(self.prior, X.shape[1]) @ axes.T
         bounds = checked_bounds(self.bounds)
         if bounds is None:
-            numbers = access.drawable_numbers(X)
-            ends = numbers[random_ends(len(numbers), rng)]
-            rows, positions = np.unique(ends, return_inverse=True)
-            F = at_home(space.coordinates(access.take(X, rows)))
-            bounds = random_bounds(F, positions.reshape(2, -1), prior)
+            bounds = once(_drawn_bounds, space, X, prior, rng)
         return prior, bounds
 
     def _metric(
@@ -298,3 +295,14 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
                 f"prior is an array, which has no meaning {where}: use prior='identity' or "
                 f"prior='covariance', or {remedy}."
             )
+
+
+def _drawn_bounds(
+    space: Space, X: Any, prior: Floats, rng: np.random.RandomState
+) -> tuple[float, float]:
+    """Bounds by the distances of random pairs of rows."""
+    numbers = access.drawable_numbers(X)
+    ends = numbers[random_ends(len(numbers), rng)]
+    rows, positions = np.unique(ends, return_inverse=True)
+    F = at_home(space.coordinates(access.take(X, rows)))
+    return random_bounds(F, positions.reshape(2, -1), prior)

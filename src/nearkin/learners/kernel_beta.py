@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
-from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
-from nearkin.learners.metric import opened
+from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.stored import stored_learner
+from nearkin.learners.two_steps import Coordinates, Learned, Taught
 from nearkin.pairs.pair_sums import Spread, label_spread, measure_spread
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, gather_evidence
-from nearkin.rows import access, devices
+from nearkin.pairs.supervision import Evidence
+from nearkin.rows import devices
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -315,38 +314,18 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         "n_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
+    def _find_space(
+        self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState
+    ) -> UnitDirections:
+        """Directions of feature space, above the cut-off that suits the weighting."""
         if self.extension == "nystroem" and self.n_iter > 1:
             raise InputError(
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
-        X = self._validated(opened(self, X, y, pairs), reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-        space = UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
-
-        def read(rows: NDArray[np.integer]) -> Floats:
-            return space.coordinates(access.take(X, rows))
-
-        return self._teach(self._first_lesson(space, evidence, X, rng), rng, read)
+        found = feature_space_of(self, X, points, rank_tol, rng)
+        return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
     def _settle(
         self,

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 
-from nearkin.learners.incremental import Coordinates, Learned, Taught, TeachableMixin
-from nearkin.learners.metric import opened
-from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import gather_evidence
+from nearkin.learners.incremental import TeachableMixin
+from nearkin.learners.two_steps import Coordinates, Learned, Taught
 from nearkin.rows import access, devices
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.notices import notice
+from nearkin.rows.once import once
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.spaces.feature_space import (
@@ -216,7 +214,7 @@ class Projection:
 
 
 class LinearInSpaceMixin(TeachableMixin):
-    """``fit`` and ``partial_fit`` of a linear metric on columns or in feature space.
+    """A linear metric on columns or in feature space.
 
     The learner brings the parameters ``kernel``, ``rank_tol``, ``n_components``,
     ``random_state`` and those of :func:`nearkin.spaces.feature_space.feature_space_of`, and
@@ -232,47 +230,20 @@ class LinearInSpaceMixin(TeachableMixin):
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
-        """Learn from pairs, labels or both.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
-            Without a kernel, sparse rows of more than 300 columns are seen along their 300
-            leading singular vectors, which takes memory for 300 numbers a column. Other rows of
-            more than 1000 columns are seen along a basis of their differences, without loss for up
-            to 1000 rows, or else along their 300 leading principal axes.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
-
-        Returns
-        -------
-        self
-        """
-        X = self._validated(opened(self, X, y, pairs), reset=True)
-        rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
-        space: Space
-        if self.kernel is None:
-            space = columns_of(X, rng)
-            if _all_equal(X, space):
-                space = replace(space, covariance=np.zeros_like(space.covariance))
-                notice(
-                    "all rows of X coincide: the pairs say nothing, and the "
-                    f"{self._without_differences} metric is kept.",
-                )
-        else:
+    def _find_space(self, X: Any, points: NDArray[np.integer], rng: np.random.RandomState) -> Space:
+        """The columns of X, or the leading directions of a kernel's feature space."""
+        if self.kernel is not None:
             rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
-            found = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
-            space = directions_of(found, found.extension(self.extension, self.n_neighbors))
-
-        def read(rows: NDArray[np.integer]) -> Floats:
-            return space.coordinates(access.take(X, rows))
-
-        return self._teach(self._first_lesson(space, evidence, X, rng), rng, read)
+            found = feature_space_of(self, X, points, rank_tol, rng)
+            return directions_of(found, found.extension(self.extension, self.n_neighbors))
+        space = once(columns_of, X, rng)
+        if not _all_equal(X, space):
+            return space
+        notice(
+            "all rows of X coincide: the pairs say nothing, and the "
+            f"{self._without_differences} metric is kept."
+        )
+        return replace(space, covariance=np.zeros_like(space.covariance))
 
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState

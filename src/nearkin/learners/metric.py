@@ -13,7 +13,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.calibration import MOST_EXAMPLES, VERDICTS, calibration, verdicts_found
+from nearkin.learners.calibration import MOST_EXAMPLES, VERDICTS, draw_examples, verdicts_found
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
@@ -402,8 +402,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         rng: np.random.RandomState,
         embedded: Callable[[NDArray[np.integer]], Any],
     ) -> None:
-        """See :func:`calibration`. Keeps how much there was to learn from, too."""
-        self.__dict__.update(calibration(access.drawable(X), evidence, rng, embedded))
+        """Find the threshold, and keep how much there was to learn from."""
+        examples = draw_examples(access.drawable(X), evidence, rng)
+        self.__dict__.update(examples.verdicts(embedded(examples.rows)))
         self.learned_from_ = evidence.counts(n_rows_of(X))
 
     def _calibrate_as(self, metric: Any) -> None:

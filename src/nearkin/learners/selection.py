@@ -13,6 +13,8 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from nearkin.learners.compositions import Chain
+from nearkin.learners.incremental import TeachableMixin
+from nearkin.learners.two_steps import embedding
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import one_core
 from nearkin.rows.distances import linked_distances
@@ -246,6 +248,8 @@ def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
 
 
 def _taught(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
+    if isinstance(learner, TeachableMixin):
+        return np.asarray(embedding(learner, rows, pairs))
     return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
 
 

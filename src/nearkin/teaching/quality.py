@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.learners.incremental import retaught
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.pairs.numbering import keys_of
 from nearkin.pairs.pairs import Pairs
@@ -16,7 +17,7 @@ from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import placements, ranks, with_both_kinds
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
-from nearkin.teaching.taught_metric import TaughtMetric, View, retaught
+from nearkin.teaching.taught_metric import TaughtMetric, View
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
@@ -85,7 +86,7 @@ def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Tr
     for learn, judge in pair_folds(told, N_FOLDS, rng):
         try:
             with noticed():  # what is worth a note is one of the whole
-                metric = retaught(learned.step, X, told.subset(learn))
+                metric = retaught(learned.step.metric, X, told.subset(learn))
                 view = learned.step.view.seen_by(metric)
         except (ValueError, np.linalg.LinAlgError):
             continue  # the learner can make nothing of this part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain
-from nearkin.learners.incremental import TeachableMixin
+from nearkin.learners.incremental import TeachableMixin, begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
-from nearkin.rows.notices import Note, leaving_out, noticed
+from nearkin.rows.notices import Note, hand_on, leaving_out, notice, noticed
 from nearkin.rows.scaled import ScaleWarning
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.teaching.records import Records
@@ -158,13 +158,10 @@ def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
     Space and landmarks are found here once, so that the same answers give the same metric however
     they came.
     """
-    given = pairs if len(pairs) else Pairs([(0, 1)], n_rows=len(X))
     with noticed() as notes, leaving_out(ScaleWarning):  # of which the lesson has a word itself
-        fitted = clone(learner).fit(X, pairs=given)
-        view = LiveView(fitted, X)
-    step = Step(fitted, given, view)
-    first = TaughtMetric(0, step, True, view, float(fitted.threshold_), _texts(notes))
-    return first if len(pairs) else learned_after(first, X, pairs, 0)
+        start = begun(learner, X, pairs)
+        view = LiveView(start, X)
+    return _learned(Step(start, Pairs(), view), X, pairs, 0, notes)
 
 
 def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) -> TaughtMetric:
@@ -178,32 +175,31 @@ def learned_after(before: TaughtMetric, X: Floats, told: Pairs, version: int) ->
     version : int
         Of the knowledge that ``told`` comes from.
     """
-    step = before.step
-    try:
-        with noticed() as notes:
-            metric = retaught(step, X, told)
+    return _learned(before.step, X, told, version, [])
+
+
+def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note]) -> TaughtMetric:
+    with noticed() as notes:
+        hand_on(before)
+        try:
+            metric = retaught(step.metric, X, told)
             view = step.view.seen_by(metric)
-    except (ValueError, np.linalg.LinAlgError) as error:
-        plain = PlainView(X)
-        said = f"Nothing can be learned from these answers, and rows are shown as they are: {error}"
-        return TaughtMetric(
-            version, step, False, plain, _usual_distance(plain), (*_texts(notes), said)
-        )
+        except (ValueError, np.linalg.LinAlgError) as error:
+            plain = PlainView(X)
+            notice(
+                "Nothing can be learned from these answers, and rows are shown as they are: "
+                f"{error}"
+            )
+            return TaughtMetric(version, step, False, plain, _usual_distance(plain), _texts(notes))
     threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
     return TaughtMetric(version, Step(metric, told, view), True, view, threshold, _texts(notes))
-
-
-def retaught(step: Step, X: Floats, told: Pairs) -> Any:
-    """The metric that other pairs give; that of the step is left as it is."""
-    metric = copy(step.metric)  # partial_fit sets attributes anew, and changes none
-    return metric.partial_fit(X, pairs=told, withdrawn=step.told)
 
 
 def untaught(first: TaughtMetric, X: Floats) -> View:
     """Rows as the metric sees them without any pair, or as they are."""
     try:
         with noticed():
-            return first.step.view.seen_by(retaught(first.step, X, Pairs(n_rows=len(X))))
+            return first.step.view.seen_by(retaught(first.step.metric, X, Pairs(n_rows=len(X))))
     except (ValueError, np.linalg.LinAlgError):
         return PlainView(X)
 

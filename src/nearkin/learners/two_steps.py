@@ -1,0 +1,258 @@
+"""``fit`` in two steps, so that the small one can be done again when pairs come or go.
+
+:func:`find_space` finds where to learn: kernel, landmarks and eigenvectors, or mean and covariance.
+:func:`learn` learns a metric there from the coordinates of a few rows, in milliseconds. Neither
+changes the learner. ``fit`` takes both steps; ``partial_fit`` and the studio take the second again
+with other pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from nearkin.learners.calibration import draw_examples
+from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import Evidence, gather_evidence
+from nearkin.rows import access, devices
+from nearkin.spaces.kernels import Rows
+from nearkin.spaces.maps import Map
+
+Floats = NDArray[np.floating]
+RowNumbers = NDArray[np.integer]
+# Coordinates of some rows of X in the space, on the host or where X is.
+Coordinates = Callable[[RowNumbers], Any]
+
+# Rows of coordinates held at a time while the threshold is chosen by labels.
+_BLOCK = 65536
+
+
+class Space(Protocol):
+    """Where a metric is learned."""
+
+    def coordinates(self, X: Rows) -> Floats:
+        """Of rows, where X is."""
+
+
+class Image(Protocol):
+    """The map from coordinates in the space to the learned embedding, up to a motion."""
+
+    def __call__(self, coordinates: Any, /) -> Any:
+        """Of rows, where they are."""
+
+    @property
+    def matrix(self) -> Floats | None:
+        """The map as a matrix of shape (r, q), if it is linear."""
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What a fitted learner keeps so that pairs can be added and withdrawn.
+
+    Rows of X are not kept, and of labelled rows their labels only: O(p r) numbers for r
+    coordinates of p rows, those named in pairs and up to 4000 random ones.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of X.
+    drawable : int or int ndarray
+        How many rows X has, or the numbers of those that can be drawn.
+    space : Space
+    settled : object
+        What else does not depend on pairs, such as sums over labelled rows.
+    evidence : Evidence
+        What was learned from; what the space was found with, before that.
+    rng : RandomState
+        As it was before the draws of the second step, which are the same at every call.
+    rows : int ndarray of shape (p,)
+        Rows of X whose coordinates are known, sorted.
+    coordinates : ndarray of shape (p, r)
+        In float64.
+    image : Image
+        What was learned; None before that.
+    """
+
+    n_rows: int
+    drawable: int | RowNumbers
+    space: Any
+    settled: Any
+    evidence: Evidence
+    rng: np.random.RandomState
+    rows: RowNumbers
+    coordinates: Floats
+    image: Image | None = None
+
+    def reads(self, X: Any) -> Coordinates:
+        """Coordinates of rows of an X that is checked."""
+        return lambda rows: self.space.coordinates(access.take(X, rows))
+
+    def holds(self, rows: RowNumbers) -> bool:
+        """Whether the coordinates of all these rows are known."""
+        return bool(np.isin(rows, self.rows, assume_unique=True).all())
+
+    def at(self, rows: RowNumbers) -> Floats:
+        """Coordinates of rows that are known."""
+        return self.coordinates[np.searchsorted(self.rows, rows)]
+
+    def holding(self, rows: RowNumbers, read: Coordinates) -> Taught:
+        """With the coordinates of these rows too; only those not known yet are read."""
+        new = np.setdiff1d(rows, self.rows, assume_unique=True)
+        if not len(new):
+            return self
+        all_rows = np.concatenate([self.rows, new])
+        order = np.argsort(all_rows)
+        coordinates = np.concatenate([self.coordinates, at_home(read(new))])
+        return replace(self, rows=all_rows[order], coordinates=coordinates[order])
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Coordinates of rows by their numbers: those that are known, and others as they are read."""
+
+    taught: Taught
+    read: Coordinates
+
+    def __call__(self, rows: RowNumbers) -> Any:
+        """Of rows, each named once."""
+        return self.taught.at(rows) if self.taught.holds(rows) else self.read(rows)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a learner makes of coordinates.
+
+    Attributes
+    ----------
+    map : Map
+        Of rows as the learner sees them, with their columns divided.
+    attributes : dict
+        Other fitted attributes of the learner.
+    image : Image
+        The map, of coordinates.
+    """
+
+    map: Map
+    attributes: dict[str, Any]
+    image: Image
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the second step gives.
+
+    Attributes
+    ----------
+    map : Map
+        Of rows as the learner sees them, with their columns divided.
+    attributes : dict
+        Other fitted attributes of the learner.
+    taught : Taught
+        What the same step takes again with other pairs.
+    """
+
+    map: Map
+    attributes: dict[str, Any]
+    taught: Taught
+
+
+def find_space(learner: Any, X: Any, evidence: Evidence, rng: Any) -> Taught:
+    """The first step: where to learn, and all else that does not depend on what pairs say.
+
+    Parameters
+    ----------
+    learner : estimator
+        As :class:`nearkin.learners.incremental.TeachableMixin` says. Its parameters count.
+    X : rows
+        As the learner sees them (``_validated``).
+    evidence : Evidence
+        Of pairs it matters only which rows they name: these become landmarks. There may be none.
+    rng : RandomState
+    """
+    points = evidence.pairs.points
+    space = learner._find_space(X, points, rng)
+    settled = learner._settle(space, evidence, X, rng)
+    return Taught(
+        n_rows=X.shape[0],
+        drawable=access.drawable(X),
+        space=space,
+        settled=settled,
+        evidence=evidence,
+        rng=deepcopy(rng),
+        rows=points,
+        coordinates=at_home(space.coordinates(access.take(X, points))),
+    )
+
+
+def learn(
+    learner: Any,
+    taught: Taught,
+    evidence: Evidence,
+    read: Coordinates,
+    rng: np.random.RandomState | None = None,
+    *,
+    judges: bool = True,
+) -> Result:
+    """The second step: what is learned in a space, and how distances are judged there.
+
+    Parameters
+    ----------
+    learner : estimator
+        As :class:`nearkin.learners.incremental.TeachableMixin` says. Its parameters count.
+    taught : Taught
+        What the first step gave, or an earlier second one.
+    evidence : Evidence
+        With the labels that the first step had.
+    read : callable
+        ``read(rows)`` gives coordinates of rows of X that are not known yet.
+    rng : RandomState, optional
+        As the first step left it, which is the default.
+    judges : bool, default=True
+        Whether the threshold is found, too.
+    """
+    rng = deepcopy(taught.rng) if rng is None else rng
+    taught = replace(taught, evidence=evidence).holding(evidence.pairs.points, read)
+    learned = learner._learn(taught, Reader(taught, read), rng)
+    taught = replace(taught, image=learned.image)
+    attributes = {**learned.attributes, "learned_from_": evidence.counts(taught.n_rows)}
+    if judges:
+        examples = draw_examples(taught.drawable, evidence, rng)
+        taught, embedded = _embedded(taught, learned.image, examples.rows, read)
+        attributes |= examples.verdicts(embedded)
+    return Result(learned.map, attributes, taught)
+
+
+def embedding(learner: Any, X: Floats, pairs: Pairs) -> Floats:
+    """Rows under what a learner makes of pairs of them; nothing else is found.
+
+    It is what ``transform`` gives after ``fit``, for rows that need no check and no scale.
+    """
+    evidence = gather_evidence(len(X), None, pairs)
+    rng = check_random_state(learner.random_state)
+    taught = find_space(learner, X, evidence, rng)
+    result = learn(learner, taught, evidence, taught.reads(X), rng, judges=False)
+    return np.asarray(result.map.apply(X))
+
+
+def _embedded(
+    taught: Taught, image: Image, rows: RowNumbers, read: Coordinates
+) -> tuple[Taught, Any]:
+    """Rows by their numbers in the learned space, and what is known then.
+
+    Without labels these are the points of pairs, and random rows beside them: few enough to keep.
+    """
+    if taught.evidence.has_labels:
+        return taught, access.filled(len(rows), _BLOCK, lambda block: image(read(rows[block])))
+    taught = taught.holding(rows, read)
+    return taught, image(taught.at(rows))
+
+
+def at_home(coordinates: Any) -> Floats:
+    """Coordinates of a few rows on the host, in float64."""
+    return devices.to_numpy(coordinates).astype(np.float64, copy=False)
