@@ -21,13 +21,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from nearkin import KernelBeta, MetricLearner, Pairs, datasets, plot, scores
 from nearkin.learners.rca import RCA
+from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.storage.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

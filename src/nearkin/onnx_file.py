@@ -11,7 +11,6 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import (
     MaxAbsScaler,
@@ -26,6 +25,7 @@ from nearkin._version import __version__
 from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric import MetricMixin
+from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows
 from nearkin.spaces.landmark_maps import FAR, KernelExpansion, LocalExtension, NystroemExtension
@@ -45,7 +45,6 @@ from nearkin.storage.whole_file import StrPath, whole_file
 
 __all__ = ["export"]
 
-Floats = NDArray[np.floating]
 PRECISIONS = ("float64", "float32")
 
 

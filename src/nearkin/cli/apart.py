@@ -16,10 +16,10 @@ from nearkin.cli.messages import counted
 from nearkin.cli.models import Model
 from nearkin.cli.scoring import Score, can_be_judged, scores_by_labels, scores_by_pairs
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Mask
 from nearkin.rows.base import Block
 from nearkin.rows.streams import RowStream
 
-Mask = NDArray[np.bool_]
 Rng = np.random.Generator
 # Draws until there are pairs of both kinds to judge by.
 _MOST_DRAWS = 100

@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.models import Model
+from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
 from nearkin.scores.same_threshold import Verdicts, best_verdicts
-
-Floats = NDArray[np.floating]
 
 
 def distances_of(model: Model, rows: RowStream, ends: NDArray[np.int64]) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 from nearkin.scores.same_threshold import Verdicts, verdicts_of
 from nearkin.storage.models import Facts, load_with_facts
 

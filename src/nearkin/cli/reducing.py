@@ -6,7 +6,7 @@ import numpy as np
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.messages import say
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 from nearkin.spaces.linalg import fix_signs
 

@@ -16,7 +16,7 @@ from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 from nearkin.storage.models import Trial
 from nearkin.storage.row_marks import n_known

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
+from nearkin.rows.arrays import Ints
 from nearkin.spaces.neighbors import without_itself
 from nearkin.tasks.neighbor_index import NeighborIndex
 
-Ints = NDArray[np.int64]
 # Rows whose neighbours are looked for at a time.
 _QUERIES = 10_000
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.suggest import suggest_pairs
 

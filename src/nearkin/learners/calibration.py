@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.same_threshold import best_verdicts
 
-Floats = NDArray[np.floating]
 # Random pairs that stand for "different" when no cannot-link is known.
 _BACKGROUND_PAIRS = 2000
 # Pairs of each kind, of those that labels imply, that the threshold is found from.

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state
@@ -20,6 +20,7 @@ from nearkin.learners.stored import stored_metric
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access
+from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import hand_on, leaving_out, noticed
 from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
@@ -27,7 +28,6 @@ from nearkin.rows.sparse import is_sparse, variances
 from nearkin.spaces.maps import Joined, Map, composed
 from nearkin.storage.schema import estimator, floats, list_of
 
-Floats = NDArray[np.floating]
 # Rows, at most, that tell the scale of a learner's distances.
 _MOST_SCALED = 10_000
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 
@@ -14,8 +12,6 @@ from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.spaces.maps import Identity
-
-Floats = NDArray[np.floating]
 
 
 @stored_learner()

@@ -23,6 +23,7 @@ from nearkin.pairs.labels import names_of_classes
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import MOST_COLUMNS
 from nearkin.solvers.class_gaussians import ClassModels, fit_class_models
@@ -42,9 +43,6 @@ from nearkin.solvers.local_metrics import (
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import a, floats, ints, labels, maybe, training_rows, truth, whole
-
-Floats = NDArray[np.floating]
-Integers = NDArray[np.integer]
 
 # Share of the identity in the metric at a point, where that metric itself finds neighbours.
 _LOCAL_INTERPOLATION = 0.7

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,6 +16,7 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.rows.once import once
 from nearkin.solvers.distance_bounds import (
@@ -56,8 +57,6 @@ from nearkin.spaces.neighbor_cells import SEARCHES, Search
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spaces.spectral_kernels import diffusion
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
-
-Floats = NDArray[np.floating]
 
 COORDINATES = ("laplacian", "lle", "isomap")
 FAMILIES = ("spectral", "data_dependent", "rbf")

@@ -24,10 +24,9 @@ from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence
+from nearkin.rows.arrays import Floats
 from nearkin.rows.class_sums import class_sums, within_scatters
 from nearkin.spaces.kernels import KernelFunction
-
-Floats = NDArray[np.floating]
 
 
 def objective(A: Floats, S: Floats, D: Floats, balance: float = 0.5) -> float:

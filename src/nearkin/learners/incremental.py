@@ -20,7 +20,6 @@ from nearkin.rows import access, devices
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.maps import after_scaling
 
-Floats = NDArray[np.floating]
 RowNumbers = NDArray[np.integer]
 
 

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
@@ -24,6 +24,7 @@ from nearkin.learners.stored import stored_learner
 from nearkin.learners.two_steps import Coordinates, Taught, at_home
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import access
+from nearkin.rows.arrays import Floats
 from nearkin.rows.once import once
 from nearkin.rows.sparse import is_sparse
 from nearkin.solvers.distance_bounds import (
@@ -37,8 +38,6 @@ from nearkin.solvers.distance_bounds import (
 from nearkin.solvers.logdet import project
 from nearkin.spaces.kernels import KernelFunction
 from nearkin.storage.schema import numbers, real, tuple_of, whole
-
-Floats = NDArray[np.floating]
 
 
 def prior_metric(prior: str | ArrayLike, covariance: Floats, n_rows: int) -> Floats:

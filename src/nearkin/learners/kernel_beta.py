@@ -19,6 +19,7 @@ from nearkin.learners.two_steps import Coordinates, Learned, Taught
 from nearkin.pairs.pair_sums import Spread, label_spread, measure_spread
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows import devices
+from nearkin.rows.arrays import Floats
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -31,8 +32,6 @@ from nearkin.spaces.kernels import Kernel, KernelFunction, Rows
 from nearkin.spaces.landmark_maps import Extension, LocalExtension
 from nearkin.spaces.maps import ThroughLandmarks, composed
 from nearkin.storage.schema import floats, ints, positive, real
-
-Floats = NDArray[np.floating]
 
 # Eigenvalue cut-offs that serve the two weightings best: the published one forgets the spectrum
 # and needs weak directions gone, the calibrated one keeps it.

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.two_steps import Coordinates, Learned, Taught
 from nearkin.rows import access, devices
+from nearkin.rows.arrays import Doubles, Floats
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.notices import notice
@@ -31,9 +32,6 @@ from nearkin.spaces.landmark_maps import Extension
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import Affine, Map, ThroughLandmarks
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
-
-Floats = NDArray[np.floating]
-Doubles = NDArray[np.float64]
 
 # Directions of a kernel's feature space that are looked at.
 _MOST_DIRECTIONS = 60

@@ -6,7 +6,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,10 +14,9 @@ from nearkin.learners.compositions import last_learner, seen_by_last
 from nearkin.learners.incremental import TeachableMixin, taught_of
 from nearkin.learners.linear import Columns, columns_of
 from nearkin.rows import access, devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.linalg import principal_axes
-
-Floats = NDArray[np.floating]
 
 
 class LiveView:

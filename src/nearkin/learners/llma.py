@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -22,8 +21,6 @@ from nearkin.solvers.stress_majorization import relax_along
 from nearkin.spaces.kernels import resolve_gamma
 from nearkin.spaces.maps import Displaced, gaussian_weights
 from nearkin.storage.schema import floats, ints, numbers, positive, training_rows, whole
-
-Floats = NDArray[np.floating]
 
 # Most points that others move along with.
 _MOST_ANCHORS = 1000

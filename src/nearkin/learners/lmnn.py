@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -19,6 +19,7 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
+from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.solvers.impostors import Classes, known_classes
@@ -26,8 +27,6 @@ from nearkin.solvers.large_margin import learn
 from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
-
-Floats = NDArray[np.floating]
 
 
 @stored_learner(

@@ -18,6 +18,7 @@ from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
 from nearkin.rows import access, device_math, devices, validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances, rowwise_distances
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.one_row import matrix_of_rows, row_by_row
@@ -28,8 +29,6 @@ from nearkin.scores.same_threshold import checked_prevalence, verdicts_of
 from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
 from nearkin.storage.whole_file import StrPath
-
-Floats = NDArray[np.floating]
 
 
 class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):

@@ -43,6 +43,7 @@ from nearkin.pairs.supervision import (
     example_pairs,
     gather_evidence,
 )
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.notices import leaving_out, notice
@@ -55,8 +56,6 @@ from nearkin.scores.suspects import suspects, trusted
 from nearkin.spaces.maps import Affine, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
-
-Floats = NDArray[np.floating]
 
 # Rows and pairs that candidates are compared on, at most.
 _MOST_ROWS = 1000

@@ -11,11 +11,10 @@ from sklearn.decomposition import PCA
 
 from nearkin.learners.selection import is_one_thing, random_pairs
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.rows.column_scales import differing_units, scales_of
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.comparison import Comparison, compare, ranks
-
-Floats = NDArray[np.floating]
 
 # Axes are too few if pairs are told apart worse by so many standard errors than by all columns.
 _CLEARLY_WORSE = 2.5

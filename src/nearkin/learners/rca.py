@@ -19,14 +19,13 @@ from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import mean_row
 from nearkin.rows.class_sums import class_sums, within_scatters
 from nearkin.rows.sparse import along, is_sparse
 from nearkin.spaces.linalg import fix_signs, leading_components
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, real
-
-Floats = NDArray[np.floating]
 
 
 def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floats:

@@ -16,6 +16,7 @@ from nearkin.learners.compositions import Chain
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.two_steps import embedding
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats, Mask
 from nearkin.rows.blocks import one_core
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import leaving_out
@@ -24,8 +25,6 @@ from nearkin.scores.comparison import Comparison, compare, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
 
-Floats = NDArray[np.floating]
-Mask = NDArray[np.bool_]
 # Shares of learners by name: a blend of their squared distances, each of mean 1.
 Recipe = dict[str, float]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import validate_data
@@ -18,8 +16,6 @@ from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.sparse import plain
 from nearkin.spaces.maps import Map, Transformed
 from nearkin.storage.sklearn_schema import is_stored_transformer
-
-Floats = NDArray[np.floating]
 
 
 def map_of(fitted: Any) -> Map:

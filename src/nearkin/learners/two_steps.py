@@ -21,10 +21,10 @@ from nearkin.learners.calibration import draw_examples
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, devices
+from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
 
-Floats = NDArray[np.floating]
 RowNumbers = NDArray[np.integer]
 # Coordinates of some rows of X in the space, on the host or where X is.
 Coordinates = Callable[[RowNumbers], Any]

@@ -12,14 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
 from nearkin.spaces.graph import each_pair_once
 from nearkin.spaces.neighbor_cells import nearest_others
-
-Floats = NDArray[np.floating]
 
 # Up to this many rows every pair of rows is in the window, as in the paper.
 _COMPLETE_ROWS = 2000

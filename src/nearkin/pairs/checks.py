@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
-def first_true(bad: BoolArray | np.bool_) -> int | None:
+def first_true(bad: Mask | np.bool_) -> int | None:
     """Give the position of the first true value, if there is one."""
     return int(bad.argmax()) if bad.any() else None
 
@@ -34,7 +31,7 @@ def checked_count(value: object, name: str, *, least: int) -> int:
     return int(value)
 
 
-def checked_pairs(values: Any, item: str, n_rows: int | None) -> IntArray:
+def checked_pairs(values: Any, item: str, n_rows: int | None) -> Ints:
     """Give pairs as a (k, 2) integer array, or say which ``item`` ("must_link pair") is wrong."""
     right = "a list of pairs of row numbers, like [(0, 5), (2, 3)]"
     try:
@@ -81,7 +78,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, (int, float)) and value == value // 1
 
 
-def checked_weights(values: Any, count: int, item: str) -> FloatArray:
+def checked_weights(values: Any, count: int, item: str) -> Doubles:
     """Give the weights of ``count`` pairs, or say which ``item`` (as "weight of row") is wrong."""
     if values is None:
         return np.ones(count)
@@ -102,7 +99,7 @@ def checked_weights(values: Any, count: int, item: str) -> FloatArray:
     return weights
 
 
-def refuse_difference_from_itself(pairs: IntArray, item: str, differ: BoolArray) -> None:
+def refuse_difference_from_itself(pairs: Ints, item: str, differ: Mask) -> None:
     """Raise if one of the pairs that ``differ`` marks names the same row twice."""
     if (bad := first_true(differ & (pairs[:, 0] == pairs[:, 1]))) is not None:
         row = pairs[bad, 0]
@@ -129,7 +126,7 @@ def counts_to_test(test_size: float, n_must: int, n_cannot: int) -> tuple[int, i
     return test_must, test_cannot
 
 
-def chosen_rows(rows: Any, n_rows: int | None) -> IntArray:
+def chosen_rows(rows: Any, n_rows: int | None) -> Ints:
     """Give row numbers of X, each once, of numbers or of a mask; or say what is wrong."""
     chosen = np.asarray(rows)
     if chosen.ndim != 1:

@@ -17,10 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearkin.errors import InputError
 from nearkin.pairs.numbering import keys_of, pairs_between, pairs_within, sorted_once
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
 class Conflict(NamedTuple):
@@ -59,10 +56,10 @@ class Groups:
         Groups of the two rows of each cannot-link.
     """
 
-    points: IntArray
-    number: IntArray
-    must: IntArray
-    cannot: IntArray
+    points: Ints
+    number: Ints
+    must: Ints
+    cannot: Ints
 
     @property
     def count(self) -> int:
@@ -70,7 +67,7 @@ class Groups:
         return int(self.number.max(initial=-1)) + 1
 
     @cached_property
-    def differing(self) -> IntArray:
+    def differing(self) -> Ints:
         """Keys of the groups that differ, see :func:`nearkin.pairs.numbering.keys_of`."""
         return np.unique(keys_of(self.cannot))
 
@@ -79,18 +76,18 @@ class Groups:
         """Whether each cannot-link is between rows of one group."""
         return np.asarray(self.cannot[:, 0] == self.cannot[:, 1])
 
-    def of(self, rows: IntArray) -> IntArray:
+    def of(self, rows: Ints) -> Ints:
         """Group of each row, in any shape; −1 for a row that no pair names."""
         place = np.searchsorted(self.points, rows)
         named = np.append(self.points, -1)[place] == rows
         return np.where(named, np.append(self.number, -1)[place], -1)
 
-    def alike(self, links: IntArray) -> Mask:
+    def alike(self, links: Ints) -> Mask:
         """Whether it is said, or follows, that the two rows of each pair are alike."""
         ends = self.of(links)
         return np.asarray((ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0))
 
-    def differ(self, links: IntArray) -> Mask:
+    def differ(self, links: Ints) -> Mask:
         """Whether it is said, or follows, that the two rows of each pair differ.
 
         Both may be: anything follows from a contradiction.
@@ -98,12 +95,12 @@ class Groups:
         ends = self.of(links)
         return np.isin(keys_of(ends), self.differing) & (ends >= 0).all(axis=1)
 
-    def tell(self, links: IntArray) -> Mask:
+    def tell(self, links: Ints) -> Mask:
         """Whether anything is said of each pair of rows, or follows."""
         return self.alike(links) | self.differ(links)
 
 
-def groups_of(points: IntArray, must_link: IntArray, cannot_link: IntArray) -> Groups:
+def groups_of(points: Ints, must_link: Ints, cannot_link: Ints) -> Groups:
     """Find who belongs together, of the rows that pairs name: ``points``, increasing."""
     links = np.searchsorted(points, must_link)
     _, labels = connected_components(_graph(links, len(points)), directed=False)
@@ -112,7 +109,7 @@ def groups_of(points: IntArray, must_link: IntArray, cannot_link: IntArray) -> G
     return Groups(points, number, number[links[:, 0]], number[np.searchsorted(points, cannot_link)])
 
 
-def chunklets(must_link: IntArray, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
+def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
     """Rows known to belong together, and the number of the group of each.
 
     Groups are those of must-links, with all labelled rows of a class in one.
@@ -134,7 +131,7 @@ def chunklets(must_link: IntArray, classes: NDArray[np.integer] | None) -> tuple
     return groups.points, groups.number
 
 
-def spread_labels(classes: NDArray[np.integer], groups: Groups) -> IntArray:
+def spread_labels(classes: NDArray[np.integer], groups: Groups) -> Ints:
     """Class number of each row, −1 where unknown, with labels spread along must-links.
 
     Labels outweigh must-links that join different ones; rows without a label between several stay
@@ -153,8 +150,8 @@ def spread_labels(classes: NDArray[np.integer], groups: Groups) -> IntArray:
 
 def all_that_follows(
     groups: Groups,
-    must: tuple[IntArray, FloatArray],
-    cannot: tuple[IntArray, FloatArray],
+    must: tuple[Ints, Doubles],
+    cannot: tuple[Ints, Doubles],
     max_pairs: int,
 ) -> tuple[Any, ...]:
     """Must-links and cannot-links with their weights, and all that follow from them.
@@ -207,7 +204,7 @@ def all_that_follows(
     return *all_must, *all_cannot
 
 
-def contradictions(groups: Groups, must_link: IntArray, cannot_link: IntArray) -> list[Conflict]:
+def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[Conflict]:
     """The cannot-links inside groups, each with a chain of must-links from end to end."""
     points = groups.points
     ends = np.searchsorted(points, cannot_link[groups.contradicted])
@@ -229,9 +226,7 @@ def contradictions(groups: Groups, must_link: IntArray, cannot_link: IntArray) -
     return found
 
 
-def normalised(
-    pairs: IntArray, weights: FloatArray, *, keep_first: bool = False
-) -> tuple[IntArray, FloatArray]:
+def normalised(pairs: Ints, weights: Doubles, *, keep_first: bool = False) -> tuple[Ints, Doubles]:
     """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
     low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
     order = np.lexsort((high, low))
@@ -246,7 +241,7 @@ def normalised(
     return np.column_stack([low[firsts], high[firsts]]), weights
 
 
-def _graph(links: IntArray, n_nodes: int) -> Any:
+def _graph(links: Ints, n_nodes: int) -> Any:
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
 

@@ -13,23 +13,19 @@ import numpy as np
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.checks import (
-    BoolArray,
-    FloatArray,
-    IntArray,
     checked_count,
     checked_pairs,
     checked_weights,
     first_true,
     refuse_difference_from_itself,
 )
+from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.rows.given import refuse_what_is_no_table
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
-def read_frame(
-    frame: Any, ids: Any, n_rows: int | None
-) -> tuple[IntArray, BoolArray, FloatArray, int | None]:
+def read_frame(frame: Any, ids: Any, n_rows: int | None) -> tuple[Ints, Mask, Doubles, int | None]:
     """Give the ends, kinds and weights of the pairs in a dataframe, and how many rows X has.
 
     Rows that say nothing of ``same`` are left out: whoever answered was unsure.
@@ -74,7 +70,7 @@ def read_frame(
     return ends[sure], same[sure], weights[sure], n_rows
 
 
-def _answers(column: nw.Series[Any]) -> tuple[BoolArray, BoolArray]:
+def _answers(column: nw.Series[Any]) -> tuple[Mask, Mask]:
     """Which pairs are the same, and of which something is said."""
     told, nulls = column.to_list(), column.is_null().to_list()
     said = ["" if null else plain_answer(cell) for cell, null in zip(told, nulls, strict=True)]
@@ -88,9 +84,9 @@ def _answers(column: nw.Series[Any]) -> tuple[BoolArray, BoolArray]:
 
 
 def write_frame(
-    ends: IntArray,
-    same: BoolArray,
-    weights: FloatArray,
+    ends: Ints,
+    same: Mask,
+    weights: Doubles,
     ids: list[Hashable] | None,
     backend: str | None,
 ) -> Any:
@@ -127,7 +123,7 @@ def row_of_id(ids: Any) -> dict[Hashable, int]:
     return position
 
 
-def _look_up_rows(columns: list[list[Hashable]], position: dict[Hashable, int]) -> IntArray:
+def _look_up_rows(columns: list[list[Hashable]], position: dict[Hashable, int]) -> Ints:
     """Give the row numbers of two columns of identifiers, side by side."""
     every_name = itertools.chain.from_iterable(columns)
     unknown = list(dict.fromkeys(name for name in every_name if name not in position))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from nearkin.rows.arrays import Ints
 
 
-def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> IntArray:
+def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Ints:
     """Draw distinct numbers below ``population``, in memory that grows with ``count`` alone."""
     if count == population:
         return np.arange(population)
@@ -21,16 +21,14 @@ def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Int
     return np.asarray(rng.permutation(drawn)[:count])
 
 
-def sorted_once(values: IntArray) -> IntArray:
+def sorted_once(values: Ints) -> Ints:
     """Give each of some numbers from 0 once, sorted."""
     # np.unique would hash, which is several times slower here than sorting.
     ordered = np.sort(values, axis=None)
     return np.asarray(ordered[np.diff(ordered, prepend=-1) > 0])
 
 
-def pairs_within(
-    numbers: IntArray, starts: IntArray, sizes: IntArray
-) -> tuple[IntArray, NDArray[np.intp]]:
+def pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:
     """Find the numbered pairs inside blocks of consecutive positions, and their blocks.
 
     All pairs inside the first block are numbered first, then those inside the second, and so on;
@@ -46,29 +44,29 @@ def pairs_within(
 
 
 def pairs_between(
-    numbers: IntArray,
-    starts: IntArray,
-    sizes: IntArray,
-    other_starts: IntArray,
-    other_sizes: IntArray,
-) -> tuple[IntArray, NDArray[np.intp]]:
+    numbers: Ints,
+    starts: Ints,
+    sizes: Ints,
+    other_starts: Ints,
+    other_sizes: Ints,
+) -> tuple[Ints, NDArray[np.intp]]:
     """Find the numbered pairs between two blocks of positions each, and which two blocks."""
     block, local = _block_and_rest(numbers, sizes * other_sizes)
     first, second = np.divmod(local, other_sizes[block])
     return np.column_stack([starts[block] + first, other_starts[block] + second]), block
 
 
-def _block_and_rest(numbers: IntArray, counts: IntArray) -> tuple[NDArray[np.intp], IntArray]:
+def _block_and_rest(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints]:
     ends = np.cumsum(counts)
     block = np.searchsorted(ends, numbers, side="right")
     return block, numbers - (ends - counts)[block]
 
 
-def keys_of(pairs: NDArray[np.integer]) -> IntArray:
+def keys_of(pairs: NDArray[np.integer]) -> Ints:
     """One number for each unordered pair of numbers below 2³¹."""
     return np.asarray(np.sort(pairs, axis=1) @ np.array([1 << 31, 1]), dtype=np.int64)
 
 
-def ends_of(keys: IntArray) -> IntArray:
+def ends_of(keys: Ints) -> Ints:
     """The pairs that :func:`keys_of` made keys of."""
     return np.column_stack([keys >> 31, keys & ((1 << 31) - 1)])

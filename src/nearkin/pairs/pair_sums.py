@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows import devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.class_sums import class_sums
-
-Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
@@ -30,11 +30,9 @@ from nearkin.pairs.cutting import CutWithRows
 from nearkin.pairs.frames import read_frame, row_of_id, write_frame
 from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
 from nearkin.pairs.numbering import sorted_once
+from nearkin.rows.arrays import Doubles, Ints
 
 __all__ = ["Conflict", "Pairs"]
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 class Pairs(CutWithRows):
@@ -77,10 +75,10 @@ class Pairs(CutWithRows):
     [[0, 2], [2, 5], [2, 7]]
     """
 
-    must_link: IntArray
-    cannot_link: IntArray
-    must_weight: FloatArray
-    cannot_weight: FloatArray
+    must_link: Ints
+    cannot_link: Ints
+    must_weight: Doubles
+    cannot_weight: Doubles
     n_rows: int | None
 
     __iter__: ClassVar[None] = None
@@ -264,13 +262,13 @@ class Pairs(CutWithRows):
         return self._of_normalised(*must_part, *cannot_part, n_rows)
 
     @cached_property
-    def points(self) -> IntArray:
+    def points(self) -> Ints:
         """The rows named in any pair, sorted."""
         points = sorted_once(np.concatenate([self.must_link, self.cannot_link]))
         points.setflags(write=False)
         return points
 
-    def components(self) -> IntArray:
+    def components(self) -> Ints:
         """Tell which points the must-links tie together.
 
         Returns
@@ -440,7 +438,7 @@ class Pairs(CutWithRows):
         order = np.argsort(chosen)
         ascending = chosen[order]
 
-        def renumbered(links: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+        def renumbered(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
             places = np.searchsorted(ascending, links)
             inside = (np.append(ascending, -1)[places] == links).all(axis=1)
             return normalised(order[places[inside]], weights[inside])

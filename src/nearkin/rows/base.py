@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputIndexError, InputTypeError
+from nearkin.rows.arrays import Floats
 
-Floats = NDArray[np.floating]
 Parts = tuple[Any, ...]
 # Numbers that are centred at a time.
 _PIECE_NUMBERS = 2**18

@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Doubles, Floats
 from nearkin.rows.sparse import is_sparse, squared_norms
-
-Floats = NDArray[np.floating]
-Doubles = NDArray[np.float64]
 
 # Columns are far from zero if it is more than so many times as far as they are wide.
 _FAR = 16.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 
 # Rows of a block that is read from a file or cut from an array, or fewer if they are wide.
 BLOCK_ROWS = 65_536

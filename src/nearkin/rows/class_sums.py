@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from nearkin.rows import access, device_math, devices
-
-Floats = NDArray[np.floating]
-Integers = NDArray[np.integer]
+from nearkin.rows.arrays import Floats, Integers
 
 
 def class_sums(

@@ -21,9 +21,8 @@ from scipy import sparse
 from scipy.stats import spearmanr
 
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Doubles
 from nearkin.rows.sparse import is_sparse
-
-Floats = NDArray[np.float64]
 
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
 # at at a time.
@@ -49,7 +48,7 @@ _FEWEST_COMPONENTS = 8
 _ORDER = -0.9
 
 
-def column_spreads(X: Any) -> Floats:
+def column_spreads(X: Any) -> Doubles:
     """Standard deviations of columns whose outliers are cut back.
 
     First the 5 % largest and smallest entries are, and then those that lie more than twenty such
@@ -86,13 +85,13 @@ def column_spreads(X: Any) -> Floats:
     return spreads
 
 
-def scales_of(X: Any) -> Floats:
+def scales_of(X: Any) -> Doubles:
     """What columns are divided by to be equally wide: their spreads, and 1 for constant ones."""
     spreads = column_spreads(X)
     return np.where(spreads > 0, spreads, 1.0)
 
 
-def ratio_of_spreads(spreads: Floats) -> float:
+def ratio_of_spreads(spreads: Doubles) -> float:
     """How many times the widest column is as wide as the narrowest that is not constant."""
     wide = spreads[spreads > 0]
     with np.errstate(over="ignore"):
@@ -131,7 +130,7 @@ def differing_units(X: Any) -> UnitsDiffer | None:
     return UnitsDiffer(int(widest), int(narrowest), ratio)
 
 
-def column_units(X: Any) -> Floats:
+def column_units(X: Any) -> Doubles:
     """How far entries that are not their column's median reach from it.
 
     Parameters
@@ -172,7 +171,7 @@ def _some_rows(X: Any, most: int) -> Any:
     return access.take(sparse.csr_array(X) if is_sparse(X) else X, numbers)
 
 
-def _by_blocks(X: Any, function: Any) -> Floats:
+def _by_blocks(X: Any, function: Any) -> Doubles:
     """What a function of dense columns gives, for some columns at a time."""
     n, d = X.shape
     width = max(1, _BLOCK_NUMBERS // max(1, n))
@@ -184,7 +183,7 @@ def _by_blocks(X: Any, function: Any) -> Floats:
     return found
 
 
-def _centred(columns: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+def _centred(columns: NDArray[Any]) -> tuple[Doubles, Doubles, Doubles]:
     """Columns less their medians, the power of two they were divided by, and what is rounding.
 
     Powers of two change no digit, and bring the largest number to about 1: nothing overflows.
@@ -203,7 +202,7 @@ def _tail(n: int) -> int:
     return int(_TAIL * (n - 1))
 
 
-def _spreads(columns: NDArray[Any]) -> Floats:
+def _spreads(columns: NDArray[Any]) -> Doubles:
     centred, exponents, rounding = _centred(columns)
     n = len(centred)
     low, high = _tail(n), n - 1 - _tail(n)
@@ -218,7 +217,7 @@ def _spreads(columns: NDArray[Any]) -> Floats:
     return np.asarray(np.ldexp(spreads, exponents))
 
 
-def _sparse_deviations(X: Any) -> Floats:
+def _sparse_deviations(X: Any) -> Doubles:
     """Standard deviations of sparse columns: those of the entries, and of the zeros beside them."""
     n, d = X.shape
     exponents = np.frexp(abs(X).max(axis=0).toarray().ravel() if X.nnz else np.zeros(d))[1]
@@ -231,7 +230,7 @@ def _sparse_deviations(X: Any) -> Floats:
     return np.asarray(np.ldexp(deviations, exponents))
 
 
-def _units(columns: NDArray[Any]) -> Floats:
+def _units(columns: NDArray[Any]) -> Doubles:
     centred, exponents, rounding = _centred(columns)
     distances = np.abs(centred)
     distances[distances <= rounding] = 0.0
@@ -249,7 +248,7 @@ def _within_unit(differing: Any) -> Any:
     return np.maximum(np.ceil(_WITHIN_UNIT * differing).astype(np.int64), 1) - 1
 
 
-def _ordered(units: Floats) -> bool:
+def _ordered(units: Doubles) -> bool:
     if len(units) < _FEWEST_COMPONENTS:
         return False
     return bool(spearmanr(np.arange(len(units)), units).statistic <= _ORDER)
@@ -258,7 +257,7 @@ def _ordered(units: Floats) -> bool:
 # The same where foreign rows are: what comes home has one number a column.
 
 
-def _home(found: Any) -> Floats:
+def _home(found: Any) -> Doubles:
     return devices.to_numpy(found).astype(np.float64)
 
 

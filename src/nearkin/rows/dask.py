@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.base import Floats, Parts, RememberingRows, added
+from nearkin.rows.arrays import Floats
+from nearkin.rows.base import Parts, RememberingRows, added
 from nearkin.rows.blocks import one_core
 from nearkin.rows.checks import checked_dtype, checked_rows
 from nearkin.rows.dask_cluster import check_processes, client_in_use, explained

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from nearkin.rows import access, devices
 from nearkin.rows import sparse as sparse_rows
-
-Floats = NDArray[np.floating]
+from nearkin.rows.arrays import Floats
 
 
 def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.base import Block, Floats
+from nearkin.rows.arrays import Floats
+from nearkin.rows.base import Block
 from nearkin.rows.blocks import blocks
 from nearkin.rows.checks import checked_dtype, checked_rows, rows_of_a_block
 from nearkin.rows.parquet import ParquetFiles

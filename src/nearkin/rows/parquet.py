@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
-from nearkin.rows.base import Block, Floats
+from nearkin.rows.arrays import Floats
+from nearkin.rows.base import Block
 from nearkin.rows.checks import (
     BLOCK_BYTES,
     BLOCK_ROWS,

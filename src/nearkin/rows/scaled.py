@@ -16,12 +16,11 @@ from scipy import sparse
 
 from nearkin.errors import InputError
 from nearkin.rows import devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Parts, RemoteRows, added
 from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
 from nearkin.rows.notices import is_heard, notice
 from nearkin.rows.sparse import is_sparse
-
-Floats = NDArray[np.floating]
 
 
 class ScaleWarning(UserWarning):

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-Floats = NDArray[np.floating]
-Doubles = NDArray[np.float64]
+from nearkin.rows.arrays import Doubles, Floats
 
 # Columns that stand for those of sparse rows where distances need be about right only.
 _PROJECTED = 200

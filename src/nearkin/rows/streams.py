@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError, InputIndexError, InputTypeError
+from nearkin.rows.arrays import Floats
 from nearkin.rows.base import (
     Block,
-    Floats,
     Parts,
     RememberingRows,
     RemoteRows,

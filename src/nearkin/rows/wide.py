@@ -11,13 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
+from nearkin.rows.arrays import Doubles
 from nearkin.rows.notices import notice
-
-Floats = NDArray[np.floating]
-Doubles = NDArray[np.float64]
 
 # Rows of no more columns than this are taken as they are.
 MOST_COLUMNS = 1000

@@ -16,13 +16,13 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, device_math, devices, validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.distances import linked_distances
 
 __all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability"]
 
-Floats = NDArray[np.floating]
 
 # Shares of a distance by which rounding may change it, and of most others that are nothing at all.
 _ROUNDING, _NOTHING = 1e-10, 1e-14

@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-Floats = NDArray[np.floating]
-Mask = NDArray[np.bool_]
+from nearkin.rows.arrays import Floats, Mask
 
 # What learning usually gains in pair AUC over the distance at hand: mean and deviation.
 USUAL_GAIN = (0.1, 0.06)

@@ -8,9 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, depth_first_order
 
 from nearkin.pairs.pairs import Pairs
-
-Ints = NDArray[np.integer]
-Mask = NDArray[np.bool_]
+from nearkin.rows.arrays import Integers, Mask
 
 
 def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[tuple[Mask, Mask]]:
@@ -81,13 +79,13 @@ def row_folds(
     return fold
 
 
-def _groups(ends: Ints, n_points: int) -> Ints:
+def _groups(ends: Integers, n_points: int) -> Integers:
     """Number of the group of each point; pairs tie points together to groups."""
     _, group = connected_components(_graph(ends, n_points), directed=False)
     return np.asarray(group, dtype=np.int64)
 
 
-def _pieces(ends: Ints, n_points: int, most: int) -> Ints:
+def _pieces(ends: Integers, n_points: int, most: int) -> Integers:
     """The same, with groups of more than ``most`` points cut where few pairs are lost.
 
     Depth first, a point follows one that it is linked with nearly always, so that stretches of
@@ -104,12 +102,12 @@ def _pieces(ends: Ints, n_points: int, most: int) -> Ints:
     return piece
 
 
-def _graph(ends: Ints, n_points: int) -> csr_array:
+def _graph(ends: Integers, n_points: int) -> csr_array:
     return csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n_points, n_points))
 
 
 def _dealt(
-    unit: Ints, loads: NDArray[np.float64], n_folds: int, rng: np.random.RandomState | None
+    unit: Integers, loads: NDArray[np.float64], n_folds: int, rng: np.random.RandomState | None
 ) -> NDArray[np.int64]:
     """Fold of each point; the points of a unit stay together.
 
@@ -130,7 +128,7 @@ def _dealt(
     return fold[unit]
 
 
-def _filling(sizes: Ints, n_more: int) -> NDArray[np.int64]:
+def _filling(sizes: Integers, n_more: int) -> NDArray[np.int64]:
     """Folds of further rows, one by one, such that folds become as even as can be."""
     levels = np.arange(n_more // len(sizes) + np.ptp(sizes) + 1)
     places = np.argsort(sizes[:, None] + levels, axis=None, kind="stable")[:n_more]

@@ -7,14 +7,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import devices
+from nearkin.rows.arrays import Floats
 
-Floats = NDArray[np.floating]
 _MOST_SHARP = 1e4
 # Pairs on one side of the threshold that tell as much of its curve as all those on the other.
 _FEW_PAIRS = 1

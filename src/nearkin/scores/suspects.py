@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.scores.comparison import model_answers, standing
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
-
-Floats = NDArray[np.floating]
 
 # A pair is listed if the metric gives this probability to the opposite of what was said. Where a
 # fifth of 200 pairs were wrong, 60 % of them were listed, and more than half of the list was wrong.

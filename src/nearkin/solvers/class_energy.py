@@ -22,18 +22,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.rows import access, device_math, devices
 from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import squared_lengths
 from nearkin.rows.distances import squared_rowwise_distances
 from nearkin.solvers.hinge_sums import impostor_hinges, intrusion_hinges, nearest_by_class
 from nearkin.solvers.impostors import nearest_alike
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
 # Multiples of the typical gap between classes that are tried as margins, in order of preference.
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
@@ -60,7 +57,7 @@ class Members:
     """
 
     Z: Any
-    starts: Ints
+    starts: Integers
     nearest: Any
     squared: Any
 
@@ -70,7 +67,7 @@ class Members:
         return int(self.nearest.shape[1]) - 1
 
     @property
-    def number(self) -> Ints:
+    def number(self) -> Integers:
         """Class of each row."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
@@ -80,7 +77,7 @@ class Members:
         return len(self.starts) - 1
 
 
-def gather_members(Z: Any, number: Ints, n_neighbors: int) -> tuple[Members, Ints]:
+def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
     """Rows sorted by class, and their order: row r of the result is row ``order[r]`` of Z."""
     order = np.argsort(number, kind="stable")
     Z, number = devices.wide(access.take(Z, order)), number[order]
@@ -89,7 +86,7 @@ def gather_members(Z: Any, number: Ints, n_neighbors: int) -> tuple[Members, Int
     return Members(Z, starts, *found), order
 
 
-def _nearest_alike(Z: Any, number: Ints, starts: Ints, k: int) -> tuple[Any, Any]:
+def _nearest_alike(Z: Any, number: Integers, starts: Integers, k: int) -> tuple[Any, Any]:
     """Nearest other rows of the same class, then −1, and their squared distances, then ∞."""
     if not devices.is_foreign(Z):
         nearest = nearest_alike(Z, number, k)
@@ -111,7 +108,7 @@ def _nearest_alike(Z: Any, number: Ints, starts: Ints, k: int) -> tuple[Any, Any
     return there, apart
 
 
-def class_distances(Z: Any, members: Members, left_out: Ints | None = None) -> Any:
+def class_distances(Z: Any, members: Members, left_out: Integers | None = None) -> Any:
     """Squared distances to the nearest rows of each class.
 
     Parameters
@@ -138,7 +135,7 @@ def class_distances(Z: Any, members: Members, left_out: Ints | None = None) -> A
 
 
 def energies(
-    Z: Any, members: Members, margins: Floats, push: float, left_out: Ints | None = None
+    Z: Any, members: Members, margins: Floats, push: float, left_out: Integers | None = None
 ) -> Any:
     """Energy of each point under each label, for one or several margins.
 
@@ -204,7 +201,7 @@ def _for_each_block(work: Callable[[slice], None], Z: Any, members: Members) -> 
         for_each_block(work, Z.shape[0], max(1, min(256, _BLOCK_BYTES // (8 * n))))
 
 
-def _squared_distances(Z: Any, members: Members, rows: slice, left_out: Ints | None) -> Any:
+def _squared_distances(Z: Any, members: Members, rows: slice, left_out: Integers | None) -> Any:
     """From some points to all members, with ∞ for what is left out."""
     block = devices.wide(Z[rows, :])
     if sparse_rows.is_sparse(block):
@@ -236,7 +233,7 @@ def choose_margin(
         Share of rows that each candidate gets wrong.
     """
     n = members.Z.shape[0]
-    judged: Ints = np.arange(n)
+    judged: Integers = np.arange(n)
     if n > _MOST_JUDGED:
         judged = np.sort(rng.choice(n, _MOST_JUDGED, replace=False))
     number = members.number[judged]
@@ -258,7 +255,9 @@ def choose_margin(
     return float(margins[errors.argmin()]), errors
 
 
-def _with_company(judged: Ints, number: Ints, members: Members) -> tuple[Ints, Ints]:
+def _with_company(
+    judged: Integers, number: Integers, members: Members
+) -> tuple[Integers, Integers]:
     """Without the only rows of their classes, which nothing could get right."""
     kept = np.diff(members.starts)[number] > 1
     return judged[kept], number[kept]

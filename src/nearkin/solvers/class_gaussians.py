@@ -14,11 +14,10 @@ from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
 from nearkin.rows import access, devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Parts, block_moments, merged_moments
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.storage.schema import floats, ints, stored
-
-Floats = NDArray[np.floating]
 
 # How much of the covariance within all classes a class may take over.
 POOLED_SHARES = (0.0, 0.1, 0.3, 0.6, 1.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import squared_distances
 from nearkin.rows.thread_limits import one_blas_thread
@@ -18,9 +18,6 @@ from nearkin.solvers.local_metrics import (
     mean_local_metric,
     rows_at_a_time,
 )
-
-Floats = NDArray[np.floating]
-Integers = NDArray[np.integer]
 
 # Local metrics are kept between the rounds of Algorithm 1 if they take no more numbers.
 _MOST_NUMBERS = 2**25

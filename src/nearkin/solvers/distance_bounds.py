@@ -12,10 +12,9 @@ from sklearn.utils._param_validation import Interval
 
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult
-
-Floats = NDArray[np.floating]
 
 # Bounds, where none are given: these percentiles of the distances between random rows.
 PERCENTILES = (1, 90)

@@ -12,16 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.rows import device_math, devices
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.compiled import compiled
 
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
-
-def nearest_by_class(squared: Any, starts: Ints, k: int) -> Any:
+def nearest_by_class(squared: Any, starts: Integers, k: int) -> Any:
     """Squared distances to the nearest rows of each class.
 
     Parameters
@@ -49,7 +46,7 @@ def nearest_by_class(squared: Any, starts: Ints, k: int) -> Any:
     return out
 
 
-def impostor_hinges(squared: Any, own: Any, starts: Ints, margins: Floats) -> Any:
+def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -> Any:
     """Hinges of rows of other classes, summed for each class that a point may have.
 
     Parameters
@@ -81,7 +78,7 @@ def impostor_hinges(squared: Any, own: Any, starts: Ints, margins: Floats) -> An
 
 
 def intrusion_hinges(
-    squared: Any, starts: Ints, nearest: Any, reach: Any, left_out: Any, margins: Floats
+    squared: Any, starts: Integers, nearest: Any, reach: Any, left_out: Any, margins: Floats
 ) -> Any:
     """Hinges of a point as an impostor of rows, summed for each class of these.
 

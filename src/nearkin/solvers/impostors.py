@@ -13,13 +13,11 @@ from sklearn.neighbors import NearestNeighbors
 from nearkin.errors import InputError
 from nearkin.pairs.closure import spread_labels
 from nearkin.pairs.supervision import Evidence
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.sparse import distances, is_sparse
 from nearkin.rows.thread_limits import one_blas_thread
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
 # The list of rivals has eight bytes for each of these.
 _MOST_RIVALS = 200_000_000
@@ -51,8 +49,8 @@ class Classes:
     n_classes : int
     """
 
-    rows: Ints
-    number: Ints
+    rows: Integers
+    number: Integers
     n_labels: int
     unlike: NDArray[np.int64]
     n_classes: int
@@ -83,7 +81,7 @@ def known_classes(n_rows: int, evidence: Evidence) -> Classes:
 
 
 @one_blas_thread()
-def nearest_alike(X: Any, number: Ints, n_neighbors: int) -> Ints:
+def nearest_alike(X: Any, number: Integers, n_neighbors: int) -> Integers:
     """The nearest other rows of the same class; X may be sparse.
 
     Returns
@@ -127,7 +125,7 @@ class Problem:
     """
 
     X: Floats
-    targets: Ints
+    targets: Integers
     classes: Classes
     margin: float
     push: float
@@ -142,7 +140,7 @@ class Problem:
         for_each_block(work, len(Z), _TILE[1])
         return squared
 
-    def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Ints, Ints]:
+    def rivals(self, L: Floats, ahead: float = 0.0) -> tuple[Integers, Integers]:
         """All pairs of unlike rows of which one is, or nearly is, an impostor of the other.
 
         Parameters
@@ -174,7 +172,7 @@ class Problem:
         Z, reach = Z.astype(dtype), reach.astype(dtype)
         height, width = _TILE
         known = self.classes
-        found: list[list[Ints]] = [[] for _ in range(-(-len(Z) // height))]
+        found: list[list[Integers]] = [[] for _ in range(-(-len(Z) // height))]
         n_found = np.zeros(len(found), dtype=np.int64)
 
         def work(rows: slice) -> None:
@@ -207,7 +205,7 @@ class Problem:
         left, right = np.concatenate([tile for tiles in found for tile in tiles], axis=1)
         return left, right
 
-    def objective(self, L: Floats, rivals: tuple[Ints, Ints]) -> tuple[float, Floats]:
+    def objective(self, L: Floats, rivals: tuple[Integers, Integers]) -> tuple[float, Floats]:
         r"""Value and gradient, where impostors are among given pairs.
 
         Parameters

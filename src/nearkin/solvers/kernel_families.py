@@ -23,18 +23,16 @@ from functools import cached_property
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
+from nearkin.rows.arrays import Floats
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult, divergence, project
-
-Floats = NDArray[np.floating]
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
 _LEAST_WEIGHT = 1e-12

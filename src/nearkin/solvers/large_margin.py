@@ -19,14 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.impostors import AHEAD, Classes, Problem, nearest_alike
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
 # Iterations before the first new search; each later round has twice as many.
 _FIRST_ROUND = 10
@@ -171,12 +168,14 @@ def learn(
     return solution, margin
 
 
-def _united(a: tuple[Ints, Ints], b: tuple[Ints, Ints], n: int) -> tuple[Ints, Ints]:
+def _united(
+    a: tuple[Integers, Integers], b: tuple[Integers, Integers], n: int
+) -> tuple[Integers, Integers]:
     keys = np.union1d(*(left.astype(np.int64) * n + right for left, right in (a, b)))
     return (keys // n).astype(np.int32), (keys % n).astype(np.int32)
 
 
-def _mean_target_distance(X: Floats, targets: Ints) -> float:
+def _mean_target_distance(X: Floats, targets: Integers) -> float:
     """Mean squared distance of targets; where they coincide, something small but for that."""
     total = 0.0
     for column in targets.T:

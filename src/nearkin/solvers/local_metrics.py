@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.solvers import matrix_sign
 from nearkin.solvers.class_gaussians import ClassModels
-
-Floats = NDArray[np.floating]
 
 # Added to the size of each eigenvalue of Φ, as a share of their root mean square: without it the
 # metric would ignore directions in which the densities happen not to bend.

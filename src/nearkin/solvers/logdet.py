@@ -56,10 +56,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from nearkin.errors import InputError
+from nearkin.rows.arrays import Floats
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.thread_limits import one_blas_thread
-
-Floats = NDArray[np.floating]
 
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.

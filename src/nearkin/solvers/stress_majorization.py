@@ -46,7 +46,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill_mckee
 
-from nearkin.solvers.stress_springs import AnySprings, Floats, Springs
+from nearkin.rows.arrays import Floats
+from nearkin.solvers.stress_springs import AnySprings, Springs
 
 # Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
 _FACTORED_POINTS = 3000

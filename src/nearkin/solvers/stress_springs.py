@@ -18,10 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import REORDER, compiled
-
-Floats = NDArray[np.floating]
 
 _BLOCK = 512
 # A squared length taken from inner products keeps ten digits above this share of them.

@@ -10,10 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
-from nearkin.spaces.kernels import (
-    Floats,
-    Rows,
-)
+from nearkin.rows.arrays import Floats
+from nearkin.spaces.kernels import Rows
 
 
 def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:

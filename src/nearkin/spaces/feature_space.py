@@ -13,12 +13,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, devices, validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import (
     GAMMA_RULES,
     KERNEL_NAMES,
-    Floats,
     Kernel,
     KernelFunction,
     Rows,

@@ -14,13 +14,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from nearkin.errors import InputError
 from nearkin.rows import validation
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.notices import notice
@@ -28,8 +28,6 @@ from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spaces.neighbor_cells import SEARCHES, Search, nearest_others
 from nearkin.spaces.neighbors import SEARCH_MEMORY
 
-Floats: TypeAlias = NDArray[np.floating]
-Indices: TypeAlias = NDArray[np.integer]
 Rows: TypeAlias = Any  # a dense array or a SciPy sparse matrix with samples as rows
 Metric: TypeAlias = Literal["euclidean", "cosine"]
 Weight: TypeAlias = Literal["binary", "heat", "cosine"]
@@ -207,7 +205,7 @@ def check_weights(W: Any) -> sp.csr_array:
 
 def nearest_rows(
     X: Rows, n_neighbors: int, *, search: Search = "exact", random_state: Any = None
-) -> Indices:
+) -> Integers:
     """Numbers of each row's nearest others in Euclidean distance, n×k with k at most n − 1."""
     if n_neighbors < 1:
         raise InputError(f"n_neighbors must be at least 1, got {n_neighbors}.")
@@ -218,14 +216,16 @@ def nearest_rows(
     return nearest_others(_around_middle(X), k, search=search, random_state=random_state)
 
 
-def each_pair_once(first: Indices, second: Indices, n: int) -> tuple[Indices, Indices, Indices]:
+def each_pair_once(
+    first: Integers, second: Integers, n: int
+) -> tuple[Integers, Integers, Integers]:
     """Lower and higher row of each pair, in their order, and how often it was named."""
     low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
     number, named = np.unique(low * n + high, return_counts=True)  # counting sorts: no hashing
     return number // n, number % n, named
 
 
-def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Indices]:
+def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
     """Rows whose Euclidean distances are those of the metric, and which of them have any."""
     _check_choice("metric", metric, METRICS)
     _check_choice("weight", weight, WEIGHTS)
@@ -253,7 +253,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _join(
-    X: Rows, first: Indices, second: Indices, weight: str, *, both: bool = False
+    X: Rows, first: Integers, second: Integers, weight: str, *, both: bool = False
 ) -> sp.csr_array:
     """Graph of the named pairs (i, j), or only of those named from both ends."""
     n = X.shape[0]
@@ -275,7 +275,7 @@ def _compact(W: sp.csr_array) -> sp.csr_array:
     return W
 
 
-def _edge_weights(X: Rows, low: Indices, high: Indices, weight: str) -> Floats:
+def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats:
     if weight == "binary" or not len(low):
         return np.ones(len(low))
     if weight == "cosine":

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
+from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spaces.multigrid import (
@@ -36,8 +36,6 @@ from nearkin.spaces.multigrid import (
     symmetric,
     times,
 )
-
-Floats = NDArray[np.floating]
 
 # Up to this size a full decomposition is fast.
 FULL_EIGH_ROWS = 1500

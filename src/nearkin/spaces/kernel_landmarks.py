@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from nearkin.errors import InputError
 from nearkin.rows import devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle
 from nearkin.spaces.kernels import (
-    Floats,
     Kernel,
     Rows,
     check_kernel_matrix,

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
@@ -24,12 +23,12 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
 
-Floats: TypeAlias = NDArray[np.floating]
 Rows: TypeAlias = Any  # a dense array, NumPy's or foreign, or a sparse matrix, samples as rows
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 KernelName: TypeAlias = Literal["rbf", "laplacian", "poly", "cosine", "linear", "precomputed"]

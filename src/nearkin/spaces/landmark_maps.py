@@ -16,20 +16,14 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError
 from nearkin.rows import access, device_math, devices
+from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
     dense_rows,
     refuse_overflow,
     silent_overflow,
 )
-from nearkin.spaces.kernels import (
-    Floats,
-    Rows,
-    center_new,
-    distances_from_kernel,
-    saturated,
-    unit_rows,
-)
+from nearkin.spaces.kernels import Rows, center_new, distances_from_kernel, saturated, unit_rows
 from nearkin.spaces.local_weights import (
     combine,
     foreign_combination,

@@ -25,10 +25,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nearkin.rows import devices, validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.scaled import divided
 from nearkin.rows.sparse import is_sparse, plain
@@ -42,8 +42,6 @@ from nearkin.storage.schema import (
     positive_floats,
     stored,
 )
-
-Floats = NDArray[np.floating]
 
 # Rows are taken to lie no farther away than this many widths: squares must not overflow.
 _FAR = 1e100

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import REORDER, compiled
-
-Floats = NDArray[np.floating]
 
 # Residuals cannot fall below this share of the largest eigenvalue, by rounding.
 ROUNDING = 1e-13

@@ -21,6 +21,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from nearkin.pairs.numbering import draw_numbers
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.compiled import REORDER, compiled
@@ -29,8 +30,6 @@ from nearkin.rows.thread_limits import one_blas_thread, one_thread
 from nearkin.spaces.neighbors import SEARCH_MEMORY, nearest, ranked, without_itself
 from nearkin.storage.silence import silenced
 
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 Search: TypeAlias = Literal["auto", "exact", "approximate"]
 
 SEARCHES = ("auto", "exact", "approximate")

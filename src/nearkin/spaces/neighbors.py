@@ -8,7 +8,7 @@ depend on the order of a sum, and ties are resolved: the row with the lower numb
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,14 +17,12 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, middle, squared_lengths
 from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import dense
 from nearkin.rows.thread_limits import one_blas_thread
-
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
 SEARCH_MEMORY = 256

@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
 from nearkin.rows import validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.notices import notice
@@ -39,8 +40,6 @@ from nearkin.spaces.graph_eigenvectors import (
 from nearkin.spaces.linalg import fix_signs
 from nearkin.spaces.multigrid import NUMERICAL_RANK
 from nearkin.storage.silence import silenced
-
-Floats = NDArray[np.floating]
 
 # Pull of neighbours towards equal weights, as share of their local Gram matrix's trace.
 _WEIGHT_RIDGE = 1e-3

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from nearkin.errors import InputError
-
-Floats = NDArray[np.floating]
+from nearkin.rows.arrays import Floats
 
 
 class WeightRule(Protocol):

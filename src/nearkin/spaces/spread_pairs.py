@@ -19,20 +19,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Ints
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.validation import checked_rows
 from nearkin.spaces.graph import Rows, laplacian, neighbor_graph
 from nearkin.spaces.neighbor_cells import Search
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Influences are found to this, relative to the largest; what is below counts as none.
 _TOLERANCE = 1e-9

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn import model_selection
 from sklearn.model_selection import BaseCrossValidator, GridSearchCV
 from sklearn.utils import check_random_state
@@ -26,13 +25,12 @@ from nearkin.learners.metric import n_rows_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, devices
+from nearkin.rows.arrays import Ints
 from nearkin.rows.sparse import plain
 from nearkin.scores import pair_auc
 from nearkin.scores.pair_folds import row_folds
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
-
-Ints = NDArray[np.int64]
 
 
 class PairKFold(BaseCrossValidator):

@@ -9,18 +9,15 @@ known, and those that are known need not be typical.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma
 
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.centring import centred, middle, squared_lengths
 from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import is_sparse, variances
-
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 
 # Neighbours of a row that are looked at; the farther half of them are taken to be no copies.
 MOST_NEIGHBORS = 20

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d, get_tags
@@ -19,12 +18,11 @@ from nearkin.learners.fitting import WholeState
 from nearkin.learners.steps import seen_first_by, sees_any_rows
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import device_math, devices, validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.sparse import plain
 from nearkin.solvers.class_energy import choose_margin, energies, gather_members
-
-Floats = NDArray[np.floating]
 
 
 class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):

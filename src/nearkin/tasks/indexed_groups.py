@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.ids import Ids
 from nearkin.rows.notices import notice
 from nearkin.spaces.neighbors import (
@@ -28,9 +28,6 @@ from nearkin.tasks.duplicate_radius import (
 )
 from nearkin.tasks.indexed_rows import IndexedRows
 from nearkin.tasks.mean_groups import mean_groups
-
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 class IndexedGroups(IndexedRows):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_random_state
@@ -20,14 +19,12 @@ from nearkin.learners.fitting import WholeState
 from nearkin.learners.steps import sees_any_rows
 from nearkin.pairs.checks import first_true
 from nearkin.rows import access, validation
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import Ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain
 from nearkin.spaces.neighbor_cells import Cells, Search, nearest_by_cells
 from nearkin.spaces.neighbors import nearest
-
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 
 # From this many rows on, "auto" is approximate.
 _MANY_ROWS = 100_000

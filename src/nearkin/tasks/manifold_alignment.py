@@ -23,6 +23,7 @@ from nearkin.learners.fitting import WholeState
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
 from nearkin.rows import validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.distance_bounds import (
@@ -43,8 +44,6 @@ from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.smooth_functions import smoothest
 from nearkin.spaces.spectral_kernels import diffusion
-
-Floats = NDArray[np.floating]
 
 # Linked rows are to meet: within this share of a large distance between random rows.
 _MEET = 0.03

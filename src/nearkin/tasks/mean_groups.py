@@ -11,18 +11,16 @@ each other can be joined at once, in any order.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, middle, squared_lengths
 from nearkin.spaces.neighbors import by_first_row
-
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 
 _BLOCK_SIZE = 2**20
 _ROUNDING = 64 * np.finfo(np.float64).eps

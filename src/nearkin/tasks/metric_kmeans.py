@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
 from nearkin.rows import validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.notices import notice
@@ -25,8 +26,6 @@ from nearkin.rows.scaled import divided, warn_of_units
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
-
-Floats = NDArray[np.floating]
 
 
 def metric_of_clusters(

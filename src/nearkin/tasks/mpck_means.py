@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -25,14 +24,12 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles, example_pairs, gather_evidence
 from nearkin.rows import validation
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.column_scales import scales_of
 from nearkin.rows.scaled import warn_of_units
 from nearkin.tasks.mpck_objective import Problem, descend, nearest
 from nearkin.tasks.mpck_seeding import Seeds, squared_distances
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
 
 class MPCKMeans(
@@ -174,7 +171,7 @@ class MPCKMeans(
             remedy = "Use scale=True, which divides columns by their spread, or learn_metric=True."
             warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
-        no_rows: Ints = np.empty(0, dtype=np.int64)
+        no_rows: Integers = np.empty(0, dtype=np.int64)
         if _tells_nothing(n, y, pairs):
             links, rows, component = Pairs(), no_rows, no_rows
         else:
@@ -187,7 +184,7 @@ class MPCKMeans(
         problem = Problem(X, links, self.learn_metric, scale, origin)
         seeds = Seeds(X, rows, component)
 
-        def descended(run: int) -> tuple[Ints, Floats, Floats, Floats]:
+        def descended(run: int) -> tuple[Integers, Floats, Floats, Floats]:
             weights = problem.first_weights()
             choose = seeds.farthest if run == 0 else seeds.drawn
             centers = choose(self.n_clusters, weights, rng)
@@ -195,7 +192,7 @@ class MPCKMeans(
 
         runs = map(descended, range(self.n_init))
         labels, centers, weights, objective = min(runs, key=lambda result: result[3][-1])
-        self.labels_: Ints = labels
+        self.labels_: Integers = labels
         self.cluster_centers_ = centers + origin
         self._middle = origin
         self.metric_weights_ = weights
@@ -205,7 +202,7 @@ class MPCKMeans(
         self.n_violated_ = int(problem.violated(labels).sum())
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Ints:
+    def fit_predict(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Integers:
         """Find clusters and give the label of each training row.
 
         Parameters
@@ -221,7 +218,7 @@ class MPCKMeans(
         self.fit(X, y, pairs=pairs)
         return self.labels_
 
-    def predict(self, X: Any) -> Ints:
+    def predict(self, X: Any) -> Integers:
         """Give the cluster whose centre is nearest in the learned metric.
 
         Parameters

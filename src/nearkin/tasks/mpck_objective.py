@@ -24,13 +24,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.rows.sparse import dense, is_sparse, variances
 from nearkin.tasks.mpck_seeding import fill_distances, squared_distances
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
 # Least mean spread of a column within clusters, as a share of its variance.
 LEAST_SPREAD = 1e-3
@@ -75,7 +73,7 @@ def _relabel(
     return changed
 
 
-def nearest(X: Floats, centers: Floats, weights: Floats) -> Ints:
+def nearest(X: Floats, centers: Floats, weights: Floats) -> Integers:
     """Number of the nearest centre of each row, the lowest of equally near ones."""
     labels = np.empty(X.shape[0], dtype=np.int64)
 
@@ -157,13 +155,13 @@ class Problem:
             return 1 / self.variance
         return np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
 
-    def violated(self, labels: Ints) -> NDArray[np.bool_]:
+    def violated(self, labels: Integers) -> NDArray[np.bool_]:
         """Which links the labels break, must-links first."""
         ends = labels[self.ends]
         broken: NDArray[np.bool_] = (ends[:, 0] == ends[:, 1]) == self.cannot
         return broken
 
-    def _squares(self, links: Ints) -> Any:
+    def _squares(self, links: Integers) -> Any:
         """Squared differences between the ends of links, along each column."""
         left, right = self.ends[links].T
         difference = self.X[left].astype(np.float64) - self.X[right]
@@ -177,7 +175,7 @@ class Problem:
         apart[self.cannot] = self.squared_range @ weights - apart[self.cannot]
         return np.asarray(self.weight * apart)
 
-    def spread(self, labels: Ints, centers: Floats) -> Floats:
+    def spread(self, labels: Integers, centers: Floats) -> Floats:
         """The factor of each column's weight in the objective, which is linear but for the log.
 
         Returns
@@ -193,18 +191,18 @@ class Problem:
             spread += self.weight[links[self.cannot[links]]].sum() * self.squared_range
         return spread
 
-    def objective(self, labels: Ints, centers: Floats, weights: Floats) -> float:
+    def objective(self, labels: Integers, centers: Floats, weights: Floats) -> float:
         """J, the less the better."""
         linear = float(weights @ self.spread(labels, centers))
         return linear - float(self.X.shape[0] * np.log(weights).sum())
 
-    def inertia(self, labels: Ints, centers: Floats, weights: Floats) -> float:
+    def inertia(self, labels: Integers, centers: Floats, weights: Floats) -> float:
         """The first term of J: squared distances to the centres."""
         return float(weights @ self._deviations(labels, centers)[1])
 
     def assign(
-        self, centers: Floats, weights: Floats, labels: Ints | None, rng: np.random.RandomState
-    ) -> Ints:
+        self, centers: Floats, weights: Floats, labels: Integers | None, rng: np.random.RandomState
+    ) -> Integers:
         """Labels that lower the objective, for fixed centres and weights.
 
         A row without links takes the nearest centre. Linked rows take the cheapest label one
@@ -237,7 +235,7 @@ class Problem:
         new[self.points] = linked
         return new
 
-    def update(self, labels: Ints, centers: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    def update(self, labels: Integers, centers: Floats, weights: Floats) -> tuple[Floats, Floats]:
         r"""Centres and weights that lower the objective, for fixed labels.
 
         Centres are means. The centre of an empty cluster is in no term of J, and moves to the row
@@ -258,7 +256,7 @@ class Problem:
             weights = np.where(self.constant, weights, n / spread)
         return centers, weights
 
-    def _deviations(self, labels: Ints, centers: Floats) -> tuple[Floats, Floats]:
+    def _deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
         """Differences to the centres, summed by cluster; and their squares, by column."""
         if is_sparse(self.X):
             return self._sparse_deviations(labels, centers)
@@ -273,7 +271,7 @@ class Problem:
         for_each_block(work, len(self.X), _BLOCK)
         return sums.sum(axis=0), squares.sum(axis=0)
 
-    def _sparse_deviations(self, labels: Ints, centers: Floats) -> tuple[Floats, Floats]:
+    def _sparse_deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
         """The same by sums over sparse rows, which are never centred."""
         n = self.X.shape[0]
         members = sp.csr_array((np.ones(n), (labels, np.arange(n))), (len(centers), n))
@@ -283,7 +281,7 @@ class Problem:
         around = (counts[:, None] * centers - 2 * sums) * centers
         return sums - counts[:, None] * centers, np.maximum(squares + around.sum(axis=0), 0.0)
 
-    def _own_distances(self, labels: Ints, centers: Floats, weights: Floats) -> Floats:
+    def _own_distances(self, labels: Integers, centers: Floats, weights: Floats) -> Floats:
         """Squared distance of each row to its own centre."""
         n = self.X.shape[0]
         own = np.empty(n)
@@ -303,7 +301,7 @@ def descend(
     max_iter: int,
     tol: float,
     rng: np.random.RandomState,
-) -> tuple[Ints, Floats, Floats, Floats]:
+) -> tuple[Integers, Floats, Floats, Floats]:
     """Lower the objective from given centres and weights as far as it goes.
 
     Returns

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from nearkin.rows import sparse as sparse_rows
+from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.sparse import dense, is_sparse
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.integer]
 
 
 @compiled(fastmath=REORDER)
@@ -61,7 +58,7 @@ class Seeds:
         The component of each, from 0.
     """
 
-    def __init__(self, X: Floats, rows: Ints, component: Ints) -> None:
+    def __init__(self, X: Floats, rows: Integers, component: Integers) -> None:
         sizes = np.bincount(component).astype(np.float64)
         free = np.ones(X.shape[0], dtype=bool)
         free[rows] = False

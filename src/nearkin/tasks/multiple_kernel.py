@@ -23,6 +23,7 @@ from nearkin.errors import InputError, about_input
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.labels import refuse_unknown
 from nearkin.rows import validation
+from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
@@ -30,7 +31,6 @@ from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.kernel_combination import combine_kernels, weighted_sum
 from nearkin.solvers.local_metrics import mean_local_metric
 
-Floats: TypeAlias = NDArray[np.floating]
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 
 # The paper's multiples of the inverse squared width.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.checks import checked_count
+from nearkin.rows.arrays import Floats
 from nearkin.rows.given import refuse_gaps
 from nearkin.rows.ids import Ids, are_distinct, checked_ids, with_new_ids
 from nearkin.rows.notices import notice
@@ -25,9 +25,6 @@ from nearkin.spaces.neighbors import (
 from nearkin.storage.index_files import export_vectors, read_index, refusal, write_index
 from nearkin.tasks.indexed_groups import IndexedGroups
 from nearkin.tasks.indexed_rows import check_fitted
-
-Floats: TypeAlias = NDArray[np.floating]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 class NeighborIndex(IndexedGroups):

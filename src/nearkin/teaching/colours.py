@@ -17,8 +17,6 @@ from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.storage.silence import silenced
 from nearkin.teaching.taught_metric import View
 
-Floats = NDArray[np.floating]
-
 # Features that one may colour by.
 MOST_FEATURES = 200
 # Kinds that a column is coloured by; all others are one more.

@@ -16,11 +16,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.rows.arrays import Ints
 
-Ints = NDArray[np.int64]
 # Two rows, the smaller first, and what was said of them: same, different, or None for unsure.
 Pair = tuple[int, int]
 Answers = Mapping[Pair, bool | None]

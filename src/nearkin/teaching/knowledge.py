@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_between, pairs_within
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Ints
 from nearkin.teaching.history import Pair, Past
-
-Ints = NDArray[np.int64]
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000

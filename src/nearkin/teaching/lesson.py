@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
+from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.tasks.questions.strategies import strategy_named
 from nearkin.teaching import exports
@@ -37,9 +38,6 @@ from nearkin.teaching.taught_metric import (
     untaught,
 )
 from nearkin.teaching.thumbnails import Image
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.int64]
 
 ORIGINS = ("question", "suspect", "neighbors", "group")
 EXPORTS = ("pairs", "embedding", "clusters", "model")

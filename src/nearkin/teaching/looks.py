@@ -11,15 +11,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.errors import InputError
+from nearkin.rows.arrays import Ints
 from nearkin.teaching import colours
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.records import MOST_NAMES, Records, unequal_columns
 from nearkin.teaching.taught_metric import TaughtMetric, distances_from
-
-Ints = NDArray[np.int64]
 
 _CLUSTERS = 10
 

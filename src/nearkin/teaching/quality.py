@@ -6,22 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.learners.incremental import retaught
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
 from nearkin.pairs.numbering import keys_of
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import placements, ranks, with_both_kinds
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
 from nearkin.teaching.taught_metric import TaughtMetric, View
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Random pairs of rows that distances are ranked among.
 _RANDOM_PAIRS = 1000

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nearkin.rows.arrays import Ints
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.taught_metric import TaughtMetric
-
-Ints = NDArray[np.int64]
 
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.rows.arrays import Floats
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 
-Floats = NDArray[np.floating]
 _HOW = "learn_from=[...] chooses others."
 
 

@@ -9,17 +9,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nearkin.errors import InputError
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.column_scales import differing_units
 from nearkin.rows.scaled import in_words
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.record_sources import parts_of
 from nearkin.teaching.thumbnails import FilePictures, Image, Pictures, PixelPictures
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.int64]
 
 # Rows that are shown at most; of more, a sample is.
 MOST_SHOWN = 200_000

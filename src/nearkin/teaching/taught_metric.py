@@ -17,14 +17,13 @@ from nearkin.learners.incremental import TeachableMixin, begun, retaught
 from nearkin.learners.itml import ITML
 from nearkin.learners.live_view import LiveView
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import Note, hand_on, leaving_out, notice, noticed
 from nearkin.rows.scaled import ScaleWarning
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.teaching.records import Records
-
-Floats = NDArray[np.floating]
 
 # The usual learner is ITML in a kernel's feature space: on digits, 100 answers teach it more than
 # 500 random pairs teach KernelBeta, whose weights of directions have learned all they can by then.

@@ -18,7 +18,8 @@ from nearkin.cli.files.formats import Source
 from nearkin.cli.files.inputs import Input
 from nearkin.cli.files.missing import Missing, count_missing, filled, medians, refusal
 from nearkin.cli.messages import counted, say
-from nearkin.rows.base import Block, Floats
+from nearkin.rows.arrays import Floats
+from nearkin.rows.base import Block
 from nearkin.rows.open import npy_rows, open_stream
 from nearkin.rows.streams import RowStream
 

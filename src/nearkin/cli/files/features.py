@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Feature
 from nearkin.cli.files.formats import Source
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 from nearkin.rows.checks import checked_dtype, rows_of_a_block
 
 Rows = Iterator[tuple[Floats, Any]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.cli.failures import UserError
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 
 # Values that medians are found from, in all columns together: 64 MB.
 _MOST_VALUES = 2**23

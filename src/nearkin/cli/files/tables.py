@@ -32,7 +32,7 @@ from nearkin.cli.files.features import (
     features_of_vectors,
 )
 from nearkin.cli.files.formats import Source, open_source
-from nearkin.rows.base import Floats
+from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 
 # Columns that one column of text may become.

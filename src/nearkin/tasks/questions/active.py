@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -18,6 +17,7 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice, noticed
 from nearkin.rows.progress import tell
@@ -25,9 +25,6 @@ from nearkin.rows.sparse import about
 from nearkin.tasks.questions.candidates import Scene, scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
-
-Floats = NDArray[np.floating]
-Ints = NDArray[np.int64]
 
 _LANDMARKS = 500
 # Pairs of each kind that a fit is told, of all that follow from the answers.

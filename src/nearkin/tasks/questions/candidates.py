@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.numbering import draw_numbers, keys_of, pairs_within
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.centring import centred, middle
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Pairs that are drawn at a time, or eight times as many as are asked for where that is more.
 _POOL = 20_000
@@ -40,7 +38,7 @@ class Scene:
         Keys of pairs of positions that are not to be asked about.
     """
 
-    Z: Floats
+    Z: Doubles
     threshold: float
     group: Ints
     n_known: int
@@ -69,7 +67,7 @@ class Scene:
 
 
 def scene_of(
-    Z: Floats, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
+    Z: Doubles, threshold: float, rows: Ints, pairs: Pairs, closed: Ints | None = None
 ) -> Scene:
     """What is known of the rows that ``Z`` embeds; components reach through all other rows.
 

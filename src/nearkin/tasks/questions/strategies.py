@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.errors import InputError
 from nearkin.pairs.numbering import ends_of, keys_of
+from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
 from nearkin.tasks.questions.candidates import Scene
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # A batch is spread out over this many times as many of the best pairs.
 _SHORTLIST = 3
@@ -30,7 +27,7 @@ _MEMBERS = 500
 _PRIOR_PAIRS = 6.0
 
 
-def probability_of_same(distances: Floats, threshold: float) -> Floats:
+def probability_of_same(distances: Doubles, threshold: float) -> Doubles:
     """Logistic in the distance: ½ at the threshold, over a quarter of the distances' deviation."""
     scale = float(distances.std()) / 4 if len(distances) else 0.0
     if scale == 0:
@@ -39,8 +36,8 @@ def probability_of_same(distances: Floats, threshold: float) -> Floats:
 
 
 def expected_change_of_spectrum(
-    Z: Floats, must: Ints, cannot: Ints, pairs: Ints, same: Floats, prior_pairs: float
-) -> Floats:
+    Z: Doubles, must: Ints, cannot: Ints, pairs: Ints, same: Doubles, prior_pairs: float
+) -> Doubles:
     r"""How much the answer to each pair would change the spread of each direction, in the mean.
 
     Along coordinate r of the embedding, :math:`E_r` is the mean squared difference of known
@@ -82,15 +79,15 @@ def expected_change_of_spectrum(
     Z, deviation = Z[:, varies] / deviation[varies], deviation[varies]
     spectrum = deviation / deviation.sum()
 
-    def excess(links: Ints) -> Floats:
+    def excess(links: Ints) -> Doubles:
         return np.asarray((Z[links[:, 0]] - Z[links[:, 1]]) ** 2 / 2)
 
-    def one_more(known: Ints, further: Floats) -> Floats:
+    def one_more(known: Ints, further: Doubles) -> Doubles:
         """Ê with each of the further pairs, over Ê without."""
         total, count = prior_pairs + excess(known).sum(axis=0), prior_pairs + len(known)
         return np.asarray((1 + further / total) * count / (count + 1))
 
-    def change(factor: Floats) -> Floats:
+    def change(factor: Doubles) -> Doubles:
         weights = spectrum * factor
         weights /= weights.sum(axis=1, keepdims=True)
         return np.asarray(np.linalg.norm(weights - spectrum, axis=1))
@@ -102,7 +99,7 @@ def expected_change_of_spectrum(
     return out
 
 
-def spread_out(Z: Floats, pairs: Ints, score: Floats, n: int) -> Ints:
+def spread_out(Z: Doubles, pairs: Ints, score: Doubles, n: int) -> Ints:
     """Choose n pairs of high score that are not alike, the highest first.
 
     Of the best pairs no two of which share a row (as far as there are such), three times n make
@@ -125,7 +122,7 @@ def spread_out(Z: Floats, pairs: Ints, score: Floats, n: int) -> Ints:
     return np.asarray(pairs[np.array(shortlist)[np.sort(farthest_first(place, n))]])
 
 
-def farthest_first(Z: Floats, n: int, nearest: Floats | None = None) -> Ints:
+def farthest_first(Z: Doubles, n: int, nearest: Doubles | None = None) -> Ints:
     """Rows of Z, always the one farthest from those taken; ``nearest`` is how far they are now."""
     nearest = np.full(len(Z), np.inf) if nearest is None else nearest.copy()
     taken: list[int] = []
@@ -195,7 +192,7 @@ def by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 def by_consolidation(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Groups without a neighbourhood, in random order."""
 
-    def drawn(Z: Floats, count: int, nearest: Floats) -> Ints:
+    def drawn(Z: Doubles, count: int, nearest: Doubles) -> Ints:
         return np.asarray(rng.permutation(len(Z))[:count])
 
     return _placed(scene, n, rng, drawn)
@@ -205,7 +202,7 @@ def _placed(
     scene: Scene,
     n: int,
     rng: np.random.RandomState,
-    choose: Callable[[Floats, int, Floats], Ints],
+    choose: Callable[[Doubles, int, Doubles], Ints],
 ) -> Ints:
     """Groups without a neighbourhood, each against the nearest that it may belong to.
 
@@ -226,7 +223,7 @@ def _placed(
 
 def _compared(
     scene: Scene, homes: Ints, rng: np.random.RandomState
-) -> tuple[Ints, Floats, Ints, Ints]:
+) -> tuple[Ints, Doubles, Ints, Ints]:
     """A candidate of each other group, and the nearest of those at home that it may be like.
 
     An unsure answer is a no here, for both groups.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -16,13 +16,12 @@ from nearkin.pairs.numbering import draw_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access
+from nearkin.rows.arrays import Ints
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.notices import notice
 from nearkin.rows.sparse import about
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
-
-Ints = NDArray[np.int64]
 
 # Rows that are looked at, or twice as many as pairs are asked for where that is more.
 _CANDIDATES = 2000

@@ -1,0 +1,16 @@
+"""Kinds of NumPy arrays, as signatures name them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of any precision, and of float64.
+Floats: TypeAlias = NDArray[np.floating]
+Doubles: TypeAlias = NDArray[np.float64]
+# Of any size, and of int64.
+Integers: TypeAlias = NDArray[np.integer]
+Ints: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
