@@ -14,7 +14,7 @@ HOMES = {
     "nearkin.plot",
     "nearkin.teaching.notebook",
 }
-MODULES = {"datasets", "model_file", "onnx_file", "plot", "scores"}
+MODULES = {"datasets", "maps", "model_file", "onnx_file", "plot", "scores"}
 SLOW_TO_IMPORT = {
     "dask",
     "distributed",

@@ -20,6 +20,7 @@ Where to look:
 - ``cross_validate``, ``grid_search``, ``PairKFold``, ``scores``: how good is it?
 - ``NeighborIndex``, ``MPCKMeans``, ``EnergyClassifier``, ``ManifoldAlignment``: what to do with it
 - ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer
+- ``metric.map_``, ``maps``: what was learned, as a value
 - ``metric.save``, ``load``, ``onnx_file``: keep a metric in a file; ``open_rows``: rows that do not
   fit into memory; ``nearkin.dask``: rows on a cluster; ``plot``: pictures
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from nearkin.rows.open import open_rows as open_rows
     from nearkin.rows.scaled import ScaleWarning as ScaleWarning
     from nearkin.scores.suspects import Suspect as Suspect
+    from nearkin.spaces import maps as maps
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
     from nearkin.storage import models
     from nearkin.storage.arrays import StorageError as StorageError
@@ -121,6 +123,7 @@ _HOMES = {
 _MODULES = {
     "dask": "nearkin.dask",
     "datasets": "nearkin.datasets",
+    "maps": "nearkin.spaces.maps",
     "model_file": "nearkin.storage.models",
     "onnx_file": "nearkin.onnx_file",
     "plot": "nearkin.plot",

@@ -53,7 +53,7 @@ class Chain(MetricMixin, BaseEstimator):
     steps_ : list of estimators
         Fitted.
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.
@@ -229,7 +229,7 @@ class Blend(MetricMixin, BaseEstimator):
     factors_ : ndarray of shape (len(learners_),)
         What each embedding is multiplied with.
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.

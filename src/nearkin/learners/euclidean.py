@@ -47,7 +47,7 @@ class Euclidean(MetricMixin, BaseEstimator):
     learned_from_ : dict
         How many rows, must-links, cannot-links, labels and classes there were.
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
         Number of columns.
     n_features_in_ : int

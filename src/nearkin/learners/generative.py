@@ -153,7 +153,7 @@ class Generative(MetricMixin, BaseEstimator):
     n_iter_ : int
         Rounds done; 1 for ``"uniform"`` and ``"local"``.
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

@@ -218,7 +218,7 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     gamma_ : float
         With a kernel: inverse bandwidth in use.
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

@@ -92,7 +92,7 @@ class LLMA(MetricMixin, BaseEstimator):
         Before the first step and after each; it never rises.
     n_iter_ : int
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
         d.
     column_scale_ : ndarray of shape (d,) or None

@@ -86,7 +86,7 @@ class LMNN(MetricMixin, BaseEstimator):
         margin. It never rises.
     n_iter_ : int
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

@@ -43,7 +43,7 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     Attributes
     ----------
     map_ : map
-        What was learned, see :mod:`nearkin.spaces.maps`.
+        What was learned, see :mod:`nearkin.maps`.
     threshold_ : float
         Distance that best tells same from different, if both are equally frequent.
     sharpness_, far_sharpness_ : float

@@ -116,7 +116,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         Pairs that look wrong, the worst first; a right one may be among them. To withdraw them:
         ``pairs.without([suspect.pair for suspect in metric.suspects_])``.
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     threshold_ : float
         Learned distance up to which ``same`` says yes.

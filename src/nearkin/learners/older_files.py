@@ -17,12 +17,14 @@ from nearkin.storage.schema import made
 
 
 def with_map(state: dict[str, Any]) -> dict[str, Any]:
-    """What such a file says of a learner, as a newer one does."""
+    """What a file keeps of a learner, with its map in place of what served the map alone."""
+    if "map_" in state:
+        return state
     kept = dict(state)
     learned = _map(kept)
     scale = kept.get("column_scale_")
     if scale is not None:
-        learned = made(Composed, maps=(made(Scaled, scale=scale), learned))
+        learned = made(Composed, {"maps": (made(Scaled, {"scale": scale}), learned)})
     return {**kept, "map_": learned}
 
 
@@ -30,7 +32,7 @@ def _map(kept: dict[str, Any]) -> Map:
     """The map, made of what a learner keeps; what served it alone is taken away."""
     if "_stages" in kept:  # KernelBeta
         stages = tuple(_through(*stage) for stage in kept.pop("_stages"))
-        return stages[0] if len(stages) == 1 else made(Composed, maps=stages)
+        return stages[0] if len(stages) == 1 else made(Composed, {"maps": stages})
     if "_extension" in kept:  # KernelA and GeometryAware
         coordinates = kept.pop("_at_landmarks", kept.get("embedding_"))
         return _through(kept.pop("_extension"), coordinates)
@@ -39,17 +41,12 @@ def _map(kept: dict[str, Any]) -> Map:
         extension, coordinates = space
         return _through(extension, coordinates @ kept["components_"].T)
     if "displacements_" in kept:  # LLMA
-        return made(
-            Displaced,
-            anchors=kept["anchor_rows_"],
-            displacements=kept["displacements_"],
-            origin=kept["mean_"],
-            width=kept["width_"],
-        )
+        parts = {name: kept[f"{name}_"] for name in ("displacements", "width")}
+        return made(Displaced, {**parts, "anchors": kept["anchor_rows_"], "origin": kept["mean_"]})
     if "components_" in kept:  # linear ones
-        return made(Affine, matrix=kept["components_"], origin=kept["mean_"])
-    return made(Identity)  # Euclidean
+        return made(Affine, {"matrix": kept["components_"], "origin": kept["mean_"]})
+    return made(Identity, {})  # Euclidean
 
 
 def _through(extension: Any, coordinates: Any) -> Map:
-    return made(ThroughLandmarks, extension=extension, coordinates=coordinates)
+    return made(ThroughLandmarks, {"extension": extension, "coordinates": coordinates})

@@ -127,7 +127,7 @@ class RCA(MetricMixin, BaseEstimator):
     mean_ : ndarray of shape (d,)
     shrinkage_ : float
     map_ : map
-        What was learned, from rows to coordinates: see :mod:`nearkin.spaces.maps`.
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
     column_scale_ : ndarray of shape (d,) or None
         What columns of X were divided by. Other attributes are of the columns divided.

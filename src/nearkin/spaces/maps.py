@@ -27,9 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from nearkin.rows import devices, validation
+from nearkin.rows import access, devices, validation
 from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.scaled import divided
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.spaces.landmark_maps import EXTENSION, Extension
@@ -42,6 +41,17 @@ from nearkin.storage.schema import (
     positive_floats,
     stored,
 )
+
+__all__ = [
+    "Affine",
+    "Composed",
+    "Displaced",
+    "Identity",
+    "Joined",
+    "Scaled",
+    "ThroughLandmarks",
+    "Transformed",
+]
 
 # Rows are taken to lie no farther away than this many widths: squares must not overflow.
 _FAR = 1e100
@@ -103,16 +113,19 @@ class Affine:
             X = X if self.origin is None else X - devices.moved(self.origin, X)
             return X @ devices.moved(self.matrix, X).T
         out = np.empty((X.shape[0], len(self.matrix)), dtype=X.dtype)
-        # Sparse rows would not be sparse when something is subtracted from them.
-        before = None if is_sparse(X) else self.origin
-        after = self.origin @ self.matrix.T if self.origin is not None and is_sparse(X) else None
+        sparse_offset = None
+        if is_sparse(X) and self.origin is not None:  # less the origin they would not be sparse
+            sparse_offset = self.origin @ self.matrix.T
 
         def work(rows: slice) -> None:
-            some = X[rows] if before is None else X[rows] - before
-            found = some @ self.matrix.T
-            out[rows] = found if after is None else found - after
+            if sparse_offset is not None:
+                out[rows] = X[rows] @ self.matrix.T - sparse_offset
+            elif self.origin is not None:
+                out[rows] = (X[rows] - self.origin) @ self.matrix.T
+            else:
+                out[rows] = X[rows] @ self.matrix.T
 
-        for_each_block(work, X.shape[0], block_rows(8 * sum(self.matrix.shape)))
+        access.for_each_block(work, X, 8 * sum(self.matrix.shape))
         return out
 
     def __repr__(self) -> str:
@@ -178,7 +191,7 @@ class Displaced:
                 U = F / self.width
             out[rows] = F + gaussian_weights(U, anchors) @ self.displacements
 
-        for_each_block(work, len(X), block_rows(8 * (len(anchors) + 3 * X.shape[1])))
+        access.for_each_block(work, X, 8 * (len(anchors) + 3 * X.shape[1]))
         return out
 
     def __repr__(self) -> str:
@@ -322,3 +335,7 @@ def _takes_any_rows(one: Map) -> bool:
         case Joined():
             return any(map(_takes_any_rows, one.maps))
     return False
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -20,6 +20,7 @@ from nearkin.storage.schema import (
     fields_of,
     is_of_scikit_learn,
     is_stored,
+    made,
     stored_transformers,
     within,
 )
@@ -176,7 +177,7 @@ class _Unpacker:
                 return self._items(node, path, depth)
             case {"class": str(name), "state": dict(state), **rest} if not rest:
                 cls = _known(name, path, estimator=False)  # first: it brings its parts' classes
-                return self._part(cls, self._named(state, path, depth), path)
+                return made(cls, self._named(state, path, depth), path)
             case {
                 "class": str(name),
                 "parameters": dict(parameters),
@@ -236,10 +237,6 @@ class _Unpacker:
         if self._padding > _MOST_PADDING:
             raise StorageError(f"{path} has texts that are too long.")
         return np.array(words, dtype=np.str_)
-
-    def _part(self, cls: type, state: dict[str, Any], path: str) -> Any:
-        check(cls, state, path)
-        return cls(**state)
 
     def _estimator(
         self, cls: Any, parameters: dict[str, Any], state: dict[str, Any], path: str

@@ -81,21 +81,19 @@ def of_older_files(cls: type, as_now: Callable[[State], State]) -> None:
     ----------
     cls : type
     as_now : callable
-        Of what an older file keeps; gives what a newer one does.
+        Of what a file keeps; gives what is kept now, or the same if it is that.
     """
     _OF_OLDER_FILES[cls] = as_now
 
 
 def as_now(cls: type, state: State) -> State:
-    """What a file keeps of a class, as it is kept now: there is no ``map_`` in an older one."""
-    if cls in _OF_OLDER_FILES and state and "map_" not in state:
-        return _OF_OLDER_FILES[cls](state)
-    return state
+    """What a file keeps of a class, as it is kept now."""
+    return _OF_OLDER_FILES[cls](state) if cls in _OF_OLDER_FILES and state else state
 
 
-def made(cls: Callable[..., _Made], **state: Any) -> _Made:
-    """An object of a class that is stored, of parts that are checked as those of a file are."""
-    check(cls, state, "")  # type: ignore[arg-type]
+def made(cls: type[_Made], state: State, path: str = "") -> _Made:
+    """An object of a class that is stored, of what a file keeps of it at some place."""
+    check(cls, state, path)
     return cls(**state)
 
 

@@ -123,7 +123,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
     embeddings_ : list of ndarray of shape (n_s, n_components_)
         The rows of each set in the common space.
     maps_ : list of maps
-        Of each set into the common space, see :mod:`nearkin.spaces.maps`.
+        Of each set into the common space, see :mod:`nearkin.maps`.
     objective_ : ndarray
         LogDet objective after each half round.
     bounds_ : (float, float)
