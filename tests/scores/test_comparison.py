@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from nearkin.scores.comparison import (
     USUAL_GAIN,
-    Answers,
+    AnswerModel,
     Comparison,
     compare,
     model_answers,
@@ -175,7 +175,7 @@ def test_one_kind_of_answer_says_nothing(same):
 
 
 def test_chance_wrong_is_bayes_rule():
-    answers = Answers(0.5, -3.0, 0.1)
+    answers = AnswerModel(0.5, -3.0, 0.1)
     rank, same = np.array([0.2, 0.9]), np.array([True, False])
     p = 1 / (1 + np.exp(-(0.5 - 3.0 * (rank - 0.5))))
     said = np.where(same, p, 1 - p)

@@ -11,6 +11,7 @@ from nearkin.scores.same_threshold import (
     best_sharpness,
     best_threshold,
     best_verdicts,
+    usual_distance,
     verdicts_of,
 )
 from tests import oracles
@@ -237,3 +238,8 @@ def test_a_metric_without_sharpness_says_what_to_do():
     del metric.sharpness_
     with pytest.raises(ValueError, match="fit again"):
         metric.chance_same(X, X)
+
+
+def test_before_anything_is_learned_the_threshold_is_the_median_of_different_rows():
+    Z = np.array([[0.0], [3.0]])
+    assert usual_distance(Z, np.random.RandomState(0)) == 3.0

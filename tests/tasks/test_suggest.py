@@ -10,13 +10,13 @@ from sklearn.exceptions import NotFittedError
 from nearkin import RCA, KernelBeta, Pairs, suggest_pairs
 from nearkin.datasets import make_xor
 from nearkin.pairs.numbering import keys_of
+from nearkin.scores.same_threshold import guessed_chance
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.strategies import (
     STRATEGIES,
     expected_change_of_spectrum,
     farthest_first,
     neighborhoods_of,
-    probability_of_same,
     spread_out,
 )
 from nearkin.tasks.questions.suggest import candidate_rows
@@ -244,10 +244,10 @@ def test_components_reach_through_rows_that_are_no_candidates():
 
 def test_probability_is_half_at_the_threshold_and_falls():
     distances = np.array([0.0, 1.0, 2.0, 3.0])
-    p = probability_of_same(distances, 2.0)
+    p = guessed_chance(distances, 2.0)
     assert p[2] == 0.5
     assert (np.diff(p) < 0).all()
-    assert_array_equal(probability_of_same(np.ones(3), 2.0), 0.5)
+    assert_array_equal(guessed_chance(np.ones(3), 2.0), 0.5)
 
 
 def test_uncertainty_asks_nearest_to_the_threshold():

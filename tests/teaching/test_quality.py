@@ -7,11 +7,11 @@ from sklearn.metrics import roc_auc_score
 
 from nearkin import KernelBeta, Pairs
 from nearkin.datasets import make_xor
-from nearkin.scores.comparison import ranks
+from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.teaching.history import Past
 from nearkin.teaching.knowledge import MOST_TOLD, knowledge_of
-from nearkin.teaching.quality import auc_of, quality_of, suspects_of, trial_of
+from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.taught_metric import first_learned
 
 X, Y = make_xor(300, random_state=0)

@@ -31,7 +31,7 @@ _PROMPT = "the same? s or y (same), d or n (different), u (unsure), z (undo), q 
 _MOST_WRONG = 10
 
 
-class Answers:
+class AnswerFile:
     """A CSV file of pairs that answers are added to; those in it are known from the start."""
 
     def __init__(self, path: Path, table: Table) -> None:
@@ -103,7 +103,7 @@ def _settle(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def interview(questions: Questions, answers: Answers, ids: Any, shown: Any, most: int) -> None:
+def interview(questions: Questions, answers: AnswerFile, ids: Any, shown: Any, most: int) -> None:
     """Ask until there are enough answers, or the user has had enough."""
     for left, right, same in answers.given:
         questions.tell(left, right, same)

@@ -10,7 +10,7 @@ from nearkin.cli.models import Model
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.streams import RowStream
-from nearkin.scores.same_threshold import Verdicts, best_verdicts
+from nearkin.scores.same_threshold import Verdicts, verdicts_by_answers
 
 
 def distances_of(model: Model, rows: RowStream, ends: NDArray[np.int64]) -> Floats:
@@ -30,6 +30,4 @@ def verdicts_by(known: Floats, same: NDArray[np.bool_], weight: Floats, file: st
             f"{file} has {n_same} pairs that are the same and {n_different} that are different: a "
             "probability needs both."
         )
-    weights = weight[same], weight[~same]
-    share = float(weights[0].sum() / weight.sum())
-    return best_verdicts(known[same], known[~same], weights=weights, prevalence=share)
+    return verdicts_by_answers(known, same, weight)

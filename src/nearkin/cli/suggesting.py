@@ -12,10 +12,8 @@ from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
-from nearkin.rows.distances import linked_distances
+from nearkin.scores.same_threshold import usual_distance
 from nearkin.tasks.questions.suggest import suggest_pairs
-
-_SOME_PAIRS = 1000
 
 
 class Untaught(BaseEstimator):
@@ -27,8 +25,7 @@ class Untaught(BaseEstimator):
     def fit(self, X: Floats, y: Any = None, *, seed: int = 0) -> Untaught:
         """Find the median distance, of random pairs of rows."""
         del y
-        drawn = np.random.default_rng(seed).integers(len(X), size=(_SOME_PAIRS, 2))
-        self.threshold_ = float(np.median(linked_distances(X, drawn)))
+        self.threshold_ = usual_distance(X, np.random.RandomState(seed))
         return self
 
     def transform(self, X: Floats) -> Floats:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from nearkin.learners.selection import is_one_thing, random_pairs
+from nearkin.learners.selection import is_one_thing
+from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.rows.column_scales import differing_units, scales_of

@@ -47,9 +47,9 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     if devices.is_foreign(X):
         X = X - device_math.gathered(access.take(X, first), devices.moved(number, X))
         counts = np.bincount(number)[:, None]
-        middle = device_math.class_sums(X, number, len(first))[0] / counts
+        middle = device_math.sums_by_class(X, number, len(first))[0] / counts
         weight = np.full((len(first), 1), 1 / len(number))
-        scatter: Floats = device_math.within_scatters(X, number, middle, weight)[0]
+        scatter: Floats = device_math.scatters_by_class(X, number, middle, weight)[0]
         return scatter
     X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
     means = np.zeros((len(first), X.shape[1]))

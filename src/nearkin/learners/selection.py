@@ -8,13 +8,13 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
 
 from nearkin.learners.compositions import Chain
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.two_steps import embedding
+from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Mask
 from nearkin.rows.blocks import one_core
@@ -32,8 +32,6 @@ EUCLIDEAN = "Euclidean"
 # Below this many pairs there is nothing to choose by.
 LEAST_PAIRS = 10
 N_FOLDS = 5
-# Random pairs of rows that distances are ranked among.
-_RANDOM_PAIRS = 1000
 # A candidate takes the place of the usual one if it is better by so many standard errors, depending
 # on the number of held-out pairs: the best of many candidates on few pairs is the luckiest.
 _CLEARLY_BETTER = ((100, 1.5), (50, 2.5), (0, np.inf))
@@ -227,12 +225,6 @@ def hold_out(
         ]
     same = np.arange(len(pairs)) < len(pairs.must_link)
     return HeldOut([judge for _, judge in folds], distances, random, same)
-
-
-def random_pairs(n_rows: int, rng: np.random.RandomState) -> NDArray[np.integer]:
-    """Pairs of different rows, about 1000 of them, as an array of shape (k, 2)."""
-    links = rng.randint(n_rows, size=(_RANDOM_PAIRS, 2))
-    return np.asarray(links[links[:, 0] != links[:, 1]])
 
 
 def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:

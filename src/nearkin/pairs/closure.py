@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import keys_of, pairs_between, pairs_within, sorted_once
+from nearkin.pairs.numbering import keys_of, pairs_across, pairs_within, sorted_once
 from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
@@ -192,7 +192,7 @@ def all_that_follows(
     all_must = normalised(
         np.concatenate([must[0], members[within]]), np.concatenate([must[1], weakest[block]])
     )
-    between, block = pairs_between(
+    between, block = pairs_across(
         np.arange(n_between), starts[one], sizes[one], starts[two], sizes[two]
     )
     strength = np.minimum(strongest, np.minimum(weakest[one], weakest[two]))

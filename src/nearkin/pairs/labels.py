@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import draw_numbers, pairs_between, pairs_within
+from nearkin.pairs.numbering import draw_numbers, pairs_across, pairs_within
 from nearkin.rows import devices
 from nearkin.rows.notices import notice
 
@@ -135,7 +135,7 @@ def drawn_pairs(
     take_must = min(n_must, max((wanted + 1) // 2, wanted - n_cannot))
     take_cannot = min(n_cannot, wanted - take_must)
     within, _ = pairs_within(draw_numbers(n_must, take_must, rng), starts, sizes)
-    between, _ = pairs_between(draw_numbers(n_cannot, take_cannot, rng), starts, sizes, ends, later)
+    between, _ = pairs_across(draw_numbers(n_cannot, take_cannot, rng), starts, sizes, ends, later)
     return rows[within], rows[between]
 
 

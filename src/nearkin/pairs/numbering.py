@@ -21,6 +21,12 @@ def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Int
     return np.asarray(rng.permutation(drawn)[:count])
 
 
+def random_pairs(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> Ints:
+    """Draw about so many pairs of different rows, as an array of shape (k, 2)."""
+    links = rng.randint(n_rows, size=(count, 2))
+    return np.asarray(links[links[:, 0] != links[:, 1]])
+
+
 def sorted_once(values: Ints) -> Ints:
     """Give each of some numbers from 0 once, sorted."""
     # np.unique would hash, which is several times slower here than sorting.
@@ -43,7 +49,7 @@ def pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArra
     return starts[block, None] + np.column_stack([first, second]), block
 
 
-def pairs_between(
+def pairs_across(
     numbers: Ints,
     starts: Ints,
     sizes: Ints,

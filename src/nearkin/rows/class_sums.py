@@ -41,7 +41,7 @@ def class_sums(
         known = np.flatnonzero(number >= 0)
         z = coordinates(access.take(block, known))
         if devices.is_foreign(z):
-            return device_math.class_sums(z, number[known], n_classes)
+            return device_math.sums_by_class(z, number[known], n_classes)
         z = z.astype(np.float64)
         if origins is not None:
             z -= origins[number[known]]
@@ -81,7 +81,7 @@ def within_scatters(
         known = np.flatnonzero(number >= 0)
         z, own = coordinates(access.take(block, known)), number[known]
         if devices.is_foreign(z):
-            return (device_math.within_scatters(z, own, means, weight),)
+            return (device_math.scatters_by_class(z, own, means, weight),)
         centered = z - means[own]
         return (np.stack([(w[own] * centered.T) @ centered for w in weight.T]),)
 

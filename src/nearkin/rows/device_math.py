@@ -38,7 +38,7 @@ def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
     return gathered(moved(classes, like, classes.dtype.name), numbers)
 
 
-def class_sums(
+def sums_by_class(
     X: Array, classes: NDArray[np.integer], n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sums (c, q) of the rows of each class, and of their squares, in float64."""
@@ -54,7 +54,7 @@ def class_sums(
     return to_numpy(sums), to_numpy(squares)
 
 
-def within_scatters(
+def scatters_by_class(
     X: Array, classes: NDArray[np.integer], means: NDArray[np.floating], weight: Any
 ) -> NDArray[np.float64]:
     """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class, in float64.

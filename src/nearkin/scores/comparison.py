@@ -123,6 +123,12 @@ def with_both_kinds(same: Mask, *judged: Floats) -> tuple[Mask, tuple[Floats, ..
     return np.append(same, added), tuple(np.append(rank, _ANY_PAIRS) for rank in judged)
 
 
+def auc_of(rank: Floats, same: Mask) -> float:
+    """Pair AUC by ranks of held-out pairs; random pairs stand for a kind that is missing."""
+    kinds, (ranked,) = with_both_kinds(same, rank)
+    return float(placements(ranked, kinds)[0].mean())
+
+
 def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
     """Pair AUC of two metrics, and the standard error of the difference by DeLong's method.
 
@@ -148,7 +154,7 @@ def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerModel:
     """How what was said of pairs depends on their ranks.
 
     Attributes
@@ -175,7 +181,7 @@ class Answers:
         return np.asarray(wrong / (wrong + right))
 
 
-def model_answers(rank: Floats, same: Mask) -> Answers | None:
+def model_answers(rank: Floats, same: Mask) -> AnswerModel | None:
     r"""The most likely curve and share of wrong answers.
 
     .. math::
@@ -195,7 +201,7 @@ def model_answers(rank: Floats, same: Mask) -> Answers | None:
 
     Returns
     -------
-    Answers or None
+    AnswerModel or None
         None if there is one kind only.
     """
     judged = ~np.isnan(rank)
@@ -215,4 +221,4 @@ def model_answers(rank: Floats, same: Mask) -> Answers | None:
         return float(-weight @ likely - prior + 0.02 * slope**2)
 
     level, slope, logit = minimize(loss, np.array([0.0, -2.0, -1.0]), method="BFGS").x
-    return Answers(float(level), float(slope), float(0.5 * expit(logit)))
+    return AnswerModel(float(level), float(slope), float(0.5 * expit(logit)))

@@ -11,8 +11,10 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.pairs.numbering import random_pairs
 from nearkin.rows import devices
-from nearkin.rows.arrays import Floats
+from nearkin.rows.arrays import Doubles, Floats, Mask
+from nearkin.rows.distances import linked_distances
 
 _MOST_SHARP = 1e4
 # Pairs on one side of the threshold that tell as much of its curve as all those on the other.
@@ -118,6 +120,36 @@ def best_verdicts(
     threshold = best_threshold(same, different, weights)
     near, far = best_sharpness(same, different, threshold, weights)
     return Verdicts(threshold, near, far, prevalence)
+
+
+def verdicts_by_answers(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
+    """The verdicts that agree best with answers, same and different as frequent as among these.
+
+    Parameters
+    ----------
+    distances, weight : ndarray of shape (k,)
+    same : bool ndarray of shape (k,)
+        Some are, and some are not.
+    """
+    weights = weight[same], weight[~same]
+    share = float(weights[0].sum() / weight.sum())
+    return best_verdicts(distances[same], distances[~same], weights=weights, prevalence=share)
+
+
+def usual_distance(Z: Any, rng: np.random.RandomState) -> float:
+    """Median distance of random rows: the threshold before anything is learned."""
+    return float(np.median(linked_distances(Z, random_pairs(len(Z), rng))))
+
+
+def guessed_chance(distances: Doubles, threshold: float) -> Doubles:
+    """Probability of being the same where nothing tells how sharp verdicts are.
+
+    Logistic in the distance: ½ at the threshold, over a quarter of the distances' deviation.
+    """
+    scale = float(distances.std()) / 4 if len(distances) else 0.0
+    if scale == 0:
+        return np.full(len(distances), 0.5)
+    return np.asarray(expit((threshold - distances) / scale))
 
 
 def best_threshold(

@@ -54,7 +54,7 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
 
     Weights are multiplied with the probability that what was said is right, by the place of the
     pair among all of them (:func:`nearkin.scores.comparison.standing`,
-    :class:`nearkin.scores.comparison.Answers`).
+    :class:`nearkin.scores.comparison.AnswerModel`).
 
     Parameters
     ----------

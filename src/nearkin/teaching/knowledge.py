@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.numbering import ends_of, keys_of, pairs_between, pairs_within
+from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
 from nearkin.teaching.history import Pair, Past
@@ -177,7 +177,7 @@ def _drawn_of_closure(pairs: Pairs) -> Pairs:
     members, sizes = points[order], np.bincount(group[order], minlength=len(sizes))
     starts = np.cumsum(sizes) - sizes
     must, _ = pairs_within(np.arange((sizes * (sizes - 1) // 2).sum()), starts, sizes)
-    cannot, _ = pairs_between(
+    cannot, _ = pairs_across(
         np.arange((sizes[one] * sizes[two]).sum()), starts[one], sizes[one], starts[two], sizes[two]
     )
     least = min(np.concatenate([pairs.must_weight, pairs.cannot_weight]))

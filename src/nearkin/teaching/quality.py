@@ -9,18 +9,16 @@ import numpy as np
 
 from nearkin.learners.incremental import retaught
 from nearkin.learners.selection import LEAST_PAIRS, N_FOLDS
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.numbering import keys_of, random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
-from nearkin.scores.comparison import placements, ranks, with_both_kinds
+from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.suspects import suspects
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
-# Random pairs of rows that distances are ranked among.
-_RANDOM_PAIRS = 1000
 # Groups of points that are left out in turn to see how much chance there is in the gain.
 _GROUPS = 40
 # Suspects that are listed at most, and the least chance of the opposite. Questions are asked where
@@ -75,8 +73,7 @@ def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Tr
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
-    random_links = rng.randint(len(X), size=(_RANDOM_PAIRS, 2))
-    random_links = random_links[random_links[:, 0] != random_links[:, 1]]
+    random_links = random_pairs(len(X), rng)
     strict = np.full(len(links), np.nan)
     total, count = np.zeros(len(links)), np.zeros(len(links))
     for learn, judge in pair_folds(told, N_FOLDS, rng):
@@ -176,12 +173,6 @@ def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
             }
         )
     return out
-
-
-def auc_of(rank: Floats, same: Mask) -> float:
-    """Pair AUC by ranks; random pairs stand for a kind that is missing."""
-    kinds, (ranked,) = with_both_kinds(same, rank)
-    return float(placements(ranked, kinds)[0].mean())
 
 
 def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> float:

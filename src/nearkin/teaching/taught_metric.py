@@ -19,9 +19,9 @@ from nearkin.learners.live_view import LiveView
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import blocks
-from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import Note, hand_on, leaving_out, notice, noticed
 from nearkin.rows.scaled import ScaleWarning
+from nearkin.scores.same_threshold import usual_distance
 from nearkin.spaces.linalg import principal_coordinates
 from nearkin.teaching.records import Records
 
@@ -33,8 +33,6 @@ _LANDMARKS = 500
 # Shares of the spectrum that are shown.
 _MOST_SHARES = 30
 _BLOCK = 16_384
-# Random pairs whose median distance stands for the threshold of distances that are not learned.
-_RANDOM_PAIRS = 1000
 
 
 class View(Protocol):
@@ -189,8 +187,8 @@ def _learned(step: Step, X: Floats, told: Pairs, version: int, before: list[Note
                 "Nothing can be learned from these answers, and rows are shown as they are: "
                 f"{error}"
             )
-            return TaughtMetric(version, step, False, plain, _usual_distance(plain), _texts(notes))
-    threshold = float(metric.threshold_) if len(told) else _usual_distance(view)
+            return TaughtMetric(version, step, False, plain, _threshold_of(plain), _texts(notes))
+    threshold = float(metric.threshold_) if len(told) else _threshold_of(view)
     return TaughtMetric(version, Step(metric, told, view), True, view, threshold, _texts(notes))
 
 
@@ -249,8 +247,6 @@ def _texts(notes: list[Note]) -> tuple[str, ...]:
     return tuple(note.text for note in notes)
 
 
-def _usual_distance(view: View) -> float:
-    """Median distance of random pairs of rows."""
-    Z = view.embedding()
-    links = np.random.RandomState(0).randint(len(Z), size=(_RANDOM_PAIRS, 2))
-    return float(np.median(linked_distances(Z, links[links[:, 0] != links[:, 1]])))
+def _threshold_of(view: View) -> float:
+    """That of distances which are not learned."""
+    return usual_distance(view.embedding(), np.random.RandomState(0))

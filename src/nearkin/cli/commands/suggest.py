@@ -70,7 +70,7 @@ def suggest(
     or q (enough). The end of the input is enough too; ten lines in a row that are no answer end
     with status 2. The rows are held in memory.
     """
-    from nearkin.cli.asking import Answers, interview
+    from nearkin.cli.asking import AnswerFile, interview
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.columns import table_of
     from nearkin.cli.files.inputs import claim_standard_input
@@ -92,7 +92,7 @@ def suggest(
     questions = Questions(learned, table, known, strategy, seed)
     ids = table.shown_ids()
     if ask and output is not None:
-        answers = Answers(output, table)
+        answers = AnswerFile(output, table)
         interview(questions, answers, ids, table.shown(show), n)
         return
     ends = questions.next(n)

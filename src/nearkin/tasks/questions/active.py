@@ -18,10 +18,10 @@ from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice, noticed
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
+from nearkin.scores.same_threshold import usual_distance
 from nearkin.tasks.questions.candidates import Scene, scene_of
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
@@ -252,7 +252,7 @@ def _scene(
         Z, threshold = about(metric.transform(access.take(X, rows)), rng), metric.threshold_
     else:
         Z = _euclidean(_before_learning(learner, X, rows), rng)
-        threshold = float(np.median(linked_distances(Z, rng.randint(len(Z), size=(1000, 2)))))
+        threshold = usual_distance(Z, rng)
     return scene_of(Z, threshold, rows, pairs, interview.unsure), rows
 
 

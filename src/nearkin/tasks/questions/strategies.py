@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.errors import InputError
@@ -15,6 +14,7 @@ from nearkin.pairs.numbering import ends_of, keys_of
 from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
+from nearkin.scores.same_threshold import guessed_chance
 from nearkin.tasks.questions.candidates import Scene
 
 # A batch is spread out over this many times as many of the best pairs.
@@ -25,14 +25,6 @@ _SPECTRUM_PAIRS = 5000
 _MEMBERS = 500
 # Imagined pairs that show nothing, against which answers count (as in KernelBeta).
 _PRIOR_PAIRS = 6.0
-
-
-def probability_of_same(distances: Doubles, threshold: float) -> Doubles:
-    """Logistic in the distance: ½ at the threshold, over a quarter of the distances' deviation."""
-    scale = float(distances.std()) / 4 if len(distances) else 0.0
-    if scale == 0:
-        return np.full(len(distances), 0.5)
-    return np.asarray(expit((threshold - distances) / scale))
 
 
 def expected_change_of_spectrum(
@@ -153,7 +145,7 @@ def by_density(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """
     pairs = scene.open_pairs(n, rng)
     distances = linked_distances(scene.Z, pairs)
-    same = probability_of_same(distances, scene.threshold)
+    same = guessed_chance(distances, scene.threshold)
     others = rng.permutation(len(scene.Z))[:200]
     width = scene.threshold or 1.0
     density = np.exp(-((euclidean_distances(scene.Z, scene.Z[others]) / width) ** 2)).mean(axis=1)
@@ -163,7 +155,7 @@ def by_density(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 def by_spectrum(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Pairs whose answer is expected to change the spread of the learned directions most."""
     pairs = scene.open_pairs(n, rng)[: max(_SPECTRUM_PAIRS, 8 * n)]
-    same = probability_of_same(linked_distances(scene.Z, pairs), scene.threshold)
+    same = guessed_chance(linked_distances(scene.Z, pairs), scene.threshold)
     score = expected_change_of_spectrum(
         scene.Z, scene.must, scene.cannot, pairs, same, _PRIOR_PAIRS
     )
