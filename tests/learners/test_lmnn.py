@@ -343,3 +343,12 @@ def test_too_many_impostors_are_refused_with_what_can_be_changed(monkeypatch):
         LMNN().fit(X, np.arange(40) % 2)
     named = re.findall(r"Lower (\w+)", str(refused.value))
     assert set(named) <= LMNN().get_params().keys()
+
+
+def test_rows_that_come_into_one_place_leave_it_where_that_is_better():
+    """From there no gradient shows the way, but some metrics have a lower objective."""
+    X, y = np.random.RandomState(186).standard_normal((8, 2)), np.arange(8) % 2
+    metric = LMNN(random_state=0).fit(X, y)
+    assert metric.objective_[-1] < 47.4 < 48 <= metric.objective_[1]
+    assert (np.diff(metric.objective_) <= 0).all()
+    assert np.linalg.norm(metric.components_) > 0.1

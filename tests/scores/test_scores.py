@@ -241,3 +241,10 @@ def test_a_row_far_out_does_not_make_others_equally_far(labelled):
     expected = pair_auc(Z, y)
     assert_allclose(pair_auc(far, np.append(y, -1)), expected)
     assert_allclose(pair_auc(far, np.append(y, 0)), expected, atol=0.02)
+
+
+def test_rounding_of_weights_does_not_lift_the_score_above_one():
+    weight = 10.0 ** np.random.RandomState(191).uniform(-4, 4, 16)
+    links = np.column_stack([np.zeros(16, dtype=int), np.arange(1, 17)])
+    pairs = Pairs(links[:8], links[8:], must_weight=weight[:8], cannot_weight=weight[8:])
+    assert pair_auc(np.arange(17.0)[:, None], pairs=pairs) == 1

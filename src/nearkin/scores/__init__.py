@@ -232,7 +232,7 @@ def pair_auc(
     links = np.concatenate([judged.must_link, judged.cannot_link])
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
     distances = _without_rounding(devices.to_numpy(linked_distances(Z, links)))
-    return float(roc_auc_score(same, -distances, sample_weight=weight))
+    return min(float(roc_auc_score(same, -distances, sample_weight=weight)), 1.0)  # rounding
 
 
 def _without_rounding(distances: Floats) -> Floats:

@@ -33,6 +33,10 @@ _MEMORY = 20
 _INNER_TOL = 1e-3
 # An objective of so little for each target, in units of the margin, is nothing.
 _NOTHING = 1e-9
+# Rows that are mapped so near to each other, in units of the margin, are in one place.
+_ONE_PLACE = 1e-4
+# How often a way out of there is halved, and how long its lesser directions are at most.
+_SHORTER_WAYS, _LEAST_WAY = 10, 1e-2
 # The margin is at least this share of the rows' mean squared distance from their mean.
 _LEAST_MARGIN = 1e-3
 
@@ -60,6 +64,9 @@ class Solution:
 def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Solution:
     """Lower the objective from L as far as it goes, for given targets.
 
+    Where all rows come into one place, the gradient vanishes whatever lies around it: if the
+    objective falls along some metric from there, it goes on from that.
+
     Each round looks for all rivals, then runs L-BFGS on these. Where others have come near
     meanwhile, and the objective with them is not lower after all, the round is run again from
     where it began with those added.
@@ -84,6 +91,7 @@ def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Soluti
     history = [problem.objective(L, rivals)[0]]
     nothing = _NOTHING * problem.margin * n_terms
     length, n_iter, converged = _FIRST_ROUND, 0, history[0] <= nothing
+    left_one_place = False
     while n_iter < max_iter and not converged:
         result = minimize(
             mean_objective,
@@ -111,7 +119,44 @@ def descend(problem: Problem, L: Floats, *, max_iter: int, tol: float) -> Soluti
         history.append(value)
         L, rivals = tried, found
         length *= 2
+        if converged and not left_one_place and _is_one_place(problem, L):
+            left_one_place, way = True, _way_out(problem, L, rivals, history[-1])
+            if way is not None:
+                L, converged, length = way, False, _FIRST_ROUND
+                rivals = problem.rivals(L, AHEAD)
+                history.append(problem.objective(L, rivals)[0])
     return Solution(L, history, n_iter, converged)
+
+
+def _is_one_place(problem: Problem, L: Floats) -> bool:
+    """Whether all rows are mapped into one place, up to little."""
+    Z = problem.X @ L.T
+    return float(((Z - Z[0]) ** 2).sum(axis=1).max()) <= _ONE_PLACE * problem.margin
+
+
+def _way_out(
+    problem: Problem, L: Floats, rivals: tuple[Integers, Integers], value: float
+) -> Floats | None:
+    """A map from which the objective goes lower than where all rows are in one place.
+
+    There it is linear in the metric, with the slope G: it falls along the eigenvectors of G whose
+    eigenvalues are negative. The others are there a little, so that they may grow.
+    """
+    d = L.shape[1]
+    tiny = float(np.sqrt(_ONE_PLACE / max(1.0, float((problem.X**2).sum(axis=1).max()))))
+    slope = problem.objective(tiny * np.eye(d), rivals)[1] / (2 * tiny)
+    values, vectors = np.linalg.eigh((slope + slope.T) / 2)
+    if values[0] >= -_NOTHING * np.abs(values).max():
+        return None
+    least = min(_LEAST_WAY, np.sqrt(0.1 * -values[0] / np.maximum(values, 0).sum(initial=1e-300)))
+    lengths = np.maximum(np.sqrt(np.maximum(-values, 0) / -values[0]), least)
+    way = np.zeros_like(L, dtype=np.float64)
+    way[: min(L.shape)] = (lengths[:, None] * vectors.T)[: len(L)]
+    for _ in range(_SHORTER_WAYS):
+        if problem.objective(way, problem.rivals(way, AHEAD))[0] < value:
+            return way
+        way /= 2
+    return None
 
 
 def learn(
