@@ -7,6 +7,7 @@ ONNX and in the order that the map itself has.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
@@ -337,7 +338,7 @@ def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tenso
         _, neighbors = found.coarse().smallest(extension.n_neighbors)
         e = found.picked(neighbors).one_minus_exp()
     else:  # poly
-        own = (kernel.gamma * (X * X).sum(1) + float(kernel.coef0)) ** float(kernel.degree)
+        own = kernel.polynomial(kernel.gamma * (X * X).sum(1))
         others = kernel.diagonal(rows)
         found = 0.5 * (own + others) - _kernel_values(extension.landmarks, X)
         _, neighbors = found.clip(0.0).coarse().smallest(extension.n_neighbors)
@@ -377,23 +378,40 @@ def _solved(matrices: Tensor, right: Tensor, k: int) -> Tensor:
     return system.at(2, k).squeezed(2)
 
 
-# Kernel values, as nearkin.spaces.kernels has them
+# Kernel values, by the formulas of nearkin.spaces.kernels
 
 
 def _kernel_values(landmarks: KernelLandmarks, X: Tensor) -> Tensor:
     """Between rows and landmarks, (n, m)."""
-    kernel, rows = landmarks.kernel, landmarks.rows
-    if kernel.name == "rbf":
-        origin = landmarks.middle
-        return (-kernel.gamma * _squared_distances(X - origin, rows - origin)).exp()
-    if kernel.name == "laplacian":
-        return (-kernel.gamma * _city_block_distances(X, rows)).exp()
-    if kernel.name == "poly":
+    rows, origin = landmarks.rows, landmarks.middle
+    if landmarks.kernel.name == "linear":
+        X, rows = X - origin, rows - origin
+    return landmarks.kernel.values(_Between(X, rows, origin))
+
+
+@dataclass(frozen=True)
+class _Between:
+    """How rows in a graph lie to landmarks: what kernels are formulas of."""
+
+    X: Tensor
+    rows: Floats
+    origin: Floats
+
+    def squared_distances(self) -> Tensor:
+        return _squared_distances(self.X - self.origin, self.rows - self.origin)
+
+    def city_block_distances(self) -> Tensor:
+        return _city_block_distances(self.X, self.rows)
+
+    def products(self, factor: float = 1.0) -> Tensor:
         # Not times the product: onnxruntime makes such a factor part of it, in single precision.
-        return (X @ (kernel.gamma * rows.T) + float(kernel.coef0)) ** float(kernel.degree)
-    if kernel.name == "cosine":
-        return _unit_rows(X) @ unit_rows(rows).T
-    return (X - landmarks.middle) @ (rows - landmarks.middle).T
+        return self.X @ (factor * self.rows.T)
+
+    def cosines(self) -> Tensor:
+        return _unit_rows(self.X) @ unit_rows(self.rows).T
+
+    def exp(self, values: Tensor) -> Tensor:
+        return values.exp()
 
 
 def _squared_distances(X: Tensor, rows: Floats) -> Tensor:

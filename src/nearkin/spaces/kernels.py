@@ -100,7 +100,7 @@ class Kernel:
         if self.name == "laplacian":
             return between.exp(-self.gamma * between.city_block_distances())
         if self.name == "poly":
-            return self.polynomial(between.products())
+            return self.polynomial(between.products(self.gamma))
         if self.name == "cosine":
             return between.cosines()
         if self.name == "linear":
@@ -108,11 +108,10 @@ class Kernel:
         raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
 
     def polynomial(self, products: Any) -> Any:
-        """The polynomial kernel of inner products."""
-        found = self.gamma * products
-        found += float(self.coef0)
-        found **= float(self.degree)
-        return found
+        """The polynomial kernel of inner products times γ, which may be overwritten."""
+        products += float(self.coef0)
+        products **= float(self.degree)
+        return products
 
     def diagonal(self, A: Rows) -> Floats:
         """``k(x, x)`` of every row of A, in the type of A."""
@@ -127,7 +126,7 @@ class Kernel:
             lengths = row_norms(unit_rows(A), squared=True)
             squared_norms = devices.as_type(lengths > 0, A.dtype)
         elif self.name == "poly":
-            squared_norms = self.polynomial(squared_norms)
+            squared_norms = self.polynomial(self.gamma * squared_norms)
         found: Floats = squared_norms
         return found
 
@@ -141,8 +140,8 @@ class Between(Protocol):
     def city_block_distances(self) -> Any:
         """City-block distances."""
 
-    def products(self) -> Any:
-        """Inner products."""
+    def products(self, factor: float = 1.0) -> Any:
+        """Inner products, times a factor."""
 
     def cosines(self) -> Any:
         """Inner products of rows of length one."""
@@ -164,8 +163,11 @@ class _Rows:
     def city_block_distances(self) -> Any:
         return device_math.distances(self.A, self.B, city_block=True)
 
-    def products(self) -> Any:
-        return device_math.products(self.A, self.B)
+    def products(self, factor: float = 1.0) -> Any:
+        found = device_math.products(self.A, self.B)
+        if factor != 1.0:
+            found *= factor
+        return found
 
     def cosines(self) -> Any:
         return device_math.products(unit_rows(self.A), unit_rows(self.B))
