@@ -18,7 +18,7 @@ from nearkin.learners.stored import stored_learner
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import gather_evidence
-from nearkin.rows import access, device_math, devices
+from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import mean_row
 from nearkin.rows.class_sums import class_sums, within_scatters
@@ -44,13 +44,6 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     ndarray of shape (d, d)
     """
     _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
-    if devices.is_foreign(X):
-        X = X - device_math.gathered(access.take(X, first), devices.moved(number, X))
-        counts = np.bincount(number)[:, None]
-        middle = device_math.sums_by_class(X, number, len(first))[0] / counts
-        weight = np.full((len(first), 1), 1 / len(number))
-        scatter: Floats = device_math.scatters_by_class(X, number, middle, weight)[0]
-        return scatter
     X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
     means = np.zeros((len(first), X.shape[1]))
     np.add.at(means, number, X)
@@ -59,14 +52,14 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     return covariance
 
 
-def _remote_covariance(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]) -> Floats:
-    """The same for rows that are read block by block, in two passes."""
+def covariance_in_place(X: Any, rows: NDArray[np.integer], chunklet: NDArray[np.integer]) -> Floats:
+    """The same for some rows of X, which stay where they are, in two passes."""
     number = np.full(X.shape[0], -1)
     number[rows] = np.unique(chunklet, return_inverse=True)[1]
     counts = np.bincount(number[rows])[:, None]
     # Around the first row of each: equal rows of a chunklet differ by exactly zero.
     first = rows[np.unique(chunklet, return_index=True)[1]]
-    origins = X.take(first).astype(np.float64)
+    origins = devices.wide(access.take_home(X, first))
     means = origins + class_sums(X, number, len(counts), origins=origins)[0] / counts
     weight = np.full((len(counts), 1), 1 / len(rows))
     return np.asarray(within_scatters(X, number, means, weight)[0])
@@ -227,17 +220,12 @@ class RCA(MetricMixin, BaseEstimator):
             )
         covariance = axes = None
         of_all: Floats | None = None
-        if devices.is_remote(X):
+        if devices.is_remote(X) or devices.is_foreign(X):
             mean, of_all = access.moments(X)
             if evidence.classes is None:
-                linked = X.take(rows).astype(np.float64)
+                linked = devices.wide(access.take_home(X, rows))
             else:  # perhaps all rows
-                covariance = _remote_covariance(X, rows, chunklet)
-        elif devices.is_foreign(X):
-            mean, of_all = access.moments(X)
-            linked = devices.wide(access.take(X, rows))
-            if evidence.classes is None:  # few rows in perhaps many chunklets
-                linked = devices.to_numpy(linked)
+                covariance = covariance_in_place(X, rows, chunklet)
         else:
             mean = mean_row(X)
             axes = axes_of(X, mean, rng)

@@ -11,7 +11,6 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from nearkin.rows.access import blocks, middle
 from nearkin.rows.devices import (
-    has_float64,
     is_foreign,
     library,
     moved,
@@ -36,53 +35,6 @@ def named(classes: NDArray[Any], numbers: Any, like: Array) -> Any:
         return classes[to_numpy(numbers)]
     numbers = moved(numbers, like) if isinstance(numbers, np.ndarray) else numbers
     return gathered(moved(classes, like, classes.dtype.name), numbers)
-
-
-def sums_by_class(
-    X: Array, classes: NDArray[np.integer], n_classes: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums (c, q) of the rows of each class, and of their squares, in float64."""
-    xp = namespace(X)
-    numbers, each = moved(classes, X), moved(np.arange(n_classes), X)
-    sums: Any = 0.0
-    squares: Any = 0.0
-    for rows in blocks(X, 8 * (n_classes + 3 * X.shape[1])):
-        block = wide(X[rows, :])
-        indicator = xp.astype(each[:, None] == numbers[rows], block.dtype)
-        sums = sums + indicator @ block
-        squares = squares + indicator @ (block * block)
-    return to_numpy(sums), to_numpy(squares)
-
-
-def scatters_by_class(
-    X: Array, classes: NDArray[np.integer], means: NDArray[np.floating], weight: Any
-) -> NDArray[np.float64]:
-    """``Σ_i weight_i (x_i − mean)(x_i − mean)ᵀ`` around the mean of each row's class, in float64.
-
-    Parameters
-    ----------
-    X : array of shape (n, q)
-    classes : int ndarray of shape (n,)
-    means : ndarray of shape (c, q)
-    weight : ndarray of shape (c, k)
-        k weights for the rows of each class: as many matrices are returned.
-
-    Returns
-    -------
-    ndarray of shape (k, q, q)
-    """
-    xp = namespace(X)
-    numbers = moved(classes, X)
-    precise = "float64" if has_float64(X) else "float32"
-    centers, weights = moved(means, X, precise), moved(np.asarray(weight), X, precise)
-    totals: list[Any] = [0.0] * weights.shape[1]
-    for rows in blocks(X, 40 * X.shape[1]):
-        own = numbers[rows]
-        centered = wide(X[rows, :]) - xp.take(centers, own, axis=0)
-        for k, total in enumerate(totals):
-            scaled = xp.take(weights[:, k], own, axis=0)[:, None] * centered
-            totals[k] = total + scaled.T @ centered
-    return np.stack([to_numpy(total) for total in totals])
 
 
 def squared_distances(A: Array, B: Array, origin: Array) -> tuple[Array, Array]:
