@@ -32,7 +32,7 @@ from nearkin import (
     MetricLearner,
     Pairs,
 )
-from nearkin.learners import incremental as _taught
+from nearkin.learners import two_steps
 from nearkin.rows import access, device_math, devices
 from nearkin.scores import pair_auc, separability
 from nearkin.solvers import matrix_sign
@@ -279,7 +279,7 @@ def test_labelled_rows_stay_on_their_device(place, name, sizes_home):
     "name", ["landmarks", "nystroem", "iterated", "ITML", "GMML", "GMML kernel"]
 )
 def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
-    monkeypatch.setattr(_taught, "_BLOCK", 50)
+    monkeypatch.setattr(two_steps, "_BLOCK", 50)
     X, y, pairs, new = example(dtype)
     y = np.where(np.arange(len(y)) < 60, y, -1) if labels else None
     first, more = pairs.split(0.5, random_state=0)
