@@ -13,6 +13,7 @@ from nearkin import registry
 from nearkin.cli.learners import CLASSES
 from nearkin.learners.metric import MetricMixin
 from nearkin.storage.schema import fields_of
+from tests.common.learners import ENTRIES
 
 each = pytest.mark.parametrize("learner", registry.LEARNERS, ids=lambda learner: learner.name)
 
@@ -40,6 +41,16 @@ def test_every_learner_has_a_line():
         }
         lines = {x.name for x in registry.LEARNERS if x.home == module.__name__}
         assert found == lines, file.name
+
+
+@each
+def test_every_learner_has_an_entry_with_an_oracle(learner):
+    file, _, test = ENTRIES[learner.name].oracle.partition("::")
+    assert f"def {test}(" in (Path(__file__).parent / "learners" / file).read_text()
+
+
+def test_every_entry_is_of_a_learner():
+    assert set(ENTRIES) == {learner.name for learner in registry.LEARNERS}
 
 
 def test_commands_have_the_names_of_the_list():

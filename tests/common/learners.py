@@ -1,77 +1,179 @@
-"""Every learner of the library, in the settings that the common tests run over."""
+"""Every learner of the library, in the settings that tests run over."""
 
 import copy
 import functools
+import inspect
 import pickle
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import (
-    GMML,
-    ITML,
-    LLMA,
-    LMNN,
-    RCA,
-    Blend,
-    Chain,
-    Euclidean,
-    Generative,
-    GeometryAware,
-    KernelA,
-    KernelBeta,
-    MetricLearner,
-    Pairs,
-)
+import nearkin
+from nearkin import ITML, KernelBeta, Pairs, registry
 from nearkin.datasets import make_xor
 from nearkin.spaces.kernels import Kernel
 
-LEARNERS = {
-    "exact": KernelBeta(random_state=0),
-    "paper": KernelBeta(weighting="paper", random_state=0),
-    "landmarks": KernelBeta(n_landmarks=20, landmarks="kmeans++", random_state=0),
-    "iterated": KernelBeta(n_landmarks=20, n_iter=3, random_state=0),
-    "nystroem": KernelBeta(n_landmarks=20, extension="nystroem", random_state=0),
-    "laplacian": KernelBeta(kernel="laplacian", random_state=0),
-    "poly": KernelBeta(kernel="poly", degree=2, random_state=0),
-    "cosine": KernelBeta(kernel="cosine", n_components=3, random_state=0),
-    "linear": KernelBeta(kernel="linear", random_state=0),
-    # A function's name would hold its address, which differs between test processes.
-    "callable": KernelBeta(kernel=Kernel("laplacian", gamma=0.5), random_state=0),
-    "precomputed": KernelBeta(kernel="precomputed", random_state=0),
-    "KernelA": KernelA(random_state=0),
-    "KernelA scaled": KernelA(n_landmarks=20, window_neighbors=6, random_state=0),
-    "LLMA": LLMA(random_state=0),
-    "ITML": ITML(random_state=0),
-    "ITML kernel": ITML(kernel="rbf", random_state=0),
-    "GMML": GMML(random_state=0),
-    "GMML kernel": GMML(kernel="rbf", random_state=0),
-    "GeometryAware": GeometryAware(random_state=0),
-    "GeometryAware data-dependent": GeometryAware(family="data_dependent", random_state=0),
-    "GeometryAware rbf": GeometryAware(family="rbf", random_state=0),
-    "Generative": Generative(random_state=0),
-    "Generative kde": Generative(combine="kde", random_state=0),
-    "LMNN": LMNN(random_state=0),
-    "RCA": RCA(random_state=0),
-    "Euclidean": Euclidean(random_state=0),
-    "Chain": Chain([ITML(random_state=0), KernelBeta(random_state=0)]),
-    "Blend": Blend([ITML(random_state=0), KernelBeta(random_state=0)], random_state=0),
-    "MetricLearner": MetricLearner(time_budget=0.02, random_state=0),
-    "RCA as published": RCA(shrinkage=0.0, random_state=0),
+
+@dataclass(frozen=True)
+class Entry:
+    """A learner in the tests.
+
+    ``oracle`` is the test, in a file of ``tests/learners``, that compares it with a slow version
+    that is plainly right, or with a closed form. The common tests run over ``settings``; the first
+    of them is run also where the library lists learners: as streams, on Dask, with pairs that come
+    one by one. ``more`` are for tests that name them.
+    """
+
+    oracle: str
+    settings: dict[str, dict[str, Any]]
+    more: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+# Stands for a number of landmarks, which depends on the number of rows.
+SOME = object()
+# A function's name would hold its address, which differs between test processes.
+A_FUNCTION = Kernel("laplacian", gamma=0.5)
+PARTS = [ITML(random_state=0), KernelBeta(random_state=0)]
+ENTRIES = {
+    "KernelBeta": Entry(
+        "test_kernel_beta.py::test_exact_beta_equals_eq_4",
+        {
+            "exact": {},
+            "paper": {"weighting": "paper"},
+            "landmarks": {"n_landmarks": SOME, "landmarks": "kmeans++"},
+            "iterated": {"n_landmarks": SOME, "n_iter": 3},
+            "nystroem": {"n_landmarks": SOME, "extension": "nystroem"},
+            "laplacian": {"kernel": "laplacian"},
+            "poly": {"kernel": "poly", "degree": 2},
+            "cosine": {"kernel": "cosine", "n_components": 3},
+            "linear": {"kernel": "linear"},
+            "callable": {"kernel": A_FUNCTION},
+            "precomputed": {"kernel": "precomputed"},
+        },
+        {
+            "random landmarks": {"n_landmarks": SOME},
+            "paper landmarks": {"n_landmarks": SOME, "weighting": "paper"},
+            "precomputed landmarks": {"n_landmarks": SOME, "kernel": "precomputed"},
+            "twice": {"n_landmarks": SOME, "n_iter": 2},
+            "components": {"n_landmarks": SOME, "n_components": 3},
+            "iterated components": {"n_landmarks": SOME, "n_iter": 2, "n_components": 3},
+            "cosine landmarks": {"n_landmarks": SOME, "kernel": "cosine"},
+            "laplacian landmarks": {"n_landmarks": SOME, "kernel": "laplacian"},
+            "poly landmarks": {"n_landmarks": SOME, "kernel": "poly", "degree": 2},
+            "linear landmarks": {"n_landmarks": SOME, "kernel": "linear"},
+            "callable landmarks": {"n_landmarks": SOME, "kernel": A_FUNCTION},
+            "farthest": {"n_landmarks": SOME, "landmarks": "farthest"},
+            "leverage": {"n_landmarks": SOME, "landmarks": "leverage"},
+            "named landmarks": {"landmarks": [3, 77, 150, 201, 239]},
+            "median": {"n_landmarks": SOME, "gamma": "median"},
+            "gamma": {"n_landmarks": SOME, "gamma": 0.3},
+        },
+    ),
+    "KernelA": Entry(
+        "test_kernel_a.py::test_exact_version_is_the_published_update",
+        {
+            "KernelA": {},
+            "KernelA scaled": {"n_landmarks": SOME, "window_neighbors": 6},
+        },
+    ),
+    "LLMA": Entry("test_llma.py::test_steps_are_those_of_the_formula", {"LLMA": {}}),
+    "ITML": Entry(
+        "test_itml.py::test_learned_metric_is_that_of_the_plain_loop",
+        {"ITML": {}, "ITML kernel": {"kernel": "rbf"}},
+        {
+            "ITML landmarks": {"kernel": "rbf", "n_landmarks": SOME},
+            "ITML covariance": {"prior": "covariance", "n_components": 2},
+            "ITML one axis": {"n_components": 1},
+        },
+    ),
+    "GMML": Entry(
+        "test_gmml.py::test_learned_metric_is_that_of_the_plain_loop",
+        {"GMML": {}, "GMML kernel": {"kernel": "rbf"}},
+        {
+            "GMML landmarks": {"kernel": "rbf", "n_landmarks": SOME},
+            "GMML cosine": {"kernel": "cosine", "n_landmarks": SOME},
+            "GMML nystroem": {"kernel": "rbf", "n_landmarks": SOME, "extension": "nystroem"},
+        },
+    ),
+    "GeometryAware": Entry(
+        "test_geometry_aware.py::test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing",
+        {
+            "GeometryAware": {},
+            "GeometryAware data-dependent": {"family": "data_dependent"},
+            "GeometryAware rbf": {"family": "rbf"},
+        },
+    ),
+    "Generative": Entry(
+        "test_generative.py::test_metric_is_the_mean_of_local_metrics",
+        {"Generative": {}, "Generative kde": {"combine": "kde"}},
+        {"Generative shared": {"covariance": "shared", "n_components": 2}},
+    ),
+    "LMNN": Entry("test_lmnn.py::test_objective_is_the_plain_sum", {"LMNN": {}}),
+    "RCA": Entry(
+        "test_rca.py::test_distance_is_the_mahalanobis_distance_of_the_chunklets",
+        {"RCA": {}, "RCA as published": {"shrinkage": 0.0}},
+        {"RCA of two axes": {"shrinkage": 0.0, "n_components": 2}},
+    ),
+    "Euclidean": Entry(
+        "test_euclidean.py::test_distances_are_those_of_the_rows", {"Euclidean": {}}
+    ),
+    "Chain": Entry(
+        "test_compositions.py::test_a_chain_is_its_steps_one_after_the_other",
+        {"Chain": {"steps": PARTS}},
+    ),
+    "Blend": Entry(
+        "test_compositions.py::test_a_blend_has_the_mean_of_scaled_squared_distances",
+        {"Blend": {"learners": PARTS}},
+    ),
+    "MetricLearner": Entry(
+        "test_metric_learner.py::test_the_metric_is_made_by_the_recipe",
+        {"MetricLearner": {"time_budget": 0.02}},
+    ),
 }
+
+
+def learners(names, n_landmarks=20):
+    """Learners by the names of their settings."""
+    return {name: _made(name, n_landmarks) for name in names}
+
+
+def firsts(capability=lambda cls: True):
+    """Name of the first setting of each learner of the registry whose class can do something."""
+    classes = {line.name: getattr(nearkin, line.name) for line in registry.LEARNERS}
+    return [next(iter(ENTRIES[name].settings)) for name, cls in classes.items() if capability(cls)]
+
+
+def _made(name, n_landmarks):
+    for learner, entry in ENTRIES.items():
+        settings = entry.settings | entry.more
+        if name in settings:
+            cls, given = getattr(nearkin, learner), settings[name]
+            given = {k: n_landmarks if v is SOME else v for k, v in given.items()}
+            seed = (
+                {"random_state": 0} if "random_state" in inspect.signature(cls).parameters else {}
+            )
+            return cls(**seed, **given)
+    raise KeyError(name)
+
+
+LEARNERS = learners(name for entry in ENTRIES.values() for name in entry.settings)
 
 # One setting for every way that rows and knowledge take through the code: for promises that have
 # nothing to do with kernels and weights.
-ONE_OF_EACH = [
-    *("exact", "landmarks", "precomputed", "KernelA", "LLMA", "ITML", "ITML kernel", "GMML"),
-    *("GeometryAware", "Generative", "LMNN", "RCA", "Euclidean", "Chain", "Blend", "MetricLearner"),
-]
+ONE_OF_EACH = [*firsts(), "landmarks", "precomputed", "ITML kernel"]
+
+
+def each_of(table):
+    """Run a test over a table of learners."""
+    return pytest.mark.parametrize("learner", [pytest.param(table[x], id=x) for x in table])
 
 
 def _each(names):
-    return pytest.mark.parametrize("learner", [pytest.param(LEARNERS[x], id=x) for x in names])
+    return each_of({name: LEARNERS[name] for name in names})
 
 
 each_learner = _each(ONE_OF_EACH)

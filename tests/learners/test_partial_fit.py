@@ -16,38 +16,28 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import nearkin
-from nearkin import GMML, ITML, KernelBeta, Pairs
+from nearkin import ITML, KernelBeta, Pairs
 from nearkin.learners import linear as _linear_in_space
 from nearkin.learners import two_steps
 from nearkin.spaces import feature_space
-from nearkin.spaces.kernels import Kernel
-from tests.common.learners import as_seen_by, example
+from tests.common.learners import as_seen_by, each_of, example, firsts, learners
 
 LANDMARKS = np.arange(0, 50, 3)
-LEARNERS = {
-    "exact": KernelBeta(random_state=0),
-    "landmarks": KernelBeta(n_landmarks=17, random_state=0),
-    "paper": KernelBeta(n_landmarks=17, weighting="paper", random_state=0),
-    "iterated": KernelBeta(n_landmarks=17, n_iter=3, random_state=0),
-    "iterated components": KernelBeta(n_landmarks=17, n_iter=2, n_components=3, random_state=0),
-    "nystroem": KernelBeta(n_landmarks=17, extension="nystroem", random_state=0),
-    "components": KernelBeta(n_landmarks=17, n_components=3, random_state=0),
-    "callable": KernelBeta(n_landmarks=17, kernel=Kernel("laplacian", gamma=0.5), random_state=0),
-    "precomputed": KernelBeta(n_landmarks=17, kernel="precomputed", random_state=0),
-    "ITML": ITML(random_state=0),
-    "ITML covariance": ITML(prior="covariance", n_components=2, random_state=0),
-    "ITML kernel": ITML(kernel="rbf", n_landmarks=17, random_state=0),
-    "GMML": GMML(random_state=0),
-    "GMML kernel": GMML(kernel="rbf", n_landmarks=17, random_state=0),
-    "GMML nystroem": GMML(kernel="rbf", n_landmarks=17, extension="nystroem", random_state=0),
-}
+LEARNERS = learners(
+    [
+        *firsts(lambda cls: hasattr(cls, "partial_fit")),
+        *("random landmarks", "paper landmarks", "iterated", "iterated components", "nystroem"),
+        *("components", "callable landmarks", "precomputed landmarks", "ITML covariance"),
+        *("ITML landmarks", "GMML landmarks", "GMML nystroem"),
+    ],
+    n_landmarks=len(LANDMARKS),
+)
 X, Y, PAIRS, X_NEW = example()
 FEW_LABELS = np.where(np.arange(50) < 12, Y, -1)
 
 
 def each(*names):
-    names = names or LEARNERS
-    return pytest.mark.parametrize("learner", [pytest.param(LEARNERS[n], id=n) for n in names])
+    return each_of({name: LEARNERS[name] for name in names or LEARNERS})
 
 
 @contextmanager
@@ -106,7 +96,7 @@ def unchanged(metric):
 @pytest.mark.parametrize("y", [None, FEW_LABELS], ids=["pairs", "labels too"])
 @pytest.mark.parametrize("kind", ["both", "must", "cannot"])
 def test_pairs_are_added_and_withdrawn(learner, y, kind):
-    if learner is LEARNERS["paper"] and kind == "cannot" and y is None:
+    if learner is LEARNERS["paper landmarks"] and kind == "cannot" and y is None:
         pytest.skip("learns from must-links")
     rows = as_seen_by(learner, X)
     first, more = Pairs.from_labels(Y, 20, kind=kind, random_state=1).split(0.5, random_state=0)
@@ -123,7 +113,7 @@ def test_pairs_are_added_and_withdrawn(learner, y, kind):
     assert metric.threshold_ == before.threshold_
 
 
-@each("landmarks", "nystroem", "ITML kernel", "GMML kernel")
+@each("random landmarks", "nystroem", "ITML landmarks", "GMML landmarks")
 def test_fit_with_the_landmarks_of_the_fitted_learner_is_the_same(learner):
     metric = clone(learner).set_params(n_landmarks=30).fit(X, pairs=some(0, 20))
     other = clone(learner).set_params(n_landmarks=None, landmarks=metric.landmarks_)
@@ -138,7 +128,15 @@ def test_fit_with_the_landmarks_of_the_fitted_learner_is_the_same(learner):
     assert_same_metric(metric, other.fit(X, pairs=some(0, 20) + more))
 
 
-@each("landmarks", "iterated", "ITML", "GMML", "ITML kernel", "GMML kernel", "precomputed")
+@each(
+    "random landmarks",
+    "iterated",
+    "ITML",
+    "GMML",
+    "ITML landmarks",
+    "GMML landmarks",
+    "precomputed landmarks",
+)
 def test_pairs_come_after_labels(learner):
     metric = fitted(learner, FEW_LABELS)
     first = metric.transform(as_seen_by(learner, X))
@@ -148,7 +146,7 @@ def test_pairs_come_after_labels(learner):
     assert_array_equal(metric.transform(as_seen_by(learner, X)), first)
 
 
-@each("landmarks", "iterated", "ITML", "GMML kernel")
+@each("random landmarks", "iterated", "ITML", "GMML landmarks")
 def test_labelled_rows_go_by_blocks(learner, monkeypatch):
     expected = fitted(learner, Y, PAIRS)
     monkeypatch.setattr(two_steps, "_BLOCK", 8)
@@ -157,7 +155,7 @@ def test_labelled_rows_go_by_blocks(learner, monkeypatch):
     assert_same_metric(metric, expected)
 
 
-@each("exact", "landmarks", "iterated", "ITML", "GMML kernel")
+@each("exact", "random landmarks", "iterated", "ITML", "GMML landmarks")
 @given(st.lists(st.sets(st.integers(0, len(PAIRS) - 1), min_size=1), min_size=1, max_size=5))
 @settings(max_examples=20)
 def test_any_sequence_ends_where_one_fit_does(learner, turns):
@@ -176,7 +174,7 @@ def test_any_sequence_ends_where_one_fit_does(learner, turns):
     assert_same_metric(metric, at_once)
 
 
-@each("landmarks", "ITML", "GMML")
+@each("random landmarks", "ITML", "GMML")
 def test_weights(learner):
     light, heavy = Pairs([(1, 4)], must_weight=[0.5]), Pairs([(4, 1)], must_weight=[3])
     metric = fitted(learner, pairs=some(0, 20) + light)
@@ -188,7 +186,7 @@ def test_weights(learner):
     assert_same_metric(metric, fitted(learner, pairs=some(0, 20) + light))
 
 
-@each("landmarks", "ITML", "ITML kernel", "GMML")
+@each("random landmarks", "ITML", "ITML landmarks", "GMML")
 def test_float32(learner):
     rows = X.astype(np.float32)
     metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
@@ -197,7 +195,7 @@ def test_float32(learner):
     assert metric.transform(rows).dtype == np.float32
 
 
-@each("landmarks", "nystroem", "ITML kernel", "ITML", "GMML")
+@each("random landmarks", "nystroem", "ITML landmarks", "ITML", "GMML")
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
 def test_sparse_rows(learner, form):
     rows = form(np.where(np.abs(X) < 0.3, 0, X))
@@ -205,7 +203,7 @@ def test_sparse_rows(learner, form):
     assert_same_metric(metric, fitted(learner, pairs=PAIRS, rows=rows))
 
 
-@each("landmarks", "ITML")
+@each("random landmarks", "ITML")
 def test_frames_and_lists(learner):
     frame = pd.DataFrame(X, columns=["width", "height", "area"])
     metric = fitted(learner, pairs=some(0, 1, 20), rows=frame)
@@ -238,7 +236,7 @@ def test_only_rows_of_new_pairs_are_read(learner, kind):
     assert_same_metric(metric, fitted(learner, pairs=pairs))
 
 
-@each("exact", "landmarks", "ITML", "ITML kernel", "GMML")
+@each("exact", "random landmarks", "ITML", "ITML landmarks", "GMML")
 def test_the_space_is_not_found_again(learner, monkeypatch):
     metric = fitted(learner, FEW_LABELS, some(0, 20))
     for module, name in (
@@ -251,7 +249,7 @@ def test_the_space_is_not_found_again(learner, monkeypatch):
     metric.partial_fit(X, pairs=PAIRS)
 
 
-@each("landmarks", "ITML", "GMML kernel")
+@each("random landmarks", "ITML", "GMML landmarks")
 def test_little_is_kept(learner):
     many = np.random.RandomState(0).standard_normal((20_000, 3))
     learner = clone(learner)
@@ -270,7 +268,7 @@ def test_little_is_kept(learner):
 def test_without_pairs_the_metric_is_that_before_the_first(learner):
     rows = as_seen_by(learner, X)
     metric = fitted(learner, pairs=some(0))
-    if learner is LEARNERS["paper"]:
+    if learner is LEARNERS["paper landmarks"]:
         with unchanged(metric), pytest.raises(ValueError, match="learns from must-links"):
             metric.partial_fit(rows, withdrawn=some(0))
         return
@@ -311,7 +309,7 @@ def test_first_call_that_fails_can_be_made_again():
     assert_same_metric(metric, KernelBeta(weighting="paper", random_state=0).fit(X, pairs=PAIRS))
 
 
-@each("landmarks", "ITML", "GMML kernel")
+@each("random landmarks", "ITML", "GMML landmarks")
 def test_loaded_metric_says_that_it_does_not_know_its_pairs(learner, tmp_path):
     metric = fitted(learner, pairs=PAIRS)
     metric.save(tmp_path / "model.nearkin")
@@ -336,7 +334,7 @@ def test_copies_go_on_by_themselves(learner, copied):
         clone(metric).transform(rows)
 
 
-@each("landmarks", "ITML")
+@each("random landmarks", "ITML")
 def test_seeds(learner):
     rng = np.random.RandomState(3)
     learner = clone(learner).set_params(random_state=rng)
@@ -352,7 +350,7 @@ def test_seeds(learner):
 # Errors and warnings
 
 
-@each("landmarks", "ITML", "GMML kernel")
+@each("random landmarks", "ITML", "GMML landmarks")
 def test_errors_leave_the_learner_as_it_was(learner):
     metric = fitted(learner, FEW_LABELS, some(0, 1, 20))
     broken = X.copy()
@@ -388,16 +386,16 @@ def test_errors_leave_the_learner_as_it_was(learner):
 
 
 def test_only_the_kind_that_is_named_is_withdrawn():
-    metric = fitted(LEARNERS["landmarks"], pairs=Pairs([(0, 5)]))
+    metric = fitted(LEARNERS["random landmarks"], pairs=Pairs([(0, 5)]))
     with pytest.warns(UserWarning, match="pairs contradict each other: rows 0 and 5") as caught:
         metric.partial_fit(X, pairs=Pairs(cannot_link=[(5, 0)]))
     assert caught[0].filename == __file__
     metric.partial_fit(X, withdrawn=Pairs([(0, 5)]))
-    expected = fitted(LEARNERS["landmarks"], pairs=Pairs(cannot_link=[(0, 5)]))
+    expected = fitted(LEARNERS["random landmarks"], pairs=Pairs(cannot_link=[(0, 5)]))
     assert_same_metric(metric, expected)
 
 
-@each("landmarks", "ITML", "GMML")
+@each("random landmarks", "ITML", "GMML")
 def test_pairs_that_contradict_labels_warn_as_in_fit(learner):
     metric = fitted(learner, FEW_LABELS)
     wrong = Pairs([[np.flatnonzero(k == FEW_LABELS)[0] for k in (0, 1)]])

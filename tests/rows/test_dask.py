@@ -30,22 +30,25 @@ from nearkin.dask import DaskGMML, DaskKernelBeta, DaskRCA, DaskRows  # noqa: E4
 from nearkin.rows import dask as dask_rows  # noqa: E402
 from nearkin.rows import dask_cluster as dask_workers  # noqa: E402
 from nearkin.rows.base import block_moments, merged_moments  # noqa: E402
+from tests.common.learners import each_of, firsts, learners  # noqa: E402
+
+
+def for_dask(learner):
+    cls = getattr(on_dask, f"Dask{type(learner).__name__}")
+    return cls(**learner.get_params(deep=False))
+
 
 LEARNERS = {
-    "KernelBeta": DaskKernelBeta(n_landmarks=40, random_state=0),
-    "KernelBeta twice": DaskKernelBeta(n_landmarks=40, n_iter=2, random_state=0),
-    "KernelBeta nystroem": DaskKernelBeta(n_landmarks=40, extension="nystroem", random_state=0),
-    "ITML": on_dask.DaskITML(random_state=0),
-    "ITML kernel": on_dask.DaskITML(kernel="rbf", n_landmarks=40, random_state=0),
-    "GMML": DaskGMML(random_state=0),
-    "GMML kernel": DaskGMML(kernel="rbf", n_landmarks=40, random_state=0),
-    "RCA": DaskRCA(random_state=0),
-    "Euclidean": on_dask.DaskEuclidean(random_state=0),
-    "Generative": on_dask.DaskGenerative(random_state=0),
+    name: for_dask(learner)
+    for name, learner in learners(
+        [
+            *firsts(lambda cls: getattr(cls, "_remote", False)),
+            *("random landmarks", "twice", "nystroem", "ITML landmarks", "GMML landmarks"),
+        ],
+        n_landmarks=40,
+    ).items()
 }
-each_learner = pytest.mark.parametrize(
-    "learner", [pytest.param(learner, id=name) for name, learner in LEARNERS.items()]
-)
+each_learner = each_of(LEARNERS)
 X, y = make_xor(300, random_state=0)
 X = np.column_stack([X, X[:, 0] * X[:, 1], np.roll(X[:, 0], 1)])
 PARTLY = np.where(np.arange(300) % 3 == 0, -1, y)
@@ -137,7 +140,7 @@ def test_rows_of_a_data_frame_are_counted_when_that_is_needed():
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
-@pytest.mark.parametrize("name", ["KernelBeta", "GMML", "RCA"])
+@pytest.mark.parametrize("name", ["random landmarks", "GMML", "RCA"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_chunks_do_not_matter(chunks, name, dtype):
     learner, given = LEARNERS[name], X.astype(dtype)
@@ -455,7 +458,7 @@ def test_parameters_are_those_of_the_learner_and_a_client(client):
 # On worker processes
 
 
-@pytest.mark.parametrize("name", ["KernelBeta", "ITML", "GMML kernel", "RCA", "Euclidean"])
+@pytest.mark.parametrize("name", ["random landmarks", "ITML", "GMML landmarks", "RCA", "Euclidean"])
 def test_worker_processes_find_the_same_metric(client, name):
     learner = clone(LEARNERS[name]).set_params(client=client)
     rows = client.persist(da.from_array(X, chunks=(70, 4)))

@@ -37,42 +37,26 @@ from nearkin import (
 )
 from nearkin.rows.base import RemoteRows
 from nearkin.rows.streams import RowStream, _Sample
-from nearkin.spaces.kernels import Kernel
+from tests.common.learners import firsts, learners
 
 N = 240
 NAMES = ["height", "width", "depth", "weight"]
 
-LEARNERS = {
-    "landmarks": KernelBeta(n_landmarks=30, random_state=0),
-    "exact": KernelBeta(random_state=0),
-    "iterated": KernelBeta(n_landmarks=30, n_iter=2, random_state=0),
-    "nystroem": KernelBeta(n_landmarks=30, extension="nystroem", random_state=0),
-    "few components": KernelBeta(n_landmarks=30, n_components=3, random_state=0),
-    "cosine": KernelBeta(kernel="cosine", n_landmarks=30, random_state=0),
-    "laplacian": KernelBeta(kernel="laplacian", n_landmarks=30, random_state=0),
-    "poly": KernelBeta(kernel="poly", degree=2, n_landmarks=30, random_state=0),
-    "linear": KernelBeta(kernel="linear", n_landmarks=30, random_state=0),
-    "callable": KernelBeta(kernel=Kernel("laplacian", gamma=0.5), n_landmarks=30, random_state=0),
-    "kmeans++": KernelBeta(landmarks="kmeans++", n_landmarks=30, random_state=0),
-    "farthest": KernelBeta(landmarks="farthest", n_landmarks=30, random_state=0),
-    "leverage": KernelBeta(landmarks="leverage", n_landmarks=30, random_state=0),
-    "named landmarks": KernelBeta(landmarks=[3, 77, 150, 201, 239], random_state=0),
-    "median": KernelBeta(gamma="median", n_landmarks=30, random_state=0),
-    "gamma": KernelBeta(gamma=0.3, n_landmarks=30, random_state=0),
-    "ITML": ITML(random_state=0),
-    "ITML covariance": ITML(prior="covariance", n_components=2, random_state=0),
-    "ITML kernel": ITML(kernel="rbf", n_landmarks=30, random_state=0),
-    "GMML": GMML(random_state=0),
-    "GMML kernel": GMML(kernel="cosine", n_landmarks=30, random_state=0),
-    "GMML nystroem": GMML(kernel="rbf", extension="nystroem", n_landmarks=30, random_state=0),
-    "RCA": RCA(random_state=0),
-    "RCA as published": RCA(shrinkage=0.0, n_components=2, random_state=0),
-    "Euclidean": Euclidean(random_state=0),
-    "Generative": Generative(random_state=0),
-    "Generative shared": Generative(covariance="shared", n_components=2, random_state=0),
-}
 # One of each way through the code, where there are many other cases.
-FEW = ["landmarks", "ITML", "GMML", "RCA", "Euclidean", "Generative"]
+FEW = [
+    *(name for name in firsts(lambda cls: getattr(cls, "_remote", False)) if name != "exact"),
+    "random landmarks",
+]
+LEARNERS = learners(
+    [
+        *FEW,
+        *("exact", "twice", "nystroem", "components", "cosine landmarks", "laplacian landmarks"),
+        *("poly landmarks", "linear landmarks", "callable landmarks", "landmarks", "farthest"),
+        *("leverage", "named landmarks", "median", "gamma", "ITML covariance", "ITML landmarks"),
+        *("GMML cosine", "GMML nystroem", "RCA of two axes", "Generative shared"),
+    ],
+    n_landmarks=30,
+)
 EVIDENCE = ["must-links", "pairs", "labels", "some labels", "labels and pairs"]
 SOURCES = ["memmap", "npy", "parquet", "folder", "dataset", "vectors", "list", "function"]
 
@@ -204,7 +188,7 @@ def test_every_source_gives_the_same(name, kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["npy", "parquet", "list"])
-@pytest.mark.parametrize("name", [*FEW, "ITML kernel", "GMML kernel", "iterated", "nystroem"])
+@pytest.mark.parametrize("name", [*FEW, "ITML landmarks", "GMML cosine", "twice", "nystroem"])
 def test_float32_stays_float32(name, kind, tmp_path):
     X = make_rows(dtype=np.float32)
     rows = open_rows(source_of(kind, X, tmp_path))
@@ -284,7 +268,9 @@ def test_cuts_do_not_matter(cuts, name, kind):
 
 @pytest.mark.filterwarnings("ignore:all (rows|landmarks)")
 @pytest.mark.parametrize("kind", ["pairs", "labels", "labels and pairs"])
-@pytest.mark.parametrize("name", [*FEW, "RCA as published", "GMML kernel", "ITML kernel", "median"])
+@pytest.mark.parametrize(
+    "name", [*FEW, "RCA of two axes", "GMML cosine", "ITML landmarks", "median"]
+)
 def test_equal_rows(name, kind):
     X = np.full((60, 3), 0.1)
     expected = clone(LEARNERS[name]).fit(X, **evidence(kind, 60))
@@ -302,7 +288,7 @@ def test_equal_rows_are_warned_of(name):
         clone(LEARNERS[name]).fit(open_rows([np.full((60, 3), 0.1)]), **evidence("pairs", 60))
 
 
-@pytest.mark.parametrize("name", [*FEW, "RCA as published"])
+@pytest.mark.parametrize("name", [*FEW, "RCA of two axes"])
 def test_classes_of_equal_rows(name):
     y = np.random.default_rng(0).integers(3, size=90)
     X = make_rows(3)[y] / 3
@@ -463,7 +449,9 @@ def test_small_iterators_give_what_arrays_give(name):
     assert_same_fit(found, expected)
 
 
-@pytest.mark.parametrize("name", [*FEW, "named landmarks", "median", "kmeans++", "laplacian"])
+@pytest.mark.parametrize(
+    "name", [*FEW, "named landmarks", "median", "landmarks", "laplacian landmarks"]
+)
 def test_large_iterators_are_learned_from_by_a_sample(name, monkeypatch):
     monkeypatch.setattr("nearkin.rows.streams.RowStream.gathered", gathered_fewer)
     X = make_rows(3000)
