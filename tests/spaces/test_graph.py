@@ -272,3 +272,11 @@ def test_loops_of_a_point_with_itself_do_not_count():
 def test_what_is_no_graph_has_no_laplacian(W, message):
     with pytest.raises(ValueError, match=message):
         laplacian(W)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("options", [{"metric": "cosine"}, {"weight": "cosine"}])
+def test_directions_of_very_short_rows(options, form):
+    X = np.random.RandomState(0).standard_normal((20, 3))
+    short = neighbor_graph(form(2.0**-500 * X), 4, **options).toarray()
+    assert_array_equal(short, neighbor_graph(form(X), 4, **options).toarray())

@@ -152,3 +152,19 @@ def test_low_rank_goes_through_the_factor_with_the_same_result(monkeypatch):
     found_values, found_vectors = leading_eigenpairs(K, 1e-8)
     assert_allclose(found_values, values)
     assert_allclose(found_vectors, vectors, atol=1e-8)
+
+
+def test_some_eigenpairs_where_lapack_gives_up(monkeypatch):
+    A = np.diag([3.0, 1.0, 2.0, 1.0])
+
+    def eigh(matrix, subset_by_index=None, **options):
+        if subset_by_index is not None:
+            matrix[:] = np.nan  # overwritten so far
+            raise np.linalg.LinAlgError
+        return np.linalg.eigh(matrix)
+
+    expected = linalg.some_eigenpairs(A.copy, 1, 2)
+    monkeypatch.setattr(linalg, "eigh", eigh)
+    values, vectors = linalg.some_eigenpairs(A.copy, 1, 2)
+    assert_allclose(values, expected[0])
+    assert_allclose(np.abs(A @ vectors), np.abs(vectors * values))

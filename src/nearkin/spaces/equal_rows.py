@@ -8,10 +8,9 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 
 from nearkin.rows.arrays import Floats
-from nearkin.spaces.kernels import Rows
+from nearkin.spaces.kernels import Rows, directions
 
 
 def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Floats:
@@ -25,7 +24,7 @@ def equal_where_rows_are(X: Rows, Z: Floats, metric: str = "euclidean") -> Float
         rows.sum_duplicates()
         rows.eliminate_zeros()
     if metric == "cosine":
-        rows = normalize(rows)
+        rows = directions(rows)
         entries = rows.data if sp.issparse(X) else rows
         np.round(entries, 12, out=entries)
     number = _numbers_of_equal(rows)

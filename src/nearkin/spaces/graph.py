@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 
 from nearkin.errors import InputError
 from nearkin.rows import validation
@@ -25,6 +24,7 @@ from nearkin.rows.blocks import block_rows, blocks
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.spaces.kernels import directions
 from nearkin.spaces.neighbor_cells import SEARCHES, Search, nearest_others
 from nearkin.spaces.neighbors import SEARCH_MEMORY
 
@@ -234,7 +234,7 @@ def _points(X: Rows, metric: str, weight: str) -> tuple[Rows, Integers]:
         X = sp.csr_array(X)  # of a csr_matrix, * would be the matrix product
     if metric == "euclidean":
         return X, np.arange(X.shape[0])
-    X = normalize(X)
+    X = directions(X)
     kept = np.flatnonzero(_squared_norms(X) > 0)
     n_zero = X.shape[0] - len(kept)
     if n_zero:
@@ -279,7 +279,7 @@ def _edge_weights(X: Rows, low: Integers, high: Integers, weight: str) -> Floats
     if weight == "binary" or not len(low):
         return np.ones(len(low))
     if weight == "cosine":
-        X = normalize(X)
+        X = directions(X)
     values = np.empty(len(low))
     row_bytes = 8 * X.shape[1] if not _is_sparse(X) else 24 * (1 + X.nnz // X.shape[0])
     for part in blocks(len(low), block_rows(3 * row_bytes)):

@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.spaces.linalg import some_eigenpairs
 from nearkin.spaces.multigrid import (
     NUMERICAL_RANK,
     ROUNDING,
@@ -66,13 +67,17 @@ def decompose(L: Any, null: Any, wanted: int) -> tuple[Floats, Floats]:
     """First eigenpairs of L in the complement of its known null vectors."""
     if not wanted:
         return np.empty(0), np.empty((L.shape[0], 0))
-    # Null vectors go beyond the other end of the spectrum.
-    lifted = L.toarray()
-    bound = 2 * np.abs(lifted).sum(axis=1).max() or 1.0
-    known = null.toarray()
-    lifted += bound * (known @ known.T)
-    with one_blas_thread(len(lifted) <= FULL_EIGH_ROWS):
-        values, vectors = eigh(lifted, subset_by_index=[0, wanted - 1], overwrite_a=True)
+
+    def lifted() -> Floats:
+        """L with its null vectors beyond the other end of the spectrum."""
+        found = np.asarray(L.toarray())
+        bound = 2 * np.abs(found).sum(axis=1).max() or 1.0
+        known = null.toarray()
+        found += bound * (known @ known.T)
+        return found
+
+    with one_blas_thread(L.shape[0] <= FULL_EIGH_ROWS):
+        values, vectors = some_eigenpairs(lifted, 0, wanted - 1)
     return np.maximum(values, 0.0), vectors
 
 

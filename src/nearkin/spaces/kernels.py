@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.spatial.distance import squareform
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
@@ -222,6 +223,21 @@ def unit_rows(X: Rows) -> Rows:
     X = X / xp.where(largest > 0, largest, xp.ones_like(largest))
     length = row_norms(X)[:, None]
     return X / xp.where(length > 0, length, xp.ones_like(length))
+
+
+def directions(X: Rows) -> Rows:
+    """Rows of length one to the last bit of scikit-learn's, which leaves very short ones alone.
+
+    Rows of zeros stay. What a row is divided by first is a power of two, which rounds nothing.
+    """
+    if is_sparse(X):
+        X = sp.csr_array(X, copy=True)
+        largest = np.asarray(abs(X).max(axis=1).todense()).ravel()
+        exponents = np.repeat(np.frexp(largest)[1], np.diff(X.indptr))
+        X.data = np.ldexp(X.data, -exponents)
+        return normalize(X, copy=False)
+    exponents = np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]
+    return normalize(np.ldexp(X, -exponents), copy=False)
 
 
 def distances_from_kernel(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
 
+from nearkin.rows.arrays import Floats
 from nearkin.rows.thread_limits import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
@@ -206,6 +210,25 @@ def _eigenpairs(
     with one_blas_thread(n <= _FULL_EIGH_ROWS):
         values, vectors = eigh(matrix, driver="evd")
     return values, vectors
+
+
+def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[Floats, Floats]:
+    """Eigenpairs of a symmetric matrix from one place to another, in increasing order.
+
+    Parameters
+    ----------
+    make : callable
+        Gives the matrix, which is overwritten. LAPACK's way to some eigenpairs fails where very
+        many are equal: then it is called again, and all are found.
+    first, last : int
+    """
+    try:
+        return cast(
+            tuple[Floats, Floats], eigh(make(), subset_by_index=[first, last], overwrite_a=True)
+        )
+    except np.linalg.LinAlgError:
+        values, vectors = eigh(make(), driver="evd", overwrite_a=True)
+        return values[first : last + 1], vectors[:, first : last + 1]
 
 
 def low_rank_factor(

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from sklearn.manifold import Isomap
 from sklearn.utils import check_random_state
@@ -37,7 +36,7 @@ from nearkin.spaces.graph_eigenvectors import (
     iterate,
     null_vectors,
 )
-from nearkin.spaces.linalg import fix_signs
+from nearkin.spaces.linalg import fix_signs, some_eigenpairs
 from nearkin.spaces.multigrid import NUMERICAL_RANK
 from nearkin.storage.silence import silenced
 
@@ -242,10 +241,13 @@ def isomap_coordinates(X: Rows, n_neighbors: int, n_vectors: int) -> tuple[Float
         )
         squared = np.asarray(geodesics.fit(X).dist_matrix_, dtype=np.float64) ** 2
     means = squared.mean(axis=0)
-    K = -(squared - means - means[:, None] + means.mean()) / 2
+
+    def inner_products() -> Floats:
+        return np.asarray(-(squared - means - means[:, None] + means.mean()) / 2)
+
     wanted = min(n_vectors - 1, n - 1)
     with one_blas_thread(n <= FULL_EIGH_ROWS):
-        values, vectors = eigh(K, subset_by_index=[n - wanted, n - 1], overwrite_a=True)
+        values, vectors = some_eigenpairs(inner_products, n - wanted, n - 1)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > NUMERICAL_RANK * max(values[0], np.finfo(float).tiny)
     values, vectors = values[kept], vectors[:, kept]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.neighbors import NearestNeighbors
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +37,7 @@ from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.graph import METRICS, WEIGHTS, Metric, Weight, neighbor_graph
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
-from nearkin.spaces.kernels import Kernel, Rows
+from nearkin.spaces.kernels import Kernel, Rows, directions
 from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.linalg import leading_components
 from nearkin.spaces.maps import ThroughLandmarks
@@ -319,7 +318,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
                 f"cross_neighbors={self.cross_neighbors} compares rows of different sets, but "
                 f"these have {sorted(widths)} columns: use cross_neighbors=0."
             )
-        prepared = [normalize(rows) if self.metric == "cosine" else rows for rows in sets]
+        prepared = [directions(rows) if self.metric == "cosine" else rows for rows in sets]
         starts = np.concatenate([[0], np.cumsum([rows.shape[0] for rows in sets])])
         first: list[Any] = []
         second: list[Any] = []
