@@ -365,3 +365,20 @@ def test_tables_that_are_damaged_inside(run, tmp_path, form, use):
     names = ("rows.csv", path.name) if use == "pairs" else (path.name, "p.csv")
     message = refused(run, names[0], *chosen, pairs=names[1])
     assert f"{path.name} cannot be read as {form.title()}" in message
+
+
+@pytest.mark.parametrize("use", ["ids", "pairs"])
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_text_of_tables_that_is_no_utf8(run, tmp_path, form, use):
+    path = tmp_path / f"text.{form}"
+    text = pa.array([b"x", b"\xee", b"z"]).view(pa.string())
+    table = pa.table({"name": text, "left": text, "right": text, "a": [1.0, 2, 4], "b": [1, 2, 2]})
+    table = table.append_column("same", pa.array([1, 0, 1]))
+    write = pq.write_table if form == "parquet" else pyarrow.feather.write_feather
+    write(table, path)
+    (tmp_path / "rows.csv").write_text(GOOD)
+    (tmp_path / "p.csv").write_text("left,right,same\nx,z,yes\n")
+    names = ("rows.csv", path.name) if use == "pairs" else (path.name, "p.csv")
+    message = refused(run, names[0], "--id", "name", "-c", "a,b", pairs=names[1])
+    assert f"{path.name} cannot be read as {form.title()}" in message
+    assert "UTF" in message

@@ -118,7 +118,10 @@ class ParquetFiles:
 
     def _readable_batches(self, fragment: Any) -> Iterator[Any]:
         with readable_as("Parquet", fragment.path):
-            yield from self._batches(fragment)
+            for batch in self._batches(fragment):
+                if self._carry:  # of which text may be no UTF-8
+                    batch.select(self._carry).validate(full=True)
+                yield batch
 
     def _batches(self, fragment: Any) -> Iterator[Any]:
         """The columns in use of a row group, some rows at a time."""

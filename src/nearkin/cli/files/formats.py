@@ -88,12 +88,14 @@ def _parquet(given: Input) -> Source:
         columns = list(dict.fromkeys([*numbers, *others]))
         wide = any(kinds[column] == "vector" for column in columns)
         with readable_as("Parquet", given.name):
-            yield from dataset.to_batches(
+            for batch in dataset.to_batches(
                 columns=columns,
                 batch_size=_ROWS_OF_VECTORS if wide else _ROWS,
                 batch_readahead=1,
                 fragment_readahead=1,
-            )
+            ):
+                batch.validate(full=True)
+                yield batch
 
     return Source(
         given.name,
@@ -129,7 +131,9 @@ def _feather(given: Input) -> Source:
             pyarrow.ipc.open_file(file, options=options) as reader,
         ):
             for number in range(reader.num_record_batches):
-                yield reader.get_batch(number).select(columns)
+                batch = reader.get_batch(number).select(columns)
+                batch.validate(full=True)
+                yield batch
 
     return Source(given.name, {field.name: _kind(field.type) for field in schema}, batches)
 

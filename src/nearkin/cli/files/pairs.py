@@ -228,7 +228,9 @@ def _arrow_table(given: Input) -> Any:
     if given.form == "feather":
         read = pyarrow.feather.read_table
     with readable_as(FORMS[given.form], given.name):
-        return read(given.path)
+        table = read(given.path)
+        table.validate(full=True)
+    return table
 
 
 def _check_columns(columns: Any, needs_answers: bool, where: Any) -> None:
