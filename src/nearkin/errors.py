@@ -6,7 +6,7 @@ Each is also of the class that Python and scikit-learn have for such a thing, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -45,3 +45,10 @@ def about_input() -> Iterator[None]:
         raise InputTypeError(str(error)).with_traceback(error.__traceback__) from None
     except ValueError as error:
         raise InputError(str(error)).with_traceback(error.__traceback__) from None
+
+
+def few(texts: Iterable[str], most: int = 5) -> str:
+    """Name the first of some things in a message, and how many more there are."""
+    texts = list(texts)
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

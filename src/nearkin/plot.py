@@ -126,12 +126,7 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     direction = np.arange(1, len(metric.beta_) + 1)
     ax.bar(direction, np.sqrt(metric.eigenvalues_), color="0.8", label="before learning")
     ax.plot(direction, metric.beta_, "o-", markersize=3, color="C0", label="learned")
-    ax.set_xlabel("direction")
-    ax.set_ylabel("weight")
-    ax.legend(fontsize=8)
-    if title:
-        ax.set_title(title, fontsize=10)
-    return ax
+    return _labelled(ax, "direction", "weight", title)
 
 
 def distances(
@@ -167,12 +162,7 @@ def distances(
             ax.hist(part, edges, color=color, alpha=0.6, label=shown)
     if threshold is not None:
         ax.axvline(threshold, color="0.3", linewidth=1, linestyle="--", label="threshold")
-    ax.set_xlabel("distance")
-    ax.set_ylabel("pairs")
-    ax.legend(fontsize=8)
-    if title:
-        ax.set_title(title, fontsize=10)
-    return ax
+    return _labelled(ax, "distance", "pairs", title)
 
 
 def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -201,6 +191,16 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     ax.axvline(0, color="0.3", linewidth=0.8)
     ax.set_xlabel("gain in pair AUC over the Euclidean distance, on held-out pairs")
     ax.set_title(report.reason if title is None else title, fontsize=9, wrap=True)
+    return ax
+
+
+def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:
+    """With the names of both axes, a legend, and a title if there is one."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.legend(fontsize=8)
+    if title:
+        ax.set_title(title, fontsize=10)
     return ax
 
 

@@ -130,11 +130,4 @@ def _chosen(rows: RowStream, numbers: NDArray[np.int64]) -> RowStream:
             first, last = np.searchsorted(numbers, [block.start, block.start + len(block.rows)])
             yield Block(int(first), block.rows[numbers[first:last] - block.start])
 
-    return RowStream(
-        read,
-        n_rows=len(numbers),
-        n_columns=rows.n_columns,
-        dtype=rows.dtype,
-        names=rows.names,
-        source=rows._source,
-    )
+    return rows.read_by(read, len(numbers))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from nearkin.cli.messages import counted
+from nearkin.errors import few
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.arrays import printable
 from nearkin.storage.models import ModelInfo
@@ -88,8 +89,7 @@ def _columns(info: ModelInfo) -> str:
     names = info.feature_names
     if names is None:
         return f"{info.n_features} without names: they go by their order"
-    more = len(names) - _MOST_COLUMNS
-    return ", ".join(names[:_MOST_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return few(names, _MOST_COLUMNS)
 
 
 def _tests(info: ModelInfo) -> str:

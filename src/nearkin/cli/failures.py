@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, few
 
 # Statuses of the process, as README.md lists them.
 DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
@@ -17,9 +17,7 @@ class UserError(InputError):
 
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Some names in quotes, and how many more there are."""
-    names = list(names)
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    return few((repr(str(name)) for name in names), most)
 
 
 def guess(name: str, known: Iterable[str]) -> str:

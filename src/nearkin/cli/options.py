@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -13,6 +14,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Choice
 
 _INPUT = "Columns of the data"
+_input_option = partial(typer.Option, show_default=False, rich_help_panel=_INPUT)
 
 
 class Forms(StrEnum):
@@ -55,82 +57,66 @@ ModelOrNone: TypeAlias = Annotated[
 ]
 Columns: TypeAlias = Annotated[
     list[str],
-    typer.Option(
+    _input_option(
         "--columns",
         "-c",
         metavar="NAMES",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="Columns to use: names or patterns such as 'x*', with commas or one by one. "
         "Without: those that the model knows, or all.",
     ),
 ]
 Exclude: TypeAlias = Annotated[
     list[str],
-    typer.Option(
+    _input_option(
         "--exclude",
         metavar="NAMES",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="Columns not to use; names or patterns.",
     ),
 ]
 OneHot: TypeAlias = Annotated[
     list[str],
-    typer.Option(
+    _input_option(
         "--one-hot",
         metavar="NAMES",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="Columns of text that become a column of 0 and 1 for each value.",
     ),
 ]
 Id: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    _input_option(
         "--id",
         metavar="NAME",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="Column that names rows. Pairs then go by it; without it by row number, from 0.",
     ),
 ]
 Delimiter: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    _input_option(
         "--delimiter",
         metavar="SIGN",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="What separates cells of a .csv file: a sign, or 'tab'.",
     ),
 ]
 Form: TypeAlias = Annotated[
     Forms | None,
-    typer.Option(
+    _input_option(
         "--format",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="What the data are, if their name does not say it. Without, pipes are looked into.",
     ),
 ]
 Missing: TypeAlias = Annotated[
     MissingCells | None,
-    typer.Option(
+    _input_option(
         "--missing",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="Missing cells: fill with the median of the column, which the model remembers; drop "
         "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
     ),
 ]
 Carry: TypeAlias = Annotated[
     list[str],
-    typer.Option(
+    _input_option(
         "--carry",
         metavar="NAMES",
-        show_default=False,
-        rich_help_panel=_INPUT,
         help="Columns that go along into the output.",
     ),
 ]

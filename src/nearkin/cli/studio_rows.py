@@ -13,6 +13,7 @@ from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
+from nearkin.errors import few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
@@ -150,12 +151,11 @@ def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], roles: R
             "learns from it all the same."
         )
     left = {name: kind for name, kind in kinds.items() if name not in left_out} or kinds
-    shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(left.items())[:5])
-    more = f" and {len(left) - 5} more" if len(left) > 5 else ""
+    shown = few(f"{name!r} ({kind})" for name, kind in left.items())
     texts = [name for name, kind in left.items() if kind == "text"]
     column = texts[0] if texts else "COLUMN"
     return (
-        f"{path} has no columns of numbers to learn from: {shown}{more}.\n"
+        f"{path} has no columns of numbers to learn from: {shown}.\n"
         f'Make numbers of a few values with --one-hot "{column}", or add embeddings of the texts '
         "as columns."
     )

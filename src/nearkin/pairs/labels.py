@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, about_input
 from nearkin.pairs.numbering import draw_numbers, pairs_across, pairs_within
 from nearkin.rows import devices
 from nearkin.rows.notices import notice
@@ -160,6 +161,19 @@ def refuse_unknown(y: Any) -> None:
             "from rows whose classes are known: leave out those without a label, "
             f"{int(missing.sum())} of {len(labels)}."
         )
+
+
+def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Names of the classes of a classifier's labels, and the number of each row's."""
+    with about_input():
+        check_classification_targets(y)
+    names, number = np.unique(y, return_inverse=True)
+    if len(names) < 2:
+        raise InputError(
+            f"all rows are of one class ({names[0]!r}), but labels of at least two classes "
+            "are needed to tell them apart."
+        )
+    return names, number
 
 
 def _is_known(label: Any) -> bool:

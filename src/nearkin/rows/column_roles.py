@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, few
 
 if TYPE_CHECKING:  # the command line reads this before it does anything
     import numpy as np
@@ -145,14 +145,8 @@ def sentence(roles: Roles, how: str) -> str:
     plain = ("text", "date")
     order = sorted(roles.left_out.items(), key=lambda one: one[1] in plain)
     reasons = [f"{name!r} ({why})" for name, why in order]
-    return f"{text}; not from {_few(reasons)}. {how}"
+    return f"{text}; not from {few(reasons, _MOST_NAMES)}. {how}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    return _few([repr(name) for name in names])
-
-
-def _few(texts: Sequence[str]) -> str:
-    shown = ", ".join(texts[:_MOST_NAMES])
-    more = len(texts) - _MOST_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown
+    return few(map(repr, names), _MOST_NAMES)

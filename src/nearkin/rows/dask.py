@@ -14,7 +14,7 @@ import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, few
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Parts, RememberingRows, added
 from nearkin.rows.blocks import one_core
@@ -273,11 +273,9 @@ def checked_frame(X: Any) -> None:
         )
     wrong = [name for name, dtype in X.dtypes.items() if _number_type(dtype) is None]
     if wrong:
-        types = ", ".join(f"{name!r} ({X.dtypes[name]})" for name in wrong[:5])
-        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        types = few(f"{name!r} ({X.dtypes[name]})" for name in wrong)
         raise InputTypeError(
-            f"columns of {_SOURCE} are not of numbers: {types}{more}. Leave them out, or encode "
-            "them."
+            f"columns of {_SOURCE} are not of numbers: {types}. Leave them out, or encode them."
         )
     text = [isinstance(name, str) for name in X.columns]
     if any(text) and not all(text):

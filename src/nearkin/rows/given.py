@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, few
 from nearkin.rows.sparse import dense, is_sparse
 
 # Squares of larger numbers, and sums of these, may leave the range of their type.
@@ -334,6 +334,4 @@ def _counted(n: int, what: str) -> str:
 
 
 def _some(texts: Any) -> str:
-    shown = list(texts)
-    more = f" and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
-    return ", ".join(shown[:_MOST_NAMED]) + more
+    return few(texts, _MOST_NAMED)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError, MissingPackageError
+from nearkin.errors import InputError, InputTypeError, MissingPackageError, few
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Block
 from nearkin.rows.checks import (
@@ -311,8 +311,7 @@ def _chosen(
     for column in [*chosen, *carry]:
         if column not in known:
             raise InputError(
-                f"{name} has no column {column!r}: it has {', '.join(map(repr, known[:20]))}"
-                + (f" and {len(known) - 20} more." if len(known) > 20 else ".")
+                f"{name} has no column {column!r}: it has {few(map(repr, known), 20)}."
             )
     if not chosen:
         raise InputError(f"no columns of {name} are left to use.")
@@ -338,10 +337,9 @@ def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
         )
     other = [column for column, kind in types.items() if not _is_number(pa, kind)]
     if other:
-        shown = ", ".join(f"{column!r} ({types[column]})" for column in other[:5])
-        more = f" and {len(other) - 5} more" if len(other) > 5 else ""
+        shown = few(f"{column!r} ({types[column]})" for column in other)
         raise InputTypeError(
-            f"{name} has columns that are not numbers: {shown}{more}. Choose others with "
+            f"{name} has columns that are not numbers: {shown}. Choose others with "
             "columns=[...], take them along with carry=[...], or turn them into numbers first."
         )
     kinds = {_number_type(pa, kind, column, name) for column, kind in types.items()}

@@ -119,6 +119,22 @@ class RowStream(RememberingRows):
                 "time."
             )
 
+    def read_by(
+        self,
+        read: Callable[[NDArray[np.int64] | None], Iterator[Block]],
+        n_rows: int,
+        source: str | None = None,
+    ) -> RowStream:
+        """Rows of the same columns, which another function reads."""
+        return RowStream(
+            read,
+            n_rows=n_rows,
+            n_columns=self._n_columns,
+            dtype=self.dtype,
+            names=self.names,
+            source=self._source if source is None else source,
+        )
+
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
         out = np.empty((len(wanted), self._n_columns), dtype=self.dtype)
         n_found = 0

@@ -18,6 +18,7 @@ from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.sparse import distances, is_sparse
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.stress_springs import squared_distance
 
 # The list of rivals has eight bytes for each of these.
 _MOST_RIVALS = 200_000_000
@@ -257,21 +258,12 @@ class Problem:
         return float(value), 2 * total.T @ self.X
 
 
-@compiled(fastmath=REORDER)
-def _squared_distance(Z: Any, i: int, j: int) -> float:
-    squared = 0.0
-    for t in range(Z.shape[1]):
-        difference = Z[i, t] - Z[j, t]
-        squared += difference * difference
-    return squared
-
-
 @compiled()
 def _target_rows(start: int, stop: int, Z: Any, targets: Any, squared: Any) -> None:
     for i in range(start, stop):
         for t in range(targets.shape[1]):
             j = targets[i, t]
-            squared[i, t] = _squared_distance(Z, i, j) if j >= 0 else -np.inf
+            squared[i, t] = squared_distance(Z, i, j) if j >= 0 else -np.inf
 
 
 @compiled()
@@ -333,7 +325,7 @@ def _push(
     total = 0.0
     for s in range(start, stop):
         i, j = left[s], right[s]
-        distance = _squared_distance(Z, i, j)
+        distance = squared_distance(Z, i, j)
         if distance >= reach[i] and distance >= reach[j]:
             continue
         hinges = 0

@@ -257,7 +257,8 @@ def _laplacian_times(weight: Floats, Y: Floats) -> Floats:
 
 
 @compiled(fastmath=REORDER)
-def _squared_distance(Y: Any, i: int, j: int) -> float:
+def squared_distance(Y: Any, i: int, j: int) -> float:
+    """Between two rows of Y, for compiled loops."""
     squared = 0.0
     for t in range(Y.shape[1]):
         difference = Y[i, t] - Y[j, t]
@@ -277,7 +278,7 @@ def _squared_rows(start: int, stop: int, Y: Any, squared_norms: Any, products: A
         if cancelled > 1:  # a point with itself always is
             for j in range(len(row)):
                 if row[j] < _CANCELLED * (own + squared_norms[j]):
-                    row[j] = _squared_distance(Y, i, j)
+                    row[j] = squared_distance(Y, i, j)
         row[i] = 0.0
 
 
@@ -313,7 +314,7 @@ def _pull_rows(
     total = 0.0
     for i in range(start, stop):
         for s in range(starts[i], starts[i + 1]):
-            length = np.sqrt(_squared_distance(Y, i, others[s]))
+            length = np.sqrt(squared_distance(Y, i, others[s]))
             wanted = max(rest[s], length) if strut[s] else rest[s]
             pull[s] = weight[s] * wanted / length if length > 0.0 else 0.0
             total += weight[s] * (length - wanted) ** 2

@@ -10,13 +10,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, about_input
+from nearkin.errors import about_input
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.steps import seen_first_by, sees_any_rows
-from nearkin.pairs.labels import refuse_unknown
+from nearkin.pairs.labels import classes_to_tell_apart, refuse_unknown
 from nearkin.rows import device_math, devices, validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle
@@ -141,14 +140,7 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
                 y = column_or_1d(y, warn=True)
         else:
             X, y = validation.validated(self, X, reset=True, y=y, accept_sparse="csr")
-        with about_input():
-            check_classification_targets(y)
-        classes, number = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise InputError(
-                f"all rows are of one class ({classes[0]!r}), but labels of at least two classes "
-                "are needed to tell them apart."
-            )
+        classes, number = classes_to_tell_apart(y)
         metric = self.metric
         if metric is None:
             Z = X

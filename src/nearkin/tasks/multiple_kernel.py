@@ -16,12 +16,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, about_input
+from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
-from nearkin.pairs.labels import refuse_unknown
+from nearkin.pairs.labels import classes_to_tell_apart, refuse_unknown
 from nearkin.rows import validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle, squared_distances
@@ -230,13 +229,7 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         X, y = validation.validated(
             self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2
         )
-        with about_input():
-            check_classification_targets(y)
-        names, classes = np.unique(y, return_inverse=True)
-        if len(names) < 2:
-            raise InputError(
-                f"MultipleKernelClassifier needs two classes at least, got 1 class: {names[0]!r}."
-            )
+        names, classes = classes_to_tell_apart(y)
         kernels = self._base_kernels(X, classes)
         problems = binary_problems(classes, self.multi_class)
         matrix = _kept(kernels, X)

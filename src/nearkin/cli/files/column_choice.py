@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from nearkin.cli.failures import UserError, guess, listed
 from nearkin.cli.messages import say
+from nearkin.errors import few
 from nearkin.rows.column_roles import hardly_features
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
@@ -124,8 +125,7 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     other = [column for column in columns if kinds[column] not in ("number", "boolean")]
     if not other:
         return
-    shown = ", ".join(f"{column!r} ({kinds[column]})" for column in other[:5])
-    more = f" and {len(other) - 5} more" if len(other) > 5 else ""
+    shown = few(f"{column!r} ({kinds[column]})" for column in other)
     vectors = [column for column in other if kinds[column] == "vector"]
     if vectors:
         remedy = f"A column of vectors is used alone: --columns {vectors[0]}"
@@ -134,7 +134,7 @@ def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
         text = [column for column in other if kinds[column] == "text"]
         if text:
             remedy += f", or make a column of each value with --one-hot {_quoted(text[0])}"
-    raise UserError(f"{file} has columns that are not numbers: {shown}{more}.\n{remedy}.")
+    raise UserError(f"{file} has columns that are not numbers: {shown}.\n{remedy}.")
 
 
 def _quoted(text: str) -> str:

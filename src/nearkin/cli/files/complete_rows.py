@@ -146,14 +146,7 @@ def _diagnosed(direct: RowStream, source: Source, features: Features, model: Any
                 raise _refusal(missing, source, model) from None
             raise
 
-    return RowStream(
-        read,
-        n_rows=len(direct),
-        n_columns=direct.n_columns,
-        dtype=direct.dtype,
-        names=direct.names,
-        source=source.file,
-    )
+    return direct.read_by(read, len(direct), source.file)
 
 
 @contextmanager
