@@ -114,7 +114,7 @@ def fitted_attributes(learner):
     return {
         name: value
         for name, value in vars(learner).items()
-        if name.endswith("_") and name != "feature_names_in_"
+        if name.endswith("_") and name not in ("feature_names_in_", "map_")
     }
 
 
