@@ -165,6 +165,8 @@ LEARNERS = learners(name for entry in ENTRIES.values() for name in entry.setting
 # One setting for every way that rows and knowledge take through the code: for promises that have
 # nothing to do with kernels and weights.
 ONE_OF_EACH = [*firsts(), "landmarks", "precomputed", "ITML kernel"]
+# One setting for every class, and one whose rows are kernel values: for what is refused.
+CLASSES = [*firsts(), "precomputed"]
 
 
 def each_of(table):
@@ -177,6 +179,7 @@ def _each(names):
 
 
 each_learner = _each(ONE_OF_EACH)
+each_class = _each(CLASSES)
 each_setting = _each(LEARNERS)
 # Those that take rows of any number of columns, not kernel values.
 each_learner_of_rows = _each(name for name in ONE_OF_EACH if name != "precomputed")

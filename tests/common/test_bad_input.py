@@ -16,6 +16,7 @@ from nearkin import LMNN, RCA, Blend, Chain, Generative, KernelBeta, MetricLearn
 from tests.common.learners import (
     LEARNERS,
     as_seen_by,
+    each_class,
     each_kernel_beta,
     each_learner,
     each_learner_of_rows,
@@ -36,14 +37,14 @@ def data():
 # What is said about the rows
 
 
-@each_learner
+@each_class
 def test_nothing_to_learn_from(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match=r"nothing to learn from.*fit\(X, pairs=pairs\)"):
         clone(learner).fit(rows)
 
 
-@each_learner
+@each_class
 def test_empty_pairs(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match=r"pairs is empty\. Give it must-links or cannot-links"):
@@ -119,7 +120,7 @@ def test_pairs_against_the_labels(learner, data):
     assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
 
 
-@each_learner
+@each_class
 def test_pairs_for_another_x(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -135,7 +136,7 @@ def test_pairs_for_another_x(learner, data):
         metric.score(rows, pairs=Pairs([(0, 77)], [(1, 2)]))
 
 
-@each_learner
+@each_class
 def test_pairs_in_the_place_of_labels(learner, data):
     X, y, pairs, _ = data
     rows = as_seen_by(learner, X)
@@ -159,7 +160,7 @@ def test_something_else_as_pairs(learner, given, data):
         fitted(learner, X, y).score(rows, pairs=given)
 
 
-@each_learner
+@each_class
 def test_labels_all_unknown(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match="all labels in y are unknown"):
@@ -204,7 +205,7 @@ def test_every_label_another_class(learner, data):
         assert np.isfinite(metric.transform(as_seen_by(learner, X))).all()
 
 
-@each_learner
+@each_class
 def test_labels_of_another_length(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match="y has 49 labels, but X has 50 rows"):
@@ -213,14 +214,14 @@ def test_labels_of_another_length(learner, data):
         fitted(learner, data[0], data[1]).score(rows, np.zeros(49, dtype=int))
 
 
-@each_learner
+@each_class
 def test_continuous_labels(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match=r"y\[0\] is 0.5: numeric labels are whole numbers"):
         clone(learner).fit(rows, np.arange(50) + 0.5)
 
 
-@each_learner
+@each_class
 def test_score_without_anything_to_judge_by(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -327,7 +328,7 @@ def test_columns_without_names(data):
     assert_allclose(RCA().fit(frame, y).transform(X), RCA().fit(X, y).transform(X))
 
 
-@each_learner
+@each_class
 def test_one_row(learner):
     X = as_seen_by(learner, np.array([[1.0, 2.0]]))
     with pytest.raises(ValueError, match="minimum of 2 is required"):
@@ -345,7 +346,7 @@ def test_one_new_row_is_fine(learner, data):
     assert metric.distance(one).shape == (1, 1)
 
 
-@each_learner
+@each_class
 def test_no_row(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -365,7 +366,7 @@ def test_one_column(learner, data):
         assert metric.score(X[:, 2:], y) > 0.9
 
 
-@each_learner
+@each_class
 def test_other_number_of_columns(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -459,7 +460,7 @@ def test_extreme_new_rows(learner, data):
         assert_allclose(Z[others], metric.transform(X_new)[others], atol=1e-10)
 
 
-@each_learner
+@each_class
 def test_rows_of_unequal_number_for_a_row_by_row_distance(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -651,7 +652,7 @@ def test_iterations_of_the_nystroem_extension(data):
         KernelBeta(extension="nystroem", n_iter=3).fit(X, y)
 
 
-@each_learner
+@each_class
 def test_constructor_takes_parameters_by_name_only(learner):
     # What a composition is made of comes first and needs no name.
     own = 1 if isinstance(learner, Chain | Blend) else 0

@@ -26,8 +26,8 @@ from nearkin import LMNN, RCA, Euclidean, Generative, KernelBeta, Pairs
 from nearkin.learners.metric import MetricMixin
 from nearkin.scores import pair_auc
 from tests.common.learners import (
+    CLASSES,
     LEARNERS,
-    ONE_OF_EACH,
     as_seen_by,
     each_learner,
     each_learner_of_rows,
@@ -51,7 +51,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [LEARNERS[name] for name in ONE_OF_EACH], expected_failed_checks=expected_failures
+    [LEARNERS[name] for name in CLASSES], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
