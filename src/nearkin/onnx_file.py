@@ -266,7 +266,7 @@ def _(extension: KernelExpansion, X: Tensor, coordinates: Floats) -> Tensor:
 
 @_extended.register
 def _(extension: NystroemExtension, X: Tensor, coordinates: Floats) -> Tensor:
-    means = extension._column_means
+    means = extension.landmarks.column_means
     V, values = extension.eigenvectors, extension.eigenvalues
     K = _kernel_values(_exportable(extension.landmarks), X)
     return (K - K.mean(1) - (means - means.mean())) @ ((V / values) @ (V.T @ coordinates))

@@ -328,7 +328,7 @@ class _Trial:
         self.n_rows = len(X)
         self.held_out: HeldOut | None = None
         self.sampled = pairs
-        self.X = X[rows]
+        self.X = X if len(rows) == len(X) else X[rows]
         self.pairs = pairs.restrict(rows)
         self.all_columns = View(self.X, _MOST_COLUMNS, self.seed)
         # So many as pairs of this weight can tell apart, unless these pairs need more.

@@ -9,7 +9,6 @@ with other pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -69,8 +68,8 @@ class Taught:
         What else does not depend on pairs, such as sums over labelled rows.
     evidence : Evidence
         What was learned from; what the space was found with, before that.
-    rng : RandomState
-        As it was before the draws of the second step, which are the same at every call.
+    random_state : dict
+        Of the generator before the draws of the second step, which are the same at every call.
     rows : int ndarray of shape (p,)
         Rows of X whose coordinates are known, sorted.
     coordinates : ndarray of shape (p, r)
@@ -84,7 +83,7 @@ class Taught:
     space: Any
     settled: Any
     evidence: Evidence
-    rng: np.random.RandomState
+    random_state: dict[str, Any]
     rows: RowNumbers
     coordinates: Floats
     image: Image | None = None
@@ -162,7 +161,7 @@ class Result:
     taught: Taught
 
 
-def find_space(learner: Any, X: Any, evidence: Evidence, rng: Any) -> Taught:
+def find_space(learner: Any, X: Any, evidence: Evidence, rng: np.random.RandomState) -> Taught:
     """The first step: where to learn, and all else that does not depend on what pairs say.
 
     Parameters
@@ -184,7 +183,7 @@ def find_space(learner: Any, X: Any, evidence: Evidence, rng: Any) -> Taught:
         space=space,
         settled=settled,
         evidence=evidence,
-        rng=deepcopy(rng),
+        random_state=rng.get_state(legacy=False),
         rows=points,
         coordinates=at_home(space.coordinates(access.take(X, points))),
     )
@@ -216,7 +215,9 @@ def learn(
     judges : bool, default=True
         Whether the threshold is found, too.
     """
-    rng = deepcopy(taught.rng) if rng is None else rng
+    if rng is None:
+        rng = np.random.RandomState(0)
+        rng.set_state(taught.random_state)
     taught = replace(taught, evidence=evidence).holding(evidence.pairs.points, read)
     learned = learner._learn(taught, Reader(taught, read), rng)
     taught = replace(taught, image=learned.image)

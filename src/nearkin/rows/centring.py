@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.metrics.pairwise import _euclidean_distances, euclidean_distances
 
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.arrays import Doubles, Floats
@@ -120,7 +120,11 @@ def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
     A, B = centred(A, origin), centred(B, origin)
     magnitude = squared_lengths(A) + squared_lengths(B).max(initial=0.0)
     rounding = 8 * float(np.finfo(A.dtype).eps) * magnitude
-    return euclidean_distances(A, B, squared=True), rounding
+    # The checks of scikit-learn take longer than small matrices do, and rows were checked before.
+    is_plain = all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in (A, B))
+    unchecked = is_plain and bool(np.isfinite(magnitude).all())
+    distances = _euclidean_distances if unchecked else euclidean_distances
+    return distances(A, B, squared=True), rounding
 
 
 def squared_lengths(X: Any) -> Doubles:

@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -89,12 +90,19 @@ def once(function: Callable[..., Result], *arguments: Any) -> Result:
 
 def _key(argument: Any) -> Hashable:
     if isinstance(argument, BaseEstimator):
-        return type(argument), _content(argument.get_params(deep=False), argument)
+        names = _parameters(type(argument))  # type: ignore[arg-type]
+        return type(argument), _content([getattr(argument, name) for name in names], argument)
     if isinstance(argument, np.random.RandomState):
         return _content(argument.get_state(), argument)
     if isinstance(argument, np.ndarray) and argument.nbytes <= _SMALL:
         return _content(argument, argument)
     return id(argument)
+
+
+@cache
+def _parameters(kind: type[BaseEstimator]) -> list[str]:
+    """Names of the parameters of a class, which scikit-learn takes long to find."""
+    return list(kind._get_param_names())
 
 
 def _content(of: Any, argument: Any) -> Hashable:

@@ -60,7 +60,14 @@ class KernelLandmarks:
         refuse_overflow(K, "training row")
         if self.kernel.function is not None:
             check_kernel_matrix(K)
-        return np.asarray((K + K.T) / 2, dtype=np.float64)
+        K = np.asarray((K + K.T) / 2, dtype=np.float64)
+        vars(self)["column_means"] = K.mean(axis=0)
+        return K
+
+    @cached_property
+    def column_means(self) -> Floats:
+        """Means of the kernel matrix, by which values of new rows are centred."""
+        return np.asarray(self.kernel_matrix().mean(axis=0))
 
     @cached_property
     def _precise_rows(self) -> Rows:

@@ -247,14 +247,10 @@ class NystroemExtension:
         self.eigenvalues = eigenvalues
         self.eigenvectors = eigenvectors
 
-    @cached_property
-    def _column_means(self) -> Floats:
-        return np.asarray(self.landmarks.kernel_matrix().mean(axis=0))
-
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
         projection = (self.eigenvectors / self.eigenvalues) @ (self.eigenvectors.T @ coordinates)
-        return _expanded(self.landmarks, X, projection, self._column_means)
+        return _expanded(self.landmarks, X, projection, self.landmarks.column_means)
 
 
 @stored(landmarks=a("KernelLandmarks"))
