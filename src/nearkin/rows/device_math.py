@@ -58,6 +58,13 @@ def products(A: Any, B: Any) -> Array:
     return found.toarray() if is_sparse(found) else found
 
 
+def rowwise_products(A: Array, B: Array) -> Array:
+    """Inner products along the last axis of two arrays (c, n, d), of shape (n, c)."""
+    if not is_foreign(A):
+        return np.einsum("cnd,cnd->nc", A, B)
+    return namespace(A).sum(A * B, axis=2).T
+
+
 def distances(A: Any, B: Any, *, city_block: bool = False) -> Array:
     """Distances from differences, without cancellation: O(n_A n_B) memory beside a block.
 

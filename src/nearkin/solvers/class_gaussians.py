@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
-from nearkin.rows import access, devices
+from nearkin.rows import access, device_math, devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Parts, block_moments, merged_moments
 from nearkin.rows.blocks import block_rows, for_each_block
@@ -77,15 +77,9 @@ class ClassModels:
 
     def log_densities_of(self, differences: Floats, gradients: Floats) -> Floats:
         """Log densities (n, c) from what :meth:`gradients` gives."""
-        if devices.is_foreign(differences):
-            squared: Any = devices.namespace(differences).sum(differences * gradients, axis=2).T
-            found: Floats = (
-                -(squared + (self.log_determinants + self.means.shape[1] * _LOG_2_PI)) / 2
-            )
-            return found
-        squared = np.einsum("cnd,cnd->nc", differences, gradients)
-        constant = self.log_determinants + self.means.shape[1] * np.log(2 * np.pi)
-        return np.asarray(-(squared + constant) / 2)
+        squared = device_math.rowwise_products(differences, gradients)
+        found: Floats = -(squared + (self.log_determinants + self.means.shape[1] * _LOG_2_PI)) / 2
+        return found
 
     def moved(self, like: Any) -> ClassModels:
         """The same where a foreign array is, in its type."""

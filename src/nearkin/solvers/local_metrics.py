@@ -51,7 +51,7 @@ _FINEST = 1e-13
 _BATCH_BYTES = 2**32
 
 
-def bias_matrices(X: Floats, models: ClassModels) -> Floats:
+def bias_matrices(X: Any, models: ClassModels) -> Any:
     r"""Φ at every row, up to a positive factor.
 
     With :math:`u_c = \Sigma_c^{-1} (x - \mu_c)` the Hessian of a Gaussian density is
@@ -74,28 +74,29 @@ def bias_matrices(X: Floats, models: ClassModels) -> Floats:
     The factor is such that nothing underflows, however far a row is from every class. O(n c d²)
     time and O(n d (c + d)) memory for c classes.
     """
+    xp = devices.namespace(X)
+    c, d = models.means.shape
     differences, gradients = models.gradients(X)
     with np.errstate(over="ignore", invalid="ignore"):
         log_densities = models.log_densities_of(differences, gradients)
-        lengths = np.einsum("cnd,cnd->nc", gradients, gradients)
+        lengths = device_math.rowwise_products(gradients, gradients)
     coefficients = bias_coefficients(log_densities)
     # Rows far from every class: squares of their gradients may exceed all numbers.
-    curvature = np.trace(models.precisions, axis1=1, axis2=2)
-    scale = np.maximum(lengths, curvature).max(axis=1)
-    lost = ~np.isfinite(scale)
-    scale[lost] = 1.0
-    coefficients[lost] = 0.0
-    gradients[:, lost] = 0.0
-    gradients /= np.sqrt(scale)[:, None]
-    rows = gradients.transpose(1, 0, 2)  # row, class, column
-    bent = np.matmul((rows * coefficients[:, :, None]).transpose(0, 2, 1), rows)
-    c, d = models.means.shape
-    flat = (coefficients / scale[:, None]) @ models.precisions.reshape(c, d * d)
-    bent -= flat.reshape(-1, d, d)
-    return np.asarray(bent)
+    curvature = xp.linalg.trace(models.precisions)
+    scale = xp.max(xp.maximum(lengths, curvature), axis=1)
+    lost = ~xp.isfinite(scale)
+    scale = xp.where(lost, xp.ones_like(scale), scale)
+    coefficients = xp.where(lost[:, None], xp.zeros_like(coefficients), coefficients)
+    rows = xp.permute_dims(gradients, (1, 0, 2))  # row, class, column
+    rows = xp.where(lost[:, None, None], xp.zeros_like(rows), rows)
+    rows = rows / xp.sqrt(scale)[:, None, None]
+    bent = xp.matrix_transpose(rows * coefficients[:, :, None]) @ rows
+    flat = (coefficients / scale[:, None]) @ xp.reshape(models.precisions, (c, d * d))
+    bent -= xp.reshape(flat, (-1, d, d))
+    return bent
 
 
-def bias_coefficients(log_densities: Floats) -> Floats:
+def bias_coefficients(log_densities: Any) -> Any:
     r"""Weight of each class's Hessian, relative to its density, in Φ.
 
     .. math:: a_c = \frac{p_c}{p_{(1)}^2 \, p_{(2)}}
@@ -112,22 +113,22 @@ def bias_coefficients(log_densities: Floats) -> Floats:
     -------
     ndarray of shape (n, c)
     """
-    rows = np.arange(len(log_densities))
-    top = log_densities.argmax(axis=1)
-    largest = log_densities[rows, top][:, None]
-    others = log_densities.copy()
-    others[rows, top] = -np.inf
+    xp = devices.namespace(log_densities)
+    top = xp.argmax(log_densities, axis=1)[:, None]
+    is_top = top == xp.arange(log_densities.shape[1], device=log_densities.device)[None, :]
+    largest = xp.max(log_densities, axis=1, keepdims=True)
+    others = xp.where(is_top, xp.full_like(log_densities, -xp.inf), log_densities)
     with np.errstate(invalid="ignore"):
-        to_largest = np.exp(others - largest)
-        to_second = np.exp(others - others.max(axis=1, keepdims=True))
-    total = to_largest.sum(axis=1, keepdims=True)
-    squares = (to_largest**2).sum(axis=1, keepdims=True)
-    coefficients: Floats = to_second * ((1 - to_largest) + squares - to_largest * total)
-    coefficients[rows, top] = (to_second * (to_largest - 1)).sum(axis=1)
+        to_largest = xp.exp(others - largest)
+        to_second = xp.exp(others - xp.max(others, axis=1, keepdims=True))
+    total = xp.sum(to_largest, axis=1, keepdims=True)
+    squares = xp.sum(to_largest * to_largest, axis=1, keepdims=True)
+    coefficients = to_second * ((1 - to_largest) + squares - to_largest * total)
+    at_top = xp.sum(to_second * (to_largest - 1), axis=1, keepdims=True)
+    coefficients = xp.where(is_top, at_top, coefficients)
     # Not a number: a row at which every density, or every one but the largest, is exp(−inf).
-    known = np.abs(coefficients).max(axis=1) > _ROUNDING
-    coefficients[~known] = 0.0
-    return coefficients
+    known = xp.max(xp.abs(coefficients), axis=1, keepdims=True) > _ROUNDING
+    return xp.where(known, coefficients, xp.zeros_like(coefficients))
 
 
 def local_metrics(Phi: Floats, interpolation: float = 0.0) -> Floats:
@@ -258,7 +259,7 @@ def _foreign_sum_of_metrics(X: Any, models: ClassModels, weights: Floats | None)
     dtype = precise.means.dtype if devices.has_fast_float64(X) else X.dtype
     total: Any = 0.0
     for rows in access.blocks(X, 48 * d * d + 48 * c * d, _BATCH_BYTES):
-        metrics = _foreign_metrics(_foreign_bias_matrices(devices.wide(X[rows, :]), precise), dtype)
+        metrics = _foreign_metrics(bias_matrices(devices.wide(X[rows, :]), precise), dtype)
         if weights is not None:
             metrics = metrics * devices.moved(weights[rows], metrics)[:, None, None]
         total = total + xp.sum(metrics, axis=0, dtype=precise.means.dtype)
@@ -285,45 +286,6 @@ def _foreign_metrics(Phi: Any, dtype: Any) -> Any:
     else:  # a device without float64
         certain = devices.moved(local_metrics(devices.to_numpy(left)), Phi)
     return device_math.replaced(metrics, those, certain)
-
-
-def _foreign_bias_matrices(X: Any, models: ClassModels) -> Any:
-    """:func:`bias_matrices` where X and the models are."""
-    xp = devices.namespace(X)
-    c, d = models.means.shape
-    differences, gradients = models.gradients(X)
-    log_densities = models.log_densities_of(differences, gradients)
-    lengths = xp.sum(gradients * gradients, axis=2).T
-    coefficients = _foreign_bias_coefficients(log_densities)
-    identity = devices.moved(np.eye(d), X)
-    curvature = xp.sum(models.precisions * identity, axis=(1, 2))
-    scale = xp.max(xp.maximum(lengths, curvature), axis=1)
-    lost = ~xp.isfinite(scale)
-    scale = xp.where(lost, xp.ones_like(scale), scale)
-    coefficients = xp.where(lost[:, None], xp.zeros_like(coefficients), coefficients)
-    rows = xp.permute_dims(gradients, (1, 0, 2))  # row, class, column
-    rows = xp.where(lost[:, None, None], xp.zeros_like(rows), rows) / xp.sqrt(scale)[:, None, None]
-    bent = xp.matrix_transpose(rows * coefficients[:, :, None]) @ rows
-    flat = (coefficients / scale[:, None]) @ xp.reshape(models.precisions, (c, d * d))
-    return bent - xp.reshape(flat, (-1, d, d))
-
-
-def _foreign_bias_coefficients(log_densities: Any) -> Any:
-    """:func:`bias_coefficients` where the densities are."""
-    xp = devices.namespace(log_densities)
-    top = xp.argmax(log_densities, axis=1)[:, None]
-    is_top = top == xp.arange(log_densities.shape[1], device=log_densities.device)
-    largest = xp.max(log_densities, axis=1, keepdims=True)
-    others = xp.where(is_top, xp.full_like(log_densities, -xp.inf), log_densities)
-    to_largest = xp.exp(others - largest)
-    to_second = xp.exp(others - xp.max(others, axis=1, keepdims=True))
-    total = xp.sum(to_largest, axis=1, keepdims=True)
-    squares = xp.sum(to_largest * to_largest, axis=1, keepdims=True)
-    coefficients = to_second * ((1 - to_largest) + squares - to_largest * total)
-    at_top = xp.sum(to_second * (to_largest - 1), axis=1, keepdims=True)
-    coefficients = xp.where(is_top, at_top, coefficients)
-    known = xp.max(xp.abs(coefficients), axis=1, keepdims=True) > _ROUNDING
-    return xp.where(known, coefficients, xp.zeros_like(coefficients))
 
 
 def local_metrics_by_sign(Phi: Any, xp: Any = np) -> Any:
