@@ -205,6 +205,14 @@ def test_unknown_labels_change_nothing_beside_pairs(learner, data):
     assert with_unknown.threshold_ == without.threshold_
 
 
+@each_setting
+def test_transform_is_the_map(learner, data):
+    X, y, pairs, X_new = data
+    metric, rows = fitted(learner, X, y, pairs), as_seen_by(learner, X_new, X)
+    assert_array_equal(metric.map_.apply(rows), metric.transform(rows))
+    assert_allclose(metric.map_.apply(rows[3:4]), metric.transform(rows)[3:4], rtol=1e-7)
+
+
 @each_learner
 def test_feature_names_out_are_numbered_after_the_class(learner, data):
     X, y, _, _ = data
