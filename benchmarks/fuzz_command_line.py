@@ -426,6 +426,8 @@ def _wait_until_it_listens(process: Any) -> None:
             if caught >> (signal.SIGTERM - 1) & 1:
                 return
         time.sleep(0.005)
+    if process.poll() is None:  # on a busy machine: a signal would meet Python alone
+        raise TimeoutError("the program did not start within 30 seconds")
 
 
 def check(case: Case) -> str:
