@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, n_rows_of, opened
@@ -16,7 +16,7 @@ from nearkin.learners.two_steps import Coordinates, Learned, Result, Taught, fin
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
-from nearkin.rows import access, devices
+from nearkin.rows import access
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.maps import after_scaling
 
@@ -133,7 +133,7 @@ class TeachableMixin(MetricMixin):
                 "rows, so give the same X."
             )
 
-        self._validated(_taken(X, np.array([0])), reset=False)  # even if no row of X is needed
+        self._validated(access.take(X, np.array([0])), reset=False)  # even if no row of X is needed
         if y is not None and not _are_the_same(y, taught.evidence.classes):
             raise InputError(
                 "y has other labels than fit had: leave them out, or fit(X, y, pairs=pairs) again."
@@ -153,7 +153,7 @@ class TeachableMixin(MetricMixin):
         taught = taught_of(self)
 
         def read(rows: RowNumbers) -> Any:
-            return taught.space.coordinates(self._validated(_taken(X, rows), reset=False))
+            return taught.space.coordinates(self._validated(access.take(X, rows), reset=False))
 
         with one_core():  # a second one would wait for the first more often than help
             return self._keep_result(learn(self, taught, evidence, read))
@@ -222,10 +222,3 @@ def taught_of(metric: Any) -> Taught:
 
 def _are_the_same(y: Any, classes: NDArray[np.integer] | None) -> bool:
     return classes is not None and np.array_equal(class_numbers(y), classes)
-
-
-def _taken(X: Any, rows: RowNumbers) -> Any:
-    """Some rows of an X that is not checked yet."""
-    if devices.is_foreign(X) or devices.is_remote(X):
-        return access.take(X, rows)
-    return _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, rows)

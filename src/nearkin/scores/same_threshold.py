@@ -58,8 +58,7 @@ class Verdicts:
         u = (self.threshold - distances) / (self.threshold or 1.0)
         odds = (near + far) / 2 * u + (near - far) / 2 * abs(u) + float(logit(share))
         # tanh does not overflow, and arrays of every library have it.
-        tanh = devices.namespace(odds).tanh if devices.is_foreign(odds) else np.tanh
-        return 0.5 + 0.5 * tanh(odds / 2)
+        return 0.5 + 0.5 * devices.namespace(odds).tanh(odds / 2)
 
     @property
     def radius(self) -> float:
