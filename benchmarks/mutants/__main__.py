@@ -34,6 +34,7 @@ MODULES = {
             "pairs/pairs.py",
             "pairs/closure.py",
             "pairs/cutting.py",
+            "pairs/labels.py",
             "pairs/checks.py",
             "pairs/numbering.py",
             "pairs/frames.py",
