@@ -40,6 +40,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS
+from nearkin.rows.arrays import Floats
 from nearkin.rows.dask import DaskRows, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.rows.distances import rowwise_distances
@@ -236,16 +237,16 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             return float(local.score(DaskRows(X, client=self.client), pairs=pairs))
         return pair_auc(self._computed(self.transform(X)), y, pairs=pairs)
 
-    def distance(self, X_a: Any, X_b: Any = None) -> NDArray[np.floating]:
+    def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between all rows of two arrays, as of the local learner."""
         _refuse_dask("distance", X_a, X_b)
-        found: NDArray[np.floating] = self.to_local().distance(X_a, X_b)
+        found: Floats = self.to_local().distance(X_a, X_b)
         return found
 
-    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> NDArray[np.floating]:
+    def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel between all rows of two arrays, as of the local learner."""
         _refuse_dask("kernel_matrix", X_a, X_b)
-        found: NDArray[np.floating] = self.to_local().kernel_matrix(X_a, X_b)
+        found: Floats = self.to_local().kernel_matrix(X_a, X_b)
         return found
 
     def to_local(self) -> Any:
@@ -358,7 +359,7 @@ else:
         globals()[f"Dask{_learner.name}"] = _on_dask(_learner.name, _learner.home)
 
 
-def _row_distances(Z_a: NDArray[np.floating], Z_b: NDArray[np.floating]) -> NDArray[np.floating]:
+def _row_distances(Z_a: Floats, Z_b: Floats) -> Floats:
     return np.asarray(rowwise_distances(Z_a, Z_b), dtype=np.result_type(Z_a, Z_b))
 
 

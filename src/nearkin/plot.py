@@ -11,6 +11,7 @@ from nearkin.errors import MissingPackageError
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.spaces.linalg import principal_coordinates
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None
     return str(np.asarray(y)[np.argmax(classes == number)])
 
 
-def in_the_plane(Z: Any) -> NDArray[np.floating]:
+def in_the_plane(Z: Any) -> Floats:
     """Two columns: the data's own, or the two principal axes where there are more."""
     Z = np.asarray(Z)
     if Z.shape[1] > 2:

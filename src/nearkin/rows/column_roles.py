@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nearkin.errors import InputError, few
+from nearkin.rows.arrays import Floats
 
 if TYPE_CHECKING:  # the command line reads this before it does anything
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 NAMES_ROWS = "names rows"
 COUNTS_ROWS = "counts rows"
@@ -109,7 +109,7 @@ def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:
     return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
 
 
-def counting(X: NDArray[np.floating], names: Sequence[str]) -> dict[str, str]:
+def counting(X: Floats, names: Sequence[str]) -> dict[str, str]:
     """Columns of whole numbers that grow from each row to the next, unless all do.
 
     Examples

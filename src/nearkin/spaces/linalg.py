@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
@@ -25,7 +24,7 @@ _NUMERICAL_RANK = 1e-10
 _LEAST_DEVIATION = 1e-6
 
 
-def fix_signs(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
+def fix_signs(vectors: Floats) -> Floats:
     """Flip columns so that the entry of largest magnitude in each is positive.
 
     Eigenvectors are determined up to their sign only; this choice makes results reproducible
@@ -36,7 +35,7 @@ def fix_signs(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
     return vectors * np.where(signs == 0, 1, signs)
 
 
-def principal_coordinates(Z: NDArray[np.floating], n_components: int = 2) -> NDArray[np.floating]:
+def principal_coordinates(Z: Floats, n_components: int = 2) -> Floats:
     """Coordinates of rows along their principal axes, for a picture of a learned metric.
 
     Parameters
@@ -74,9 +73,7 @@ def principal_coordinates(Z: NDArray[np.floating], n_components: int = 2) -> NDA
     return np.pad(found, ((0, 0), (0, n_components - n_axes)))
 
 
-def principal_axes(
-    covariance: NDArray[np.floating], n_axes: int | None = None
-) -> NDArray[np.floating]:
+def principal_axes(covariance: Floats, n_axes: int | None = None) -> Floats:
     """Directions of largest variance first, as columns with the signs of :func:`fix_signs`.
 
     Parameters
@@ -92,9 +89,7 @@ def principal_axes(
     return fix_signs(eigh(covariance, subset_by_index=[q - n_axes, q - 1])[1][:, ::-1])
 
 
-def leading_components(
-    B: NDArray[np.floating], covariance: NDArray[np.floating], n_components: int | None
-) -> NDArray[np.floating]:
+def leading_components(B: Floats, covariance: Floats, n_components: int | None) -> Floats:
     """L with ``B = Lᵀ L``, rows along the principal axes of the learned configuration.
 
     Parameters
@@ -113,7 +108,7 @@ def leading_components(
     return np.ascontiguousarray((root @ axes).T[:n_components])
 
 
-def along_principal_axes(L: NDArray[np.floating], X: NDArray[np.floating]) -> NDArray[np.floating]:
+def along_principal_axes(L: Floats, X: Floats) -> Floats:
     """The same metric, with rows of L along the principal axes of the mapped rows of X."""
     Z = X @ L.T
     Z = Z - Z.mean(axis=0)
@@ -121,11 +116,11 @@ def along_principal_axes(L: NDArray[np.floating], X: NDArray[np.floating]) -> ND
 
 
 def leading_coordinates(
-    B: NDArray[np.floating],
-    F: NDArray[np.floating],
-    at: NDArray[np.floating],
+    B: Floats,
+    F: Floats,
+    at: Floats,
     n_components: int | None,
-) -> NDArray[np.floating]:
+) -> Floats:
     """Some coordinates along the principal axes that rows have under a metric.
 
     Axes along which the rows hardly vary are left out, but for the first.
@@ -150,8 +145,8 @@ def leading_coordinates(
 
 
 def leading_eigenpairs(
-    matrix: NDArray[np.floating], rank_tol: float, noise: float = 0.0
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    matrix: Floats, rank_tol: float, noise: float = 0.0
+) -> tuple[Floats, Floats]:
     """Eigenpairs of a symmetric matrix with eigenvalues above ``rank_tol`` times the largest.
 
     Parameters
@@ -188,9 +183,7 @@ def leading_eigenpairs(
     return values[kept], fix_signs(vectors[:, kept])
 
 
-def _eigenpairs(
-    matrix: NDArray[np.floating], rank_tol: float, noise: float
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, Floats]:
     """At least those above ``rank_tol`` of the largest, in any order."""
     n = len(matrix)
     if n > _FULL_EIGH_ROWS:
@@ -231,9 +224,7 @@ def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[
         return values[first : last + 1], vectors[:, first : last + 1]
 
 
-def low_rank_factor(
-    matrix: NDArray[np.floating], most_columns: int, noise: float
-) -> NDArray[np.floating] | None:
+def low_rank_factor(matrix: Floats, most_columns: int, noise: float) -> Floats | None:
     """R with ``R Rᵀ = matrix`` up to noise, or None if it takes more columns.
 
     Cholesky's factorisation, where each step takes out the row that is left with the largest

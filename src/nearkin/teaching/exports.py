@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats
 from nearkin.storage.formulas import quoted
 
 # A file's name and its content.
@@ -41,9 +42,7 @@ def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str)
     return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
 
 
-def embedding_file(
-    Z: NDArray[np.floating], plane: NDArray[np.floating], ids: Sequence[Any], id_name: str
-) -> File:
+def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -> File:
     """Ids, the two coordinates of the picture, and all learned ones, ``z0`` and so on.
 
     Euclidean distances between the learned ones are the learned distances. Parquet where pyarrow is

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.rows.arrays import Floats
+
 Plane = NDArray[np.float32]
 
 
-def of_unit_size(coordinates: NDArray[np.floating]) -> NDArray[np.float64]:
+def of_unit_size(coordinates: Floats) -> NDArray[np.float64]:
     """Centred, with a mean squared distance of 1 from the centre; zeros if all points coincide.
 
     Parameters
@@ -23,9 +25,7 @@ def of_unit_size(coordinates: NDArray[np.floating]) -> NDArray[np.float64]:
     return np.asarray(centred / size)
 
 
-def aligned(
-    coordinates: NDArray[np.floating], before: NDArray[np.floating] | None
-) -> NDArray[np.float32]:
+def aligned(coordinates: Floats, before: Floats | None) -> NDArray[np.float32]:
     r"""A picture of unit size, turned or mirrored towards the one before.
 
     The orthogonal R that brings the points nearest to where they were,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearkin.errors import InputError, MissingPackageError
+from nearkin.rows.arrays import Floats
 from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.picture_sizes import bytes_to_open
@@ -55,7 +55,7 @@ class PixelPictures:
     'image/png'
     """
 
-    X: NDArray[np.floating]
+    X: Floats
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
