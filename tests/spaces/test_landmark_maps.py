@@ -272,3 +272,9 @@ def test_landmark_kernel_matrix_is_symmetric_float64(rows):
     assert K.dtype == np.float64
     assert_array_equal(K, K.T)
     assert_allclose(K, oracles.kernel_matrix("rbf", landmarks, landmarks, **PARAMETERS), rtol=1e-12)
+
+
+def test_a_sparse_row_far_out_does_not_hide_the_differences_of_others():
+    X = np.append(np.linspace(0, 0.2, 20), 1e6)[:, None]
+    extension = LocalExtension(KernelLandmarks(Kernel("linear"), sp.csr_array(X)), 3)
+    assert_allclose(extension.weights(sp.csr_array(X)).toarray(), np.eye(21), atol=1e-12)

@@ -109,22 +109,35 @@ def squared_distances(A: Any, B: Any) -> Any:
     -------
     array of shape (n_a, n_b)
     """
-    return squared_distances_and_rounding(A, B)[0]
+    if devices.is_foreign(A):
+        return device_math.squared_distances(A, B, access.middle(B))[0]
+    return _squared_distances_and_lengths(A, B)[0]
 
 
 def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
-    """The same, and for each row of A the size below which a distance is rounding."""
+    """The same, and for each row of A the size below which a distance is rounding.
+
+    On the host distances that are rounding are 0 already, each by its own two rows: one row far
+    out does not hide the differences of others.
+    """
     if devices.is_foreign(A):
         return device_math.squared_distances(A, B, access.middle(B))
+    squared, own, others = _squared_distances_and_lengths(A, B)
+    rounding = 8 * float(np.finfo(squared.dtype).eps)
+    squared[squared <= rounding * (own[:, None] + others)] = 0.0
+    return squared, rounding * own
+
+
+def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Doubles]:
     origin = middle(B)
     A, B = centred(A, origin), centred(B, origin)
-    magnitude = squared_lengths(A) + squared_lengths(B).max(initial=0.0)
-    rounding = 8 * float(np.finfo(A.dtype).eps) * magnitude
+    own, others = squared_lengths(A), squared_lengths(B)
+    magnitude = own + others.max(initial=0.0)
     # The checks of scikit-learn take longer than small matrices do, and rows were checked before.
     is_plain = all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in (A, B))
     unchecked = is_plain and bool(np.isfinite(magnitude).all())
     distances = _euclidean_distances if unchecked else euclidean_distances
-    return distances(A, B, squared=True), rounding
+    return distances(A, B, squared=True), own, others
 
 
 def squared_lengths(X: Any) -> Doubles:
