@@ -155,7 +155,7 @@ def test_damaged_numbers(path):
         ({"dtype": "F32"}, "96 bytes"),
         ({"dtype": "object"}, "dtype object"),
         ({"data_offsets": [96, 192]}, "out of place"),
-        ({"more": 1}, "other names"),
+        ({"more": 1}, "other fields"),
     ],
 )
 def test_forged_sizes(change, message, path):

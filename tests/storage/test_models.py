@@ -185,7 +185,7 @@ def test_forged_tests(data, path, tested):
     Euclidean().fit(*data[:2]).save(path)
     forged(path, lambda content, _: content.update(tested=tested))
     for reader in (nearkin.load, describe):
-        with pytest.raises(StorageError, match="how it was tested"):
+        with pytest.raises(StorageError, match="says of its test"):
             reader(path)
 
 

@@ -100,7 +100,7 @@ class Model:
 
     @property
     def output_names(self) -> list[str]:
-        """Of the columns of embedded rows."""
+        """Names of the columns of embedded rows."""
         return [str(name) for name in self.metric.get_feature_names_out()]
 
     def part(self, attribute: str) -> Any:

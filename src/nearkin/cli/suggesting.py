@@ -29,7 +29,7 @@ class Untaught(BaseEstimator):
         return self
 
     def transform(self, X: Floats) -> Floats:
-        """The rows themselves."""
+        """Return the rows themselves: nothing is learned yet."""
         return X
 
 

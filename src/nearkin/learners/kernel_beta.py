@@ -120,7 +120,7 @@ class UnitDirections:
     rank_tol: float
 
     def coordinates(self, X: Rows) -> Floats:
-        """Of rows, in their type."""
+        """Coordinates of rows in this space, in the rows' own type."""
         return self.extension.embed(X, self.found.directions)
 
 

@@ -72,7 +72,7 @@ class Columns:
     axes: Floats | None = None
 
     def coordinates(self, X: Any) -> Floats:
-        """Of rows, in float64."""
+        """Coordinates of rows in this space, in float64."""
         if is_sparse(X):
             center = self.mean if self.axes is None else self.axes @ self.mean
             return along(X, self.axes) - center
@@ -106,7 +106,7 @@ class Directions:
 
     @property
     def covariance(self) -> Floats:
-        """Of the landmarks."""
+        """Covariance of the landmarks' coordinates."""
         return np.asarray(self.landmarks.T @ self.landmarks / len(self.landmarks))
 
     def in_columns(self, components: Floats) -> Floats:
@@ -118,7 +118,7 @@ class Directions:
         return ThroughLandmarks(self.extension, self.landmarks @ components.T)
 
     def coordinates(self, X: Rows) -> Floats:
-        """Of rows, in float64."""
+        """Coordinates of rows in this space, in float64."""
         found: Floats = devices.wide(self.extension.embed(X, self.landmarks))
         return found
 

@@ -110,7 +110,7 @@ class LiveView:
             return np.asarray(np.maximum(eigh(covariance, eigvals_only=True)[::-1], 0.0))
 
     def seen_by(self, metric: Any) -> LiveView:
-        """The same rows as another metric sees them that was learned in the same space.
+        """These rows as another metric sees them that was learned in the same space.
 
         Parameters
         ----------

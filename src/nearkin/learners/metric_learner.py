@@ -371,7 +371,7 @@ class _Trial:
         return choose(held_out, recipes(list(held_out.distances)), USUAL)
 
     def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
-        """Of given pairs, in two rounds: in the second, those that look wrong count less.
+        """Rank given pairs in two rounds: in the second, those that look wrong count less.
 
         NaN for pairs that took no part in the comparison.
         """

@@ -91,7 +91,7 @@ def ingredients(
 
 
 def recipes(available: list[str]) -> dict[str, Recipe]:
-    """What is compared, of the learners that could be fitted.
+    """The metrics to compare, of the learners that could be fitted.
 
     A usual blend has those of its parts that could, with equal shares.
     """

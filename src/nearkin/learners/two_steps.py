@@ -36,7 +36,7 @@ class Space(Protocol):
     """Where a metric is learned."""
 
     def coordinates(self, X: Rows) -> Floats:
-        """Of rows, where X is."""
+        """Coordinates of rows in this space, where the rows are."""
 
 
 class Image(Protocol):

@@ -90,7 +90,7 @@ def _pair_spread(
 def label_spread(
     classes: NDArray[np.integer], X: Any, coordinates: Callable[[Any], Any]
 ) -> tuple[Spread, Spread]:
-    """The same for all pairs that labels imply: O(n q) time for n labelled rows.
+    """Sums over all pairs that labels imply, in O(n q) time for n labelled rows.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def squared_distances(A: Any, B: Any) -> Any:
 
 
 def squared_distances_and_rounding(A: Any, B: Any) -> tuple[Any, Any]:
-    """The same, and for each row of A the size below which a distance is rounding.
+    """Squared distances, and for each row of A the size below which one is rounding.
 
     On the host distances that are rounding are 0 already, each by its own two rows: one row far
     out does not hide the differences of others.

@@ -120,7 +120,7 @@ class DividedRows(RemoteRows):
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
-        """Of the rows, which are counted when it is first asked for."""
+        """Numbers of rows and columns; rows are counted when this is first asked for."""
         return self._rows.shape
 
     def take(self, rows: NDArray[np.integer]) -> Floats:

@@ -373,7 +373,7 @@ class _Sample:
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Of the rows in the sample, increasing."""
+        """Row numbers of the sample, increasing."""
         self._shrink()
         return self._parts[0][0]
 

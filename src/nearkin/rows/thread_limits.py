@@ -102,7 +102,7 @@ def one_blas_thread(wanted: bool = True) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """As :func:`one_blas_thread`, and OpenMP to one thread too: sums in one order, always.
+    """Keep BLAS and OpenMP to one thread each: sums in one order, always.
 
     OpenMP has a number for each thread that calls it, so that there is nothing to count. Several
     libraries may bring an OpenMP, at any time.

@@ -213,7 +213,7 @@ def _most_likely(u: Floats, told: Floats, weight: Floats) -> float:
     """The s for which probabilities expit(s u) are most likely, of answers told."""
 
     def slope(s: float) -> float:
-        """Of the likelihood, which is concave."""
+        """Slope of the log-likelihood, which is concave."""
         return float(weight @ (u * (told - expit(s * u))))
 
     if slope(0.0) <= 0:

@@ -82,7 +82,7 @@ class ClassModels:
         return found
 
     def moved(self, like: Any) -> ClassModels:
-        """The same where a foreign array is, in its type."""
+        """These Gaussians where a foreign array is, in its type."""
         return replace(
             self,
             means=devices.moved(self.means, like),
@@ -258,7 +258,7 @@ class _Moments(NamedTuple):
     scatter: Floats
 
     def pooled(self, groups: Iterable[int]) -> _Moments:
-        """Of some of the groups together."""
+        """Number of rows, mean and scatter of some groups together."""
         parts = ((self.n[g], self.mean[g], self.scatter[g]) for g in groups if self.n[g])
         return _Moments(*reduce(merged_moments, parts))
 

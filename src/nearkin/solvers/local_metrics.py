@@ -236,7 +236,7 @@ def rows_at_a_time(models: ClassModels) -> int:
 
 
 def most_metrics(models: ClassModels) -> int:
-    """Of how many rows the mean is taken at most: as many as take some seconds on a core."""
+    """At how many rows metrics are found at most: as many as take some seconds on a core."""
     c, d = models.means.shape
     return max(_LEAST_SAMPLE, int(_WORK // (2 * d**3 + 12 * c * d**2)))
 

@@ -45,7 +45,7 @@ class AnySprings(Protocol):
         """``Q(Y) Y − P Y``, with what ``pull(Y)`` gave."""
 
     def times(self, Y: Floats) -> Floats:
-        """``P Y``."""
+        """The product ``P Y`` of the weights' Laplacian with points."""
 
     def laplacian(self) -> Floats:
         """P as a dense matrix."""
@@ -105,7 +105,7 @@ class Springs:
         return self._laplacian_times(pull - self.weight, Y)
 
     def times(self, Y: Floats) -> Floats:
-        """``P Y``."""
+        """The product ``P Y`` of the weights' Laplacian with points."""
         return self._laplacian_times(self.weight, Y)
 
     def laplacian(self) -> Floats:
@@ -186,7 +186,7 @@ class CompleteSprings:
         return _laplacian_times(pull[0], Y) + self.links.force(pull[1], Y)
 
     def times(self, Y: Floats) -> Floats:
-        """``P Y``."""
+        """The product ``P Y`` of the weights' Laplacian with points."""
         return _laplacian_times(self.weight, Y) + self.links.times(Y)
 
     def laplacian(self) -> Floats:

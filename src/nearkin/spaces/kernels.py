@@ -243,7 +243,7 @@ def directions(X: Rows) -> Rows:
 def distances_from_kernel(
     K: Floats, diagonal_A: Floats, diagonal_B: Floats
 ) -> tuple[Floats, Floats]:
-    """The same from kernel values: ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
+    """Half squared feature-space distances from kernel values, ``(k(x,x) + k(y,y))/2 − k(x,y)``."""
     xp = devices.namespace(K)
     distances = 0.5 * (diagonal_A[:, None] + diagonal_B) - K
     largest = xp.max(device_math.clipped(diagonal_B, 0.0)) if diagonal_B.shape[0] else 0.0

@@ -56,7 +56,7 @@ def diffusion(
 
 
 def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """One for all, none for what is constant on each part of the graph."""
+    """Equal weights for all functions but those that are constant on each part of the graph."""
     return np.asarray(eigenvalues > 1e-10 * eigenvalues[-1], dtype=np.float64)
 
 
@@ -77,7 +77,7 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
 
 
 def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
-    """The same without the order: any weights that are not negative."""
+    """Weights of the kernel that is best aligned with the classes: any that are not negative."""
     return _best_combination(_terms(vectors, classes), classes)
 
 

@@ -243,7 +243,7 @@ def _read_header(
     _check_version(path, version, versions)
     try:
         if set(metadata) != {"kind", "version", "content", "digest"}:
-            raise InputError("other names in its header than there are to be")
+            raise InputError("its header has other fields than it should")
         content = strict_json(metadata["content"])
         table = {name: _entry(entry) for name, entry in raw.items()}
     except _MALFORMED as error:
@@ -269,7 +269,7 @@ def _has_too_many_values(header: bytes) -> bool:
 def _entry(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     """An array's line of the header, checked on its own."""
     if set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise InputError("other names in its header than there are to be")
+        raise InputError("its header has other fields than it should")
     if entry["dtype"] not in DTYPES:
         raise InputError(f"dtype {entry['dtype']}")
     dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]

@@ -293,14 +293,18 @@ def _model(content: Any) -> Any:
     match content:
         case {"nearkin": str(), "model": dict(node), **rest} if rest.keys() <= {"tested"}:
             return node
-    raise StorageError("it says other things than it is to say.")
+    raise StorageError(
+        "the facts about its fit are not those that a model file has: it was damaged or changed."
+    )
 
 
 def _tested(content: Any) -> list[Trial]:
     given = content.get("tested", []) if isinstance(content, dict) else []
     few = isinstance(given, list) and len(given) <= _MOST_TRIALS
     if not few or not all(isinstance(test, dict) and _types(test) == _TRIAL for test in given):
-        raise StorageError("it does not say as it should how it was tested.")
+        raise StorageError(
+            "what it says of its test has not the form of a model file: it was damaged or changed."
+        )
     return [Trial(**test) for test in given]
 
 

@@ -163,7 +163,7 @@ def ints(letters: str, below: str | None = None) -> Spec:
 
 
 def labels(letters: str) -> Spec:
-    """Numbers or words."""
+    """Class labels: an array of numbers or words."""
     return Spec(
         f"an array of labels of shape ({letters})",
         lambda value, sizes: isinstance(value, np.ndarray) and _has_shape(value, letters, sizes),
@@ -171,7 +171,7 @@ def labels(letters: str) -> Spec:
 
 
 def words(letters: str) -> Spec:
-    """Texts."""
+    """A list of texts."""
     return Spec(
         f"an array of texts of shape ({letters})",
         lambda value, sizes: labels(letters).fits(value, sizes) and value.dtype.kind in "OU",

@@ -71,7 +71,7 @@ def colours_of_column(values: Sequence[Any], kind: str) -> dict[str, Any]:
 
 
 def colours_of_numbers(values: Any) -> dict[str, Any]:
-    """Of amounts: their range too."""
+    """Colours of amounts, and the range of these."""
     found = np.asarray(values, dtype=np.float32)
     told = found[np.isfinite(found)]
     ends = [float(told.min()), float(told.max())] if len(told) else [0.0, 0.0]
@@ -115,7 +115,7 @@ def clusters_of(view: View, n_rows: int, n_clusters: int, seed: int) -> NDArray[
 
 
 def colours_of_clusters(clusters: NDArray[np.int64]) -> dict[str, Any]:
-    """Of clusters, by their numbers."""
+    """Colours of clusters, by their numbers."""
     sizes = np.bincount(clusters)
     names = [f"cluster {k + 1} ({size} rows)" for k, size in enumerate(sizes.tolist())]
     return _categories(names, clusters.astype(np.float32))

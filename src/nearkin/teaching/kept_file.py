@@ -158,7 +158,7 @@ class KeptFile:
 
     @property
     def closed(self) -> bool:
-        """Whether it is."""
+        """Whether the file is closed."""
         return self._file is None
 
     @property

@@ -132,7 +132,7 @@ def start_of(
 def knowledge_of(
     past: Past, version: int, n_rows: int, weights: Mapping[Pair, tuple[bool, float]]
 ) -> Knowledge:
-    """What is known.
+    """What a series of answers lets learners know.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class Records:
         return None if self.pictures is None else self.pictures.image(row)
 
     def checked_row(self, row: int) -> int:
-        """The same number, or an error."""
+        """A row number that is there, or an error."""
         if not 0 <= row < len(self):
             raise InputError(f"there is no row {row}: rows are numbered from 0 to {len(self) - 1}.")
         return int(row)
@@ -144,7 +144,7 @@ class Records:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of X, ids and names: what was answered of these records holds for no others."""
+        """Fingerprint of X, ids and names: answers about these records hold for no others."""
         digest = hashlib.sha256()
         digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
         digest.update(np.ascontiguousarray(self.X).data)

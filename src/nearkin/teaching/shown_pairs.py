@@ -56,7 +56,7 @@ def among_shown(pairs: Pairs, numbers: NDArray[np.int64], source: str) -> Pairs:
 
 
 def in_the_data(pairs: Pairs, numbers: NDArray[np.int64], n_total: int) -> Pairs:
-    """The way back.
+    """Pairs by row numbers of the data, from places among the rows shown.
 
     Examples
     --------

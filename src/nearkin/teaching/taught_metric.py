@@ -45,7 +45,7 @@ class View(Protocol):
         """Coordinates between which Euclidean distances are those of the metric."""
 
     def variances(self) -> Floats:
-        """Along each principal axis, decreasing."""
+        """Variances along the principal axes, decreasing."""
 
 
 class PlainView:
@@ -64,11 +64,11 @@ class PlainView:
         return principal_coordinates(self._X, n_components)
 
     def embedding(self, rows: Any = None) -> Floats:
-        """The rows themselves."""
+        """Return the rows themselves: nothing is learned yet."""
         return self._X if rows is None else self._X[rows]
 
     def variances(self) -> Floats:
-        """Along each principal axis, decreasing."""
+        """Variances along the principal axes, decreasing."""
         centred = self._X - self._X.mean(axis=0, dtype=np.float64)
         found = np.linalg.eigvalsh(centred.T @ centred / len(centred))[::-1]
         return np.asarray(np.maximum(found, 0.0))

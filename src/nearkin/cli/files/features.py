@@ -72,7 +72,7 @@ class Features:
         return len(self.columns)
 
     def blocks(self) -> Iterator[Floats]:
-        """The rows alone."""
+        """Blocks of rows, without the columns beside them."""
         return (rows for rows, _ in self.read(None))
 
 

@@ -73,7 +73,7 @@ class Input:
     is_zipped: bool = False
 
     def open(self) -> IO[bytes]:
-        """Its bytes, uncompressed."""
+        """Open it to read its bytes, uncompressed."""
         return _unzipped(self.path) if self.is_zipped else open(self.path, "rb")
 
 

@@ -69,7 +69,7 @@ class PairFile:
     weight: list[float]
 
     def pairs(self, n_rows: int) -> Pairs:
-        """What is known."""
+        """The pairs that are the same or different."""
         same = np.array([answer is True for answer in self.same], dtype=bool)
         different = np.array([answer is False for answer in self.same], dtype=bool)
         weight = np.array(self.weight)

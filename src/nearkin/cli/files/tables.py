@@ -115,7 +115,7 @@ class Table:
         return None if ids is None else self._kept(ids)
 
     def ids_of_file(self) -> Any:
-        """The same for all rows of the file, also those that are left out."""
+        """Ids of all rows of the file, also of those that are left out."""
         if self._id_column is None:
             return None
         ids = as_text(self._values(self._id_column, "--id"))

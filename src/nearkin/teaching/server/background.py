@@ -42,7 +42,7 @@ class Worker:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread that waits for work."""
         self._thread.start()
 
     def want(self) -> None:

@@ -99,7 +99,7 @@ class PlainJSON(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """As bytes."""
+        """The content as JSON in bytes."""
         return as_json(content).encode("ascii")
 
 

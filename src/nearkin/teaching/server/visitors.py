@@ -87,7 +87,7 @@ class Visitor:
         return self._busy
 
     def arrive(self, transport: asyncio.Transport) -> None:
-        """It is connected, and has not asked yet."""
+        """Note a connection that has not asked anything yet."""
         self._transport = transport
         self._give(self._visitors.patience)
         self._visitors.add(self)
