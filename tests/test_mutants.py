@@ -61,6 +61,7 @@ def test_decorated_functions_and_constants_have_mutants(tmp_path):
 
 def test_a_mistake_gets_into_what_is_imported_already(monkeypatch):
     pytest.importorskip("coverage")
+    pytest.importorskip("libcst")
     from benchmarks.mutants.trials import _functions, _put_in
 
     module = ModuleType("shapes")

@@ -222,8 +222,8 @@ def near_misses():
     frame = pd.DataFrame(rows, columns=["a", "b"])
     return {
         "lazy": (pl.DataFrame(frame.to_dict("list")).lazy(), r"X\.collect\(\)"),
-        "dask array": (dask.array.from_array(np.array(rows)), r"X\.compute\(\).*nearkin\.dask"),
-        "dask frame": (dask.dataframe.from_pandas(frame), r"X\.compute\(\).*nearkin\.dask"),
+        "dask array": (dask.array.from_array(np.array(rows)), r"X\.compute\(\).*open_rows"),
+        "dask frame": (dask.dataframe.from_pandas(frame), r"X\.compute\(\).*open_rows"),
         "dataset": (pa.dataset.dataset(pa.table(frame.to_dict("list"))), r"X\.to_table\(\)"),
         "records": (frame.to_dict("records"), r"a list of dict, .*pandas\.DataFrame\(X\)"),
         "dict": (frame.to_dict("list"), r"a dict, .*pandas\.DataFrame\(X\)"),

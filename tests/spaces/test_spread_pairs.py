@@ -315,7 +315,7 @@ def test_the_graph_is_searched_as_asked(monkeypatch):
         ({"per_pair": -1}, ValueError, "per_pair must be 0 or more, not -1"),
         ({"per_pair": 2.5}, TypeError, r"per_pair must be an integer, not 2\.5"),
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1, got 0"),
-        ({"search": "fast"}, ValueError, "search must be one of exact, approximate"),
+        ({"search": "fast"}, ValueError, "search must be one of auto, exact, approximate"),
         ({"pairs": [(0, 1)]}, TypeError, r"pairs must be a nearkin\.Pairs, not list"),
         ({"pairs": None}, TypeError, r"pairs must be a nearkin\.Pairs, not NoneType"),
         ({"pairs": Pairs([(0, 30)])}, ValueError, "names row 30, but X has 30 rows"),

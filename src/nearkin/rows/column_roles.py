@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nearkin.errors import InputError, few
-from nearkin.rows.arrays import Floats
 
 if TYPE_CHECKING:  # the command line reads this before it does anything
-    pass
+    from nearkin.rows.arrays import Floats
 
 NAMES_ROWS = "names rows"
 COUNTS_ROWS = "counts rows"
