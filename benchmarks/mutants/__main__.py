@@ -41,6 +41,7 @@ MODULES = {
         ],
         [
             "tests/pairs/test_pairs.py",
+            "tests/pairs/test_labels.py",
             "tests/tasks/test_cross_validation.py::test_pairs_are_cut_like_rows",
             "src/nearkin/pairs/pairs.py",
         ],
