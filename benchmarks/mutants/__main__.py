@@ -41,7 +41,10 @@ MODULES = {
         ],
         [
             "tests/pairs/test_pairs.py",
+            "tests/pairs/test_closure.py",
             "tests/pairs/test_labels.py",
+            "tests/pairs/test_numbering.py",
+            "tests/pairs/test_supervision.py",
             "tests/tasks/test_cross_validation.py::test_pairs_are_cut_like_rows",
             "src/nearkin/pairs/pairs.py",
         ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nearkin import Pairs
+from nearkin.pairs.closure import chunklets
 
 PAIRS = Pairs([(0, 5), (5, 7), (3, 4)], [(0, 2), (3, 7), (9, 8)])
 
@@ -47,3 +48,12 @@ def test_without_pairs_nothing_is_said():
     groups = Pairs(n_rows=3).groups
     assert groups.count == 0
     assert not groups.tell(np.array([[0, 1], [1, 2]])).any()
+
+
+def test_labels_join_what_must_links_do_not():
+    classes = np.array([1, -1, 0, 1, 0, -1, 2, -1])
+    rows, group = chunklets(np.array([[1, 3], [7, 5]]), classes)
+    assert rows.tolist() == [0, 1, 2, 3, 4, 5, 7]
+    assert group.tolist() == [0, 0, 1, 0, 1, 2, 2]
+    rows, group = chunklets(np.array([[4, 2]]), None)
+    assert (rows.tolist(), group.tolist()) == ([2, 4], [0, 0])

@@ -3,7 +3,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from nearkin.pairs.labels import class_numbers, refuse_unknown
+from nearkin.pairs.labels import (
+    class_numbers,
+    classes_to_tell_apart,
+    names_of_classes,
+    refuse_unknown,
+)
 
 NAN = float("nan")
 
@@ -97,3 +102,29 @@ def test_classifiers_say_which_label_is_missing(y):
 @pytest.mark.parametrize("y", [[-1, 1], ["a", "b"], np.array([[1], [2]]), [True, False], []])
 def test_what_is_a_class_to_classifiers(y):
     refuse_unknown(y)
+
+
+def test_names_of_classes_are_their_labels():
+    y = ["b", None, "a", "b"]
+    assert names_of_classes(y, class_numbers(y), 2).tolist() == ["b", "a"]
+    y = np.array([7, -1, 3, 7])
+    assert names_of_classes(y, class_numbers(y), 2).tolist() == [3, 7]
+    for classes in (None, np.array([0, -1, -1, 0])):  # the groups of must-links are the classes
+        assert names_of_classes(y, classes, 3).tolist() == [0, 1, 2]
+
+
+def test_classes_to_tell_apart_are_two_at_least():
+    names, number = classes_to_tell_apart(["b", "a", "b"])
+    assert (names.tolist(), number.tolist()) == (["a", "b"], [1, 0, 1])
+    with pytest.raises(ValueError, match=r"one class \(np.str_\('a'\)\), but labels of at least"):
+        classes_to_tell_apart(["a", "a"])
+    with pytest.raises(ValueError, match="continuous"):
+        classes_to_tell_apart([0.5, 1.5])
+
+
+def test_the_missing_label_is_named_and_counted():
+    with pytest.raises(ValueError, match=r"^y\[1\] is None, but .*: leave .* a label, 2 of 4\.$"):
+        refuse_unknown(["a", None, "b", NAN])
+    with pytest.raises(ValueError, match=r"^y\[2\] is hidden, .* 1 of 3\.$"):
+        refuse_unknown(np.ma.array([1, 2, 3], mask=[0, 0, 1]))
+    refuse_unknown([["a"], [None]])  # of another shape: for others to refuse
