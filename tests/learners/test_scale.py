@@ -38,7 +38,7 @@ def example():
 @each_scaled
 def test_units_do_not_matter_to_a_learner_that_scales(name):
     X, _, pairs = example()
-    learner = SCALED[name].set_params(scale=True)
+    learner = clone(SCALED[name]).set_params(scale=True)
     one = clone(learner).fit(X, pairs=pairs)
     other = clone(learner).fit(X * UNITS, pairs=pairs)
     assert_allclose(other.column_scale_, one.column_scale_ * UNITS)
