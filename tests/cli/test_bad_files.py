@@ -382,3 +382,11 @@ def test_text_of_tables_that_is_no_utf8(run, tmp_path, form, use):
     message = refused(run, names[0], "--id", "name", "-c", "a,b", pairs=names[1])
     assert f"{path.name} cannot be read as {form.title()}" in message
     assert "UTF" in message
+
+
+def test_a_name_of_a_column_that_is_no_utf8(run, tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"first": [1.0, 2, 4], "other": [1, 2, 2]}), path)
+    path.write_bytes(path.read_bytes().replace(b"first", b"f\x82rst"))
+    (tmp_path / "p.csv").write_text("left,right,same\n0,2,yes\n")
+    assert "rows.parquet cannot be read as Parquet" in refused(run, path.name, pairs="p.csv")

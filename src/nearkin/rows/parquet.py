@@ -49,7 +49,7 @@ def readable_as(form: str, name: str) -> Iterator[None]:
         yield
     except (pa.ArrowMemoryError, FileNotFoundError):
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name} cannot be read as {form}: {error}") from error
 
 

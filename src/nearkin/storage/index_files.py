@@ -38,7 +38,7 @@ def read_index(path: StrPath) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any
     if (
         vectors is None
         or vectors.ndim != 2
-        or vectors.shape[1] == 0
+        or 0 in vectors.shape
         or vectors.dtype.name not in _FLOATS
     ):
         raise refusal(path, "it holds no matrix of float32 or float64 vectors")
