@@ -20,7 +20,7 @@ class CutWithRows:
 
     def restrict(self, rows: ArrayLike) -> Self:
         """Keep what is known of some rows of X, renumbered to fit ``X[rows]``."""
-        raise NotImplementedError
+        raise NotImplementedError  # Pairs brings it
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise InputTypeError("Pairs are not an array: use .must_link or .cannot_link")
