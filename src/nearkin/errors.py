@@ -47,6 +47,22 @@ def about_input() -> Iterator[None]:
         raise InputError(str(error)).with_traceback(error.__traceback__) from None
 
 
+@contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Say which extra of nearkin brings a package, if an import in the block does not find it.
+
+    Parameters
+    ----------
+    what : str
+        Who needs which package, such as "pictures need matplotlib".
+    extra : str
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingPackageError(f"{what}: pip install 'nearkin[{extra}]'") from error
+
+
 def few(texts: Iterable[str], most: int = 5) -> str:
     """Name the first of some things in a message, and how many more there are."""
     texts = list(texts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import MissingPackageError
+from nearkin.errors import needing
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
@@ -208,12 +208,8 @@ def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    try:
+    with needing("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingPackageError(
-            "pictures need matplotlib: pip install 'nearkin[plot]'"
-        ) from error
     new: Axes = plt.subplots()[1]
     return new
 

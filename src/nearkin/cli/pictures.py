@@ -12,7 +12,7 @@ from nearkin import plot
 from nearkin.cli.failures import UserError
 from nearkin.cli.judging import distances_of
 from nearkin.cli.models import Model
-from nearkin.errors import MissingPackageError
+from nearkin.errors import needing
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import whole_file
@@ -31,12 +31,8 @@ def draw(
     path: Path,
 ) -> None:
     """Draw one kind of picture to a file."""
-    try:
+    with needing("pictures need matplotlib", "plot"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingPackageError(
-            "pictures need matplotlib: pip install 'nearkin[plot]'"
-        ) from error
     figure = Figure(figsize=(7, 5.5), layout="constrained")  # without a window
     ax = figure.subplots()
     name = Path(model.file).name

@@ -21,6 +21,7 @@ from nearkin.pairs.checks import (
 )
 from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.ids import plain_values
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -108,14 +109,8 @@ def write_frame(
 
 def row_of_id(ids: Any) -> dict[Hashable, int]:
     """Map each identifier to its row number, in order."""
-    series = nw.from_native(ids, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        names = series.to_list()
-    else:
-        # Plain Python values, as a dataframe's column gives them too.
-        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
     position: dict[Hashable, int] = {}
-    for row, name in enumerate(names):
+    for row, name in enumerate(plain_values(ids)):
         if position.setdefault(name, row) != row:
             raise InputError(
                 f"ids must differ, but {name!r} is both row {position[name]} and {row}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,11 @@ class HeldRows:
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
         """``function`` of each block of rows, all results combined in their order."""
-        total: Parts | None = None
-        for part in host_blocks.blocks(self.X.shape[0], _SUMMED_ROWS):
-            found = function(cut(self.X, part), *(array[part] for array in aligned))
-            total = found if total is None else combine(total, found)
-        assert total is not None
-        return total
+        found = (
+            function(cut(self.X, part), *(array[part] for array in aligned))
+            for part in host_blocks.blocks(self.X.shape[0], _SUMMED_ROWS)
+        )
+        return reduce(combine, found)
 
     def mapped(self, function: Callable[[Any], Any], names: list[str]) -> Any:
         """What the function makes of all rows, now."""

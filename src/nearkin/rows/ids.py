@@ -47,11 +47,7 @@ def _id_array(ids: Any) -> Ids:
     """Ids as int64, or as str in an object array, where nothing is cut off."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return ids.astype(np.int64)
-    series = nw.from_native(ids, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        names = series.to_list()
-    else:
-        names = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    names = plain_values(ids)
     kind = str if names and isinstance(names[0], str) else Integral
     for row, name in enumerate(names):
         if not isinstance(name, kind) or isinstance(name, bool):
@@ -63,6 +59,14 @@ def _id_array(ids: Any) -> Ids:
         return np.array(names, dtype=object if kind is str else np.int64)
     except OverflowError:
         raise InputError("ids must fit into 64 bits with a sign; make strings of them.") from None
+
+
+def plain_values(values: Any) -> list[Any]:
+    """Values of a list, an array or a data frame's column, as plain Python has them."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return series.to_list()
+    return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
 def are_distinct(ids: Ids) -> bool:

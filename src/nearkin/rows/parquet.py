@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError, MissingPackageError, few
+from nearkin.errors import InputError, InputTypeError, few, needing
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Block
 from nearkin.rows.checks import (
@@ -30,14 +30,10 @@ _BUFFER_BYTES = 2**16
 
 
 def _pyarrow() -> Any:
-    try:
+    with needing("Parquet files need pyarrow", "parquet"):
         import pyarrow
         import pyarrow.dataset
         import pyarrow.parquet
-    except ImportError as error:
-        raise MissingPackageError(
-            'Parquet files need pyarrow: pip install "nearkin[parquet]"'
-        ) from error
     return pyarrow
 
 

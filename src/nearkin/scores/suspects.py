@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
-from nearkin.scores.comparison import model_answers, standing
+from nearkin.scores.comparison import AnswerModel, model_answers, standing
 from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
 # A pair is listed if the metric gives this probability to the opposite of what was said. Where a
@@ -63,9 +63,7 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
         Under a metric that was learned from other pairs; NaN where there is none, which are
         trusted.
     """
-    same = _same(pairs)
-    place = standing(rank, same)
-    model = model_answers(place, same)
+    same, place, model = _standing(pairs, rank)
     if model is None:
         return pairs
     wrong = np.nan_to_num(model.chance_wrong(place, same), nan=0.0)
@@ -89,9 +87,7 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
         As for :func:`trusted`.
     least : float
     """
-    same = _same(pairs)
-    place = standing(rank, same)
-    model = model_answers(place, same)
+    same, place, model = _standing(pairs, rank)
     if model is None:
         return []
     p = model.chance_same(place)
@@ -104,5 +100,8 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
     ]
 
 
-def _same(pairs: Pairs) -> NDArray[np.bool_]:
-    return np.arange(len(pairs)) < len(pairs.must_link)
+def _standing(pairs: Pairs, rank: Floats) -> tuple[NDArray[np.bool_], Floats, AnswerModel | None]:
+    """Which pairs are must-links, where each stands among all, and what answers are like there."""
+    same = np.arange(len(pairs)) < len(pairs.must_link)
+    place = standing(rank, same)
+    return same, place, model_answers(place, same)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, MissingPackageError
+from nearkin.errors import InputError, needing
 from nearkin.storage.arrays import StorageError, read_arrays, write_arrays
 from nearkin.storage.whole_file import StrPath, whole_file
 
@@ -71,13 +71,9 @@ def export_vectors(path: StrPath, vectors: NDArray[Any], ids: NDArray[Any]) -> N
 
 
 def _write_parquet(path: Path, vectors: NDArray[Any], ids: NDArray[Any]) -> None:
-    try:
+    with needing("export to .parquet needs pyarrow", "parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingPackageError(
-            'export to .parquet needs pyarrow: pip install "nearkin[parquet]"'
-        ) from (error)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
     kind = pa.int64() if ids.dtype.kind == "i" else pa.string()
     pq.write_table(pa.table({"id": pa.array(ids, kind), "vector": lists}), path)

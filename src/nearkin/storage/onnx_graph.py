@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from nearkin.errors import InputError, MissingPackageError
+from nearkin.errors import InputError, needing
 
 # The first in which all reductions take their axes the same way: onnxruntime 1.14 and later.
 OPSET, IR_VERSION = 18, 8
@@ -250,11 +250,9 @@ def _number_of(dtype: DTypeLike) -> int:
 
 
 def _onnx() -> Any:
-    try:
+    with needing("ONNX files need onnx", "onnx"):
         import onnx
         import onnx.checker
         import onnx.helper
         import onnx.numpy_helper
-    except ImportError as error:
-        raise MissingPackageError('ONNX files need onnx: pip install "nearkin[onnx]"') from error
     return onnx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from nearkin.errors import MissingPackageError
+from nearkin.errors import needing
 
 _PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
 
@@ -12,9 +12,5 @@ _PACKAGES = ("fastapi", "uvicorn", "websockets", "PIL")
 def check_packages() -> None:
     """Raise an ImportError that says what to install, if something is missing."""
     for name in _PACKAGES:
-        try:
+        with needing(f"the studio needs more packages ({name})", "studio"):
             import_module(name)
-        except ImportError as error:
-            raise MissingPackageError(
-                f"the studio needs more packages ({name}): pip install 'nearkin[studio]'"
-            ) from error

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nearkin.errors import InputError, MissingPackageError
+from nearkin.errors import InputError, needing
 from nearkin.rows.arrays import Floats
 from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
@@ -141,10 +141,6 @@ def _as_png(picture: Any) -> Image:
 
 
 def _pillow() -> Any:
-    try:
+    with needing("thumbnails need Pillow", "studio"):
         import PIL.Image
-    except ImportError as error:
-        raise MissingPackageError(
-            "thumbnails need Pillow: pip install 'nearkin[studio]'"
-        ) from error
     return PIL.Image

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nearkin.cli import options as o
-from nearkin.errors import MissingPackageError
+from nearkin.errors import needing
 
 
 def demo(
@@ -19,10 +19,6 @@ def demo(
     seed: o.Seed = 0,
 ) -> None:
     """Show what a few pairs can do, on data that comes with it: tables and two pictures."""
-    try:
+    with needing("the demonstration needs more", "demo"):
         from nearkin.demo import main
-    except ImportError as error:
-        raise MissingPackageError(
-            "the demonstration needs more: pip install 'nearkin[demo]'"
-        ) from error
     main(["--output", str(output), "--pairs", str(pairs), "--seed", str(seed)])
