@@ -22,6 +22,7 @@ from nearkin.rows.centring import centred, middle
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.sparse import plain
 from nearkin.solvers.class_energy import choose_margin, energies, gather_members
+from nearkin.storage.pickles import OldPickleError
 
 
 class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
@@ -235,3 +236,9 @@ def _is_fitted(metric: Any) -> bool:
     except NotFittedError:
         return False
     return True
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Members":  # by pickles of earlier versions
+        raise OldPickleError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
