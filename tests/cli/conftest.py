@@ -1,7 +1,11 @@
 """Files as a user has them, and a way to run the program on them."""
 
 import csv
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +44,26 @@ def run(capsys, tmp_path, monkeypatch):
         return Result(found, out, err)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def program():
+    """``nearkin`` as a program that starts at once, for shells and processes: see copies.py."""
+    python = [sys.executable, str(Path(__file__).with_name("copies.py"))]
+    with tempfile.TemporaryDirectory(prefix="nearkin") as folder:  # sockets have short names
+        address, program = Path(folder, "address"), Path(folder, "nearkin")
+        with subprocess.Popen(
+            [python[0], "-W", "error", python[1], "serve", address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as server:
+            assert server.stdout.readline() == b"ready\n"
+            program.write_text(
+                f'#!/bin/sh\nexec "{python[0]}" -I -S "{python[1]}" ask "{address}" "$@"\n'
+            )
+            program.chmod(0o755)
+            yield program
+            server.stdin.close()
 
 
 def write_csv(path, header, rows, delimiter=","):

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -40,7 +39,7 @@ nearkin fit wines.csv --id name --exclude kind --pairs nothing.csv -o no.nearkin
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, program):
     """A folder in which the script has run."""
     folder = tmp_path_factory.mktemp("as_a_user")
     wine = load_wine()
@@ -55,10 +54,6 @@ def folder(tmp_path_factory):
     links = [(names[i], names[j], "yes") for i, j in pairs.must_link]
     links += [(names[i], names[j], "no") for i, j in pairs.cannot_link]
     write_csv(folder / "pairs.csv", ["left", "right", "same"], links)
-    program = folder / "bin" / "nearkin"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W error -m nearkin "$@"\n')
-    program.chmod(0o755)
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", SCRIPT],

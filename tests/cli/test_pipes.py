@@ -19,23 +19,20 @@ import nearkin
 # As a shell connects them.
 SCRIPT = r"""
 set -euo pipefail
-cat rows.csv | nearkin fit - --id name --exclude kind -p <(cat pairs.csv) --learner rca -o m.nearkin
+cat rows.csv | "$PYTHON" -W error -m nearkin fit - --id name --exclude kind \
+    -p <(cat pairs.csv) --learner rca -o m.nearkin
 gzip < rows.csv | nearkin transform m.nearkin /dev/stdin --id name -o - | cat > learned.csv
 ls "$TMPDIR" > left.txt
 """
 
 
-def test_pipes_of_a_shell(files, sample):
-    program = files / "bin" / "nearkin"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W error -m nearkin "$@"\n')
-    program.chmod(0o755)
+def test_pipes_of_a_shell(program, files, sample):
     (files / "tmp").mkdir()
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", SCRIPT],
         cwd=files,
-        env={**os.environ, "PATH": path, "TMPDIR": str(files / "tmp")},
+        env={**os.environ, "PYTHON": sys.executable, "PATH": path, "TMPDIR": str(files / "tmp")},
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,5 @@
 import io
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -94,10 +93,10 @@ def test_undo_brings_the_question_back(run, files, model, answering):
     assert given(files / "answers.csv") == ["false"]
 
 
-def test_ten_lines_that_are_no_answer_end_it(files, model):
+def test_ten_lines_that_are_no_answer_end_it(program, files, model):
     lines = "s\n" + "what\n" * 9 + "d\n" + "\n" * 100
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "nearkin", *ASK],
+        [program, *ASK],
         cwd=files, input=lines, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 2
@@ -107,9 +106,9 @@ def test_ten_lines_that_are_no_answer_end_it(files, model):
     assert given(files / "answers.csv") == ["true", "false"]
 
 
-def test_the_end_of_the_input_is_enough(files, model):
+def test_the_end_of_the_input_is_enough(program, files, model):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "nearkin", *ASK],
+        [program, *ASK],
         cwd=files, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
