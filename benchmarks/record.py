@@ -8,7 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -61,9 +61,22 @@ def write(path: Path, source: dict[str, Any], rows: list[dict[str, Any]]) -> Non
 
 
 def stored(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read back what :func:`store` wrote."""
-    first, *rows = map(json.loads, path.read_text().splitlines())
-    return first["provenance"], rows
+    """Read back what :func:`store` wrote, or :func:`benchmarks.resume.complete` in several runs.
+
+    The provenance is that of the last run; if it had others before it, ``earlier`` has their
+    commits.
+    """
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    runs = [line["provenance"] for line in lines if "provenance" in line]
+    source, commits = runs[-1], [run["commit"] for run in runs]
+    earlier = [commit for commit in dict.fromkeys(commits) if commit != source["commit"]]
+    return {**source, "earlier": earlier} if earlier else source, rows_in(lines)
+
+
+def rows_in(lines: Iterable[Any]) -> list[dict[str, Any]]:
+    """Rows, of which a line has one or a list, without provenance."""
+    steps = (line if isinstance(line, list) else [line] for line in lines)
+    return [row for step in steps for row in step if "provenance" not in row]
 
 
 @dataclass(frozen=True)
@@ -129,8 +142,9 @@ def origin(source: dict[str, Any]) -> str:
     """Where results come from, in one line."""
     versions = ", ".join(f"{name} {source[name]}" for name in PACKAGES)
     changed = " with local changes" if source["changed"] else ""
+    earlier = "".join(f", {commit[:12]}" for commit in source.get("earlier", ()))
     return (
-        f"Measured at commit {source['commit'][:12]}{changed}; Python {source['python']}, "
+        f"Measured at commit {source['commit'][:12]}{changed}{earlier}; Python {source['python']}, "
         f"{versions}; {source['machine']}."
     )
 
