@@ -149,12 +149,29 @@ def origin(source: dict[str, Any]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Page:
+    """Tables, pictures and text under a heading, with where they come from."""
+
+    heading: str
+    blocks: Sequence[Block]
+    source: dict[str, Any] | None
+
+    def markdown(self) -> str:
+        footer = [] if self.source is None else [origin(self.source) + "\n"]
+        return "\n".join([f"# {self.heading}\n", *(b.markdown() for b in self.blocks), *footer])
+
+
 def publish(
     path: Path, heading: str, blocks: Sequence[Block], source: dict[str, Any] | None
 ) -> None:
     """Show tables in the terminal and write them to a Markdown page, with where they come from."""
-    for block in blocks:
+    publish_page(path, Page(heading, blocks, source))
+
+
+def publish_page(path: Path, page: Page) -> None:
+    """Show a page in the terminal, and write it."""
+    for block in page.blocks:
         block.show()
-    footer = [] if source is None else [origin(source) + "\n"]
-    path.write_text("\n".join([f"# {heading}\n", *(b.markdown() for b in blocks), *footer]))
+    path.write_text(page.markdown())
     print(f"written: {path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}")
