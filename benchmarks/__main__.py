@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib import import_module
+
+from benchmarks.record import publish_page
 
 # Each module has run(draws) and score(): raw results first, tables from them.
 BENCHMARKS = {
@@ -35,20 +38,51 @@ BENCHMARKS = {
 }
 
 
+PAPERS = [name for name, module in BENCHMARKS.items() if module.startswith("benchmarks.papers.")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument(
+        "names", nargs="*", help=f"of {', '.join(BENCHMARKS)}, or papers; all by default"
+    )
     parser.add_argument("--draws", type=int, default=10, help="random draws of pairs (10)")
     parser.add_argument("--tables", action="store_true", help="only from stored raw results")
+    parser.add_argument(
+        "--check", action="store_true", help="only whether pages of papers are right"
+    )
+    parser.add_argument("--write", action="store_true", help="with --check: put right what is not")
     options = parser.parse_args()
-    for name in options.names:
+    names = [one for name in options.names for one in (PAPERS if name == "papers" else [name])]
+    for name in names:
         if name not in BENCHMARKS:
             parser.error(f"no benchmark {name!r}: there are {', '.join(BENCHMARKS)}")
-    for name in options.names or BENCHMARKS:
+    if options.check:
+        sys.exit(check([name for name in names or PAPERS if name in PAPERS], options.write))
+    for name in names or BENCHMARKS:
         module = import_module(BENCHMARKS[name])
         if not options.tables:
             module.run(options.draws)
         module.score()
+
+
+def check(names: list[str], write: bool) -> int:
+    """Say where pages of papers differ from what the stored results give; 1 if they do."""
+    from benchmarks.papers import claims, overview
+
+    papers = [import_module(BENCHMARKS[name]) for name in PAPERS]
+    if write:
+        for name in names:
+            import_module(BENCHMARKS[name]).score()
+            claims.write(import_module(BENCHMARKS[name]))
+        publish_page(overview.FOLDER / "README.md", overview.page(papers))
+    found = [text for name in names for text in claims.problems(import_module(BENCHMARKS[name]))]
+    if (overview.FOLDER / "README.md").read_text() != overview.page(papers).markdown():
+        found.append("papers/README.md is not what the stored results give")
+    for text in found:
+        print(text)
+    print(f"{len(found)} sentences or pages differ" if found else "all pages are as they should be")
+    return bool(found)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmarks.record import ROOT, Page, stored
+
+if TYPE_CHECKING:
+    from benchmarks.papers.overview import Line
 
 Row = dict[str, Any]
 README = ROOT / "README.md"
@@ -46,10 +49,14 @@ class Paper(Protocol):
 
     FOLDER: Path
     RAW: Path
+    TITLE: str
+    TIME: str  # how long all of it takes, in words
     SEEN: Sequence[Claim]  # all of NOTES.md's section
     IN_README: Sequence[Claim]
 
     def page(self) -> Page: ...
+
+    def overview(self, rows: list[Row]) -> list[Line]: ...
 
 
 def plain(text: str) -> str:

@@ -15,7 +15,7 @@ from benchmarks.papers.lu2009_geometry_aware import (
     two_dimensions,
     widths,
 )
-from benchmarks.record import publish, store, stored
+from benchmarks.record import Page, publish_page, store, stored
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -44,9 +44,15 @@ def run(draws: int) -> None:
 
 
 def score() -> None:
-    """Tables and curves from the stored results."""
-    source, rows = stored(RAW)
-    tables = [table for figure in FIGURES.values() for table in figure.tables(rows)]
-    publish(FOLDER / "RESULTS.md", "Geometry-aware metric learning, reproduced", tables, source)
+    """Write tables and draw curves."""
+    publish_page(FOLDER / "RESULTS.md", page())
+    rows = stored(RAW)[1]
     semi_supervised.pictures(rows, FOLDER)
     rotation.pictures(rows, FOLDER)
+
+
+def page() -> Page:
+    """Tables from the stored results."""
+    source, rows = stored(RAW)
+    tables = [table for figure in FIGURES.values() for table in figure.tables(rows)]
+    return Page("Geometry-aware metric learning, reproduced", tables, source)

@@ -15,7 +15,7 @@ from benchmarks.papers.shi2011_generative import (
     nonlinear,
     small,
 )
-from benchmarks.record import publish, store, stored
+from benchmarks.record import Page, publish_page, store, stored
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -49,6 +49,11 @@ def measure(name: str, data: str, n_splits: int) -> None:
 
 
 def score() -> None:
+    """Write the tables."""
+    publish_page(FOLDER / "RESULTS.md", page())
+
+
+def page() -> Page:
     """Tables from the stored results."""
     source, rows = stored(RAW)
     tables = [
@@ -56,5 +61,4 @@ def score() -> None:
         for name, part in PARTS.items()
         for table in part.tables([row for row in rows if row["part"] == name])
     ]
-    heading = "Discriminative metrics via generative models, reproduced"
-    publish(FOLDER / "RESULTS.md", heading, tables, source)
+    return Page("Discriminative metrics via generative models, reproduced", tables, source)

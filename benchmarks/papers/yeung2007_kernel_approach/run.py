@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 
 from benchmarks.data import load, standardized
-from benchmarks.record import Table, publish, store, stored
+from benchmarks.record import Page, Table, publish_page, store, stored
 from nearkin import LLMA, RCA, KernelA, KernelBeta, MPCKMeans, Pairs, plot
 from nearkin.datasets import make_xor
 from nearkin.scores import balanced_rand
@@ -152,14 +152,25 @@ def pictures() -> None:
 
 
 def score() -> None:
-    """Means and deviations, paired t-tests and box plots from the stored results."""
-    source, rows = stored(RAW)
+    """Write tables and draw box plots."""
+    publish_page(FOLDER / "RESULTS.md", page())
+    boxes(*measured(stored(RAW)[1]))
+
+
+def measured(rows: list[dict[str, Any]]) -> tuple[list[str], Callable[[str, str], np.ndarray]]:
+    """Data sets that there are results of, and the results by data set and method."""
 
     def values(data: str, method: str) -> np.ndarray:
         found = [r["rand"] for r in rows if (r["data"], r["method"]) == (data, method)]
         return np.array(found)
 
-    names = [n for n in (*ARTIFICIAL, *UCI, *DIGITS) if len(values(n, "Euclidean"))]
+    return [n for n in (*ARTIFICIAL, *UCI, *DIGITS) if len(values(n, "Euclidean"))], values
+
+
+def page() -> Page:
+    """Means and deviations, and paired t-tests, from the stored results."""
+    source, rows = stored(RAW)
+    names, values = measured(rows)
     body = []
     for method in ORDER:
         cells = [values(name, method) for name in names]
@@ -172,8 +183,7 @@ def score() -> None:
             body.append([f"{ours} against {rival}", *verdicts])
     title = "Paired t-tests at 0.05: + significantly above, − below, = neither"
     tables.append(Table(title, ["", *names], body))
-    publish(FOLDER / "RESULTS.md", "A kernel approach, reproduced", tables, source)
-    boxes(names, values)
+    return Page("A kernel approach, reproduced", tables, source)
 
 
 def verdict(ours: np.ndarray, theirs: np.ndarray) -> str:

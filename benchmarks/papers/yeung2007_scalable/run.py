@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from benchmarks.data import load
 from benchmarks.papers.yeung2007_scalable.published import COLUMNS, LANDMARKS, TABLE_1, TABLE_2
-from benchmarks.record import Table, publish, store, stored
+from benchmarks.record import Page, Table, publish_page, store, stored
 from nearkin import RCA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.demo import compare, figure_1, methods, xor_task
@@ -116,6 +116,11 @@ def figure() -> None:
 
 
 def score() -> None:
+    """Write the tables."""
+    publish_page(FOLDER / "RESULTS.md", page())
+
+
+def page() -> Page:
     """Tables from the stored results: published, ours, difference."""
     source, rows = stored(RAW)
 
@@ -141,7 +146,7 @@ def score() -> None:
         for method, figures in TABLE_2.items()
     ]
     tables.append(Table("Table 2: Isolet and MNIST digits, |S| = 50, m = 100", columns, second))
-    publish(FOLDER / "RESULTS.md", "A scalable kernel-based algorithm, reproduced", tables, source)
+    return Page("A scalable kernel-based algorithm, reproduced", tables, source)
 
 
 def mean_and_deviation(values: list[float]) -> str:
