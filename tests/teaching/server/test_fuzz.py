@@ -11,12 +11,13 @@ from tests.teaching.server.conftest import HOSTILE, running, small_records
 
 # Of hypothesis: schemathesis draws from strategies that it has not declared.
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-def test_no_request_is_a_defect(tmp_path):
+@pytest.mark.parametrize("n_examples", [4, pytest.param(40, marks=pytest.mark.night)])
+def test_no_request_is_a_defect(tmp_path, n_examples):
     pytest.importorskip("schemathesis")
     from benchmarks.fuzz_studio import fuzz
 
     with running(Lesson(small_records(), journal=tmp_path / "a.jsonl")) as studio:
-        found = fuzz(studio.serving, n_examples=8)
+        found = fuzz(studio.serving, n_examples=n_examples)
     routes = {label for label, _ in found}
     assert len(routes) == 15
     assert max(status for _, status in found) < 500

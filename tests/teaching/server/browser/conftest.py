@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.studio.browser import find_browser, launched
+from benchmarks.studio.browser import FLAGS, find_browser, launched
 from benchmarks.studio.process import running_studio
 from nearkin.teaching.server import page_files
 from tests.teaching.server.browser.watched import WatchedTab
@@ -52,7 +52,8 @@ def _hidden_loop(playwright):
 
 @pytest.fixture(scope="session")
 def browser(playwright):
-    found = launched(playwright)
+    # WebGL by software is slow enough; all else is drawn without it.
+    found = launched(playwright, [*FLAGS, "--disable-gpu-compositing"])
     yield found
     asyncio._set_running_loop(playwright.loop)
     found.close()

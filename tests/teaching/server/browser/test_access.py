@@ -35,10 +35,8 @@ def walk(tab, most=80):
     return steps
 
 
-def test_tab_reaches_every_control_in_order(tab, demo):
-    tab.answer(Oracle().key(tab.question()))
-    tab.page.reload()
-    tab.settle(demo.state()["version"])
+def test_tab_reaches_every_control_in_order(open_tab, demo):
+    tab = open_tab(demo.url, version=Oracle().teach(demo, 1))
     steps = walk(tab)
     assert all(step["visible"] and step["shown"] for step in steps)
     names = [step["name"] for step in steps]
@@ -72,7 +70,13 @@ def test_tab_reaches_every_control_in_order(tab, demo):
     assert missed == []
 
 
-def test_arrow_keys_walk_through_the_map(tab, demo):
+def test_answers_and_points_are_announced(tab):
+    tab.answer("d")
+    tab.shows("announcer", "Different. 1 answer. Next:")
+    tab.press("z")
+    tab.shows("announcer", "Undone.")
+    tab.press("Escape")
+    # Arrow keys walk through the map.
     tab.press("m")
     expect(tab.part("stage")).to_be_focused()
     names = []
@@ -99,37 +103,33 @@ def test_arrow_keys_walk_through_the_map(tab, demo):
     expect(tab.part("panel-suspects")).to_be_visible()
 
 
-def test_answers_are_announced(tab, demo):
-    tab.answer("d")
-    tab.shows("announcer", "Different. 1 answer. Next:")
-    tab.press("z")
-    tab.shows("announcer", "Undone.")
+def serious(tab):
+    """What axe-core finds on the page as it is: by all rules, and of colours in the dark too."""
+    found = []
+    # In the dark only colours differ.
+    for scheme, options in (("dark", {"runOnly": ["color-contrast"]}), ("light", {})):
+        tab.page.emulate_media(color_scheme=scheme)
+        expect(tab.page.locator("html")).to_have_attribute("data-theme", scheme)
+        found += [
+            (scheme, one["id"], [node["html"][:120] for node in one["nodes"]])
+            for one in tab.page.evaluate("(options) => window.axe.run(options)", options)[
+                "violations"
+            ]
+            if one["impact"] in ("serious", "critical")
+        ]
+    return found
 
 
-def serious(tab, rules=None):
-    """What axe-core finds on the page as it is, by all rules or by some."""
-    options = {"runOnly": rules} if rules else {}
-    found = tab.page.evaluate("(options) => window.axe.run(options)", options)["violations"]
-    return [
-        (one["id"], [node["html"][:120] for node in one["nodes"]])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-
-
-# In the dark only colours differ.
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make studio")
-@pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
-def test_axe_finds_nothing_serious(open_tab, demo, scheme, rules):
-    version = Oracle().teach(demo, 10)
-    tab = open_tab(demo.url, version=version, color_scheme=scheme)
+def test_axe_finds_nothing_serious(open_tab, demo):
+    tab = open_tab(demo.url, version=Oracle().teach(demo, 10))
     tab.page.evaluate(AXE.read_text())
     tab.part("export").click()
-    assert serious(tab, rules) == []
+    assert serious(tab) == []
     tab.press("Escape", "m", "ArrowRight", "Enter", "a", "ArrowRight", "b")
     expect(tab.part("groups-same")).to_be_visible()
     expect(tab.part("neighbour")).to_have_count(10)
-    assert serious(tab, rules) == []
+    assert serious(tab) == []
     tab.press("Escape", "?")
     expect(tab.part("help-dialog")).to_be_visible()
-    assert serious(tab, rules) == []
+    assert serious(tab) == []

@@ -77,8 +77,7 @@ def test_downloads_are_what_was_taught(tab, demo, tmp_path, some_rows):
     assert table[:, 0].tolist() == list(range(len(X)))
     assert set(table[:, 1]) == set(range(1, 11))
 
-
-def test_clusters_are_as_many_as_the_page_says(tab, demo, tmp_path):
+    # They are as many as the page says.
     tab.part("colour-by").select_option("clusters")
     tab.part("clusters").fill("4")
     tab.part("clusters").press("Enter")

@@ -1,7 +1,6 @@
 """What the page shows of points: records, neighbours, layouts, colours."""
 
 import numpy as np
-import pytest
 from scipy.spatial import cKDTree, procrustes
 
 from tests.teaching.server.browser.watched import Oracle, expect
@@ -30,7 +29,7 @@ def n_hues(tab):
     return len(steps[counts > 20])
 
 
-def test_pointing_at_a_point_shows_its_record(tab, demo):
+def test_a_point_shows_its_record_and_neighbours(tab, demo):
     row, place = lonely_row(tab)
     tab.page.mouse.move(*place)
     expect(tab.part("hover-card")).to_be_visible()
@@ -41,9 +40,6 @@ def test_pointing_at_a_point_shows_its_record(tab, demo):
     tab.page.mouse.move(box["x"] + 5, box["y"] + 5)
     expect(tab.part("hover-card")).to_be_hidden()
 
-
-def test_neighbours_of_a_point_by_key(tab, demo):
-    row, place = lonely_row(tab)
     tab.page.mouse.move(*place)
     tab.shows("hover-card", str(row))
     tab.press("n")
@@ -90,7 +86,7 @@ def test_the_slider_leads_to_the_euclidean_layout(tab, demo):
     np.testing.assert_allclose(tab.positions(), learned, atol=1e-6)
 
 
-def test_colours_have_a_legend(tab, demo):
+def test_colours_have_a_legend_and_keys_a_list(tab, demo):
     plain = n_hues(tab)
     tab.part("colour-by").select_option(label="digit")
     expect(tab.part("legend-categories").locator("li")).to_have_count(10)
@@ -106,26 +102,7 @@ def test_colours_have_a_legend(tab, demo):
     tab.shoot("feature-coloured")
     tab.part("colour-by").select_option("")
     expect(tab.part("legend-numbers")).to_be_hidden()
-
-
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_dark_and_light(open_tab, demo, scheme):
-    tab = open_tab(demo.url, color_scheme=scheme)
-    dark = scheme == "dark"
-    assert (lightness(tab) < 80) is dark
-    tab.shoot(scheme)
-    tab.part("theme").click()
-    other = "light" if dark else "dark"
-    expect(tab.page.locator("html")).to_have_attribute("data-theme", other)
-    tab.settle()
-    assert (lightness(tab) > 180) is dark
-    # What was chosen is kept.
-    tab.page.reload()
-    tab.settle()
-    expect(tab.page.locator("html")).to_have_attribute("data-theme", other)
-
-
-def test_help_lists_the_keys(tab, demo):
+    # Help lists the keys.
     tab.press("?")
     expect(tab.part("help-dialog")).to_be_visible()
     for word in ("same", "different", "unsure", "undo", "redo", "withdraw", "neighbours"):
@@ -138,10 +115,35 @@ def test_help_lists_the_keys(tab, demo):
     assert demo.state()["n_answers"] == 0
 
 
-@pytest.mark.parametrize("width", [390, 800])
-def test_small_windows(open_tab, demo, width):
-    tab = open_tab(demo.url, viewport={"width": width, "height": 844})
+def test_dark_and_light(open_tab, demo):
+    tab = open_tab(demo.url, color_scheme="dark")
+    page = tab.page.locator("html")
+    for scheme, other in (("dark", "light"), ("light", "dark")):
+        # As the system has it, until somebody chooses.
+        tab.page.evaluate("() => localStorage.removeItem('nearkin-theme')")
+        tab.page.emulate_media(color_scheme=scheme)
+        expect(page).to_have_attribute("data-theme", scheme)
+        tab.settle()
+        dark = scheme == "dark"
+        assert (lightness(tab) < 80) is dark
+        tab.shoot(scheme)
+        tab.part("theme").click()
+        expect(page).to_have_attribute("data-theme", other)
+        tab.settle()
+        assert (lightness(tab) > 180) is dark
+        # What was chosen is kept.
+        tab.page.reload()
+        tab.settle()
+        expect(page).to_have_attribute("data-theme", other)
+
+
+def test_small_windows(open_tab, demo):
+    tab = open_tab(demo.url, viewport={"width": 390, "height": 844})
     wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert tab.page.evaluate(wide) <= 0
-    tab.answer("u")
-    tab.shoot(f"width-{width}")
+    for width in (390, 800):
+        tab.page.set_viewport_size({"width": width, "height": 844})
+        tab.settle()
+        assert tab.page.evaluate("() => window.innerWidth") == width
+        assert tab.page.evaluate(wide) <= 0
+        tab.answer("u")
+        tab.shoot(f"width-{width}")

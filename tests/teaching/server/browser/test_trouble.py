@@ -1,4 +1,4 @@
-"""Hostile records, wrong addresses, no WebGL, a server that goes away: harmless, and explained."""
+"""Hostile records, wrong addresses, missing pictures, no WebGL: harmless, and explained."""
 
 import csv
 
@@ -7,8 +7,11 @@ import pytest
 from PIL import Image
 
 from benchmarks.studio.browser import launched
-from benchmarks.studio.process import running_studio
+from nearkin.cli.files.column_choice import Choice
+from nearkin.cli.studio_rows import Wishes, records_of_file
+from nearkin.teaching.lesson import Lesson
 from tests.teaching.server.browser.watched import Oracle, expect
+from tests.teaching.server.conftest import running
 
 IMAGE = "<img src=x onerror=window.__hacked=1>"
 SCRIPT = "<script>window.__hacked=1</script>"
@@ -23,18 +26,23 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def hostile_studio(browser, tmp_path_factory):
+def studio_of(path, **wishes):
+    """A studio of a file, in a thread."""
+    records, _ = records_of_file(path, Wishes(Choice(), **wishes))
+    return running(Lesson(records, seed=0))
+
+
+@pytest.fixture
+def hostile_studio(tmp_path):
     """A studio of a file whose texts, kinds and names of columns are meant to be run."""
-    folder = tmp_path_factory.mktemp("hostile")
     rng = np.random.default_rng(0)
-    with (folder / "rows.csv").open("w", newline="") as file:
+    with (tmp_path / "rows.csv").open("w", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(["text", IMAGE, "kind", "x", "y", "z"])
         for k in range(60):
             values = rng.normal(size=3).round(4).tolist()
             lines.writerow([HOSTILE[k % 7], SCRIPT, HOSTILE[k % 3], *values])
-    with running_studio("rows.csv", folder=folder) as studio:
+    with studio_of(tmp_path / "rows.csv") as studio:
         yield studio
 
 
@@ -66,10 +74,7 @@ def test_hostile_text_is_shown_as_text(open_tab, hostile_studio):
     # Long words neither widen the page nor the card.
     wide = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert tab.page.evaluate(wide) <= 0
-
-
-def test_very_long_text_is_cut(open_tab, hostile_studio):
-    tab = open_tab(hostile_studio.url)
+    # Very long text is cut.
     row = HOSTILE.index("long " * 20_000)
     tab.choose(row)
     text = tab.part("point").locator("dd").first
@@ -97,20 +102,6 @@ def test_a_token_that_is_no_longer_right_is_explained(open_tab, demo):
     tab.complaints.clear()
 
 
-def test_nothing_is_asked_of_other_servers(tab, demo):
-    tab.answer("u")
-    tab.settle(demo.state()["version"])
-    schemes = {address.partition(":")[0] for address in tab.asked}
-    assert {"http", "ws"} <= schemes <= {"http", "ws", "data", "blob"}
-    tab.check()
-    # The browser would not let it happen either.
-    escape = "() => fetch('http://example.invalid/').then(() => 'out', (problem) => problem.name)"
-    assert tab.page.evaluate(escape) == "TypeError"
-    assert any("Content Security Policy" in complaint for complaint in tab.complaints)
-    tab.complaints.clear()
-    tab.asked.clear()
-
-
 def test_missing_pictures_are_named_so(open_tab, tmp_path):
     Image.new("RGB", (40, 30), "red").save(tmp_path / "there.png")
     rng = np.random.default_rng(0)
@@ -120,7 +111,7 @@ def test_missing_pictures_are_named_so(open_tab, tmp_path):
         for k in range(12):
             picture = "there.png" if k % 2 else "missing.png"
             lines.writerow([picture, *rng.normal(size=2).round(3)])
-    with running_studio("rows.csv", "--image", "picture", folder=tmp_path) as studio:
+    with studio_of(tmp_path / "rows.csv", image="picture") as studio:
         tab = open_tab(studio.url)
         tab.choose(0)
         tab.shows("point", "no picture")
@@ -154,29 +145,3 @@ def test_a_context_that_cannot_be_had_is_no_blank_page(open_tab, demo):
     tab = open_tab(demo.url, version=None, init_script=script)
     expect(tab.part("no-webgl")).to_contain_text("WebGL")
     tab.answer("u")
-
-
-def test_a_server_that_goes_away_and_comes_back(open_tab, tmp_path):
-    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(40, 3)))
-    with running_studio("rows.npy", folder=tmp_path) as studio:
-        tab = open_tab(studio.url)
-        for key in "sdu":
-            tab.answer(key)
-        known = studio.get("/api/known")
-    tab.shows("connection", "reconnecting")
-    tab.shoot("disconnected")
-    # An answer that cannot be kept is not counted, and the page says so.
-    tab.press("s")
-    tab.shows("notice-problem", "does not answer")
-    assert tab.answers() == 3
-    tab.complaints.clear()  # of connections refused
-
-    with running_studio("rows.npy", "--port", studio.port, folder=tmp_path) as again:
-        other = open_tab(again.url)
-        other.shows_answers(3)
-        assert again.get("/api/known") == known
-        # The old address is that of an earlier run.
-        tab.shows("connection", "not connected")
-        expect(tab.page.locator("#notices")).to_contain_text("started anew")
-        tab.shoot("started-anew")
-        tab.complaints.clear()

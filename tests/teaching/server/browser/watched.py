@@ -1,6 +1,7 @@
 """Tabs that note what goes wrong in them, and what tests ask of them."""
 
 import io
+import os
 import time
 from contextlib import contextmanager
 from itertools import combinations
@@ -13,8 +14,8 @@ from sklearn.datasets import load_digits
 
 from benchmarks.studio.browser import PATIENCE_MS, Tab
 
-# Kept after the tests, to be looked at.
-SCREENSHOTS = Path(__file__).parents[4] / "build" / "screenshots"
+# Where pictures of the page are kept, to be looked at; none are taken without.
+SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
 WINDOW = {"width": 1200, "height": 780}
 
 
@@ -99,9 +100,9 @@ class WatchedTab(Tab):
         expect(self.part("answers")).to_have_text(f"{n} answer{'s' * (n != 1)}")
 
     def shoot(self, name):
-        """Keep a picture of the page."""
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
+        """Keep a picture of the page, if somebody wants to look at it."""
+        if SCREENSHOTS:
+            self.page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png")
 
     def pixels(self, name="points"):
         """The colours of a part of the page as it is on the screen."""
