@@ -11,6 +11,7 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 from nearkin.spaces import graph_eigenvectors
 from nearkin.spaces import smooth_functions as module
 from nearkin.spaces.graph import laplacian, neighbor_graph
+from nearkin.spaces.graph_eigenvectors import iterate
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmark_maps import LocalExtension
@@ -57,7 +58,7 @@ def test_small_graphs_agree_with_a_dense_decomposition(seed, k, r, mutual, norma
     assert_eigenpairs(W, values, V, normalized=normalized)
 
 
-@pytest.mark.parametrize("n", [30, 4000])
+@pytest.mark.parametrize("n", [30, 2000])
 def test_path_in_closed_form(n):
     values, V = smoothest(path(n), 6, random_state=0, tol=1e-7)
     j = np.arange(6)
@@ -67,7 +68,7 @@ def test_path_in_closed_form(n):
     assert_allclose(np.abs((expected * V).sum(axis=0)), 1, atol=1e-8)
 
 
-@pytest.mark.parametrize("n", [30, 4000])
+@pytest.mark.parametrize("n", [30, 2000])
 def test_cycle_in_closed_form_each_value_twice(n):
     values, V = smoothest(cycle(n), 7, random_state=0, tol=1e-7)
     j = np.array([0, 1, 1, 2, 2, 3, 3])
@@ -94,22 +95,22 @@ def groups_of_rows(sizes, seed=0):
 
 
 def star_and_curve():
-    W = neighbor_graph(curved_rows(2000), 5).tolil()
-    for j in range(2, 2000, 3):
+    W = neighbor_graph(curved_rows(800), 5).tolil()
+    for j in range(2, 800, 3):
         W[0, j] = W[j, 0] = 1
     return W.tocsr()
 
 
 LARGE_GRAPHS = {
-    "curved": lambda: neighbor_graph(curved_rows(2000), 8),
-    "weighted": lambda: neighbor_graph(curved_rows(2000), 8, weight="heat"),
+    "curved": lambda: neighbor_graph(curved_rows(800), 8),
+    "weighted": lambda: neighbor_graph(curved_rows(800), 8, weight="heat"),
     "in clusters": lambda: neighbor_graph(
-        np.random.default_rng(0).standard_normal((2000, 30))
-        + 3 * np.repeat(np.random.default_rng(1).standard_normal((10, 30)), 200, axis=0),
+        np.random.default_rng(0).standard_normal((800, 30))
+        + 3 * np.repeat(np.random.default_rng(1).standard_normal((10, 30)), 80, axis=0),
         8,
     ),
-    "in parts": lambda: neighbor_graph(groups_of_rows([1200, 500, 280, 8, 6, 4, 2]), 3),
-    "in crumbs": lambda: neighbor_graph(curved_rows(2000), 2, mutual=True),
+    "in parts": lambda: neighbor_graph(groups_of_rows([480, 200, 100, 8, 6, 4, 2]), 3),
+    "in crumbs": lambda: neighbor_graph(curved_rows(800), 2, mutual=True),
     "with a hub": star_and_curve,
 }
 
@@ -117,6 +118,10 @@ LARGE_GRAPHS = {
 @pytest.mark.parametrize("name", LARGE_GRAPHS)
 @pytest.mark.parametrize("normalized", [False, True])
 def test_iteration_agrees_with_a_full_decomposition(name, normalized, monkeypatch):
+    """Which graphs of so few rows need not: the limit is lowered for them."""
+    iterated = []
+    monkeypatch.setattr(module, "iterate", lambda *given: iterated.append(1) or iterate(*given))
+    monkeypatch.setattr(module, "FULL_EIGH_ROWS", 100)
     W = LARGE_GRAPHS[name]()
     n_components = sp.csgraph.connected_components(W)[0]
     r = n_components + 12
@@ -124,6 +129,7 @@ def test_iteration_agrees_with_a_full_decomposition(name, normalized, monkeypatc
     assert_eigenpairs(W, found, V, normalized=normalized, tol=1e-5)
     monkeypatch.setattr(module, "FULL_EIGH_ROWS", 10**6)
     expected, U = smoothest(W, r, normalized=normalized)
+    assert len(iterated) == 1
     assert_array_equal(found[:n_components], 0)
     assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
     # The same spaces, whatever the basis within each multiple eigenvalue.
