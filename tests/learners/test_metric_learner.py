@@ -31,7 +31,6 @@ from nearkin.learners import itml, metric_learner
 from nearkin.learners.portfolio import USUAL, ingredients, recipes
 from nearkin.scores import pair_auc
 
-
 # Enough for the usual blend and ITML on some hundred rows; more time means more candidates.
 SOME_TIME = 0.3
 
