@@ -64,7 +64,8 @@ def impostor_hinges(squared: Any, own: Any, starts: Integers, margins: Floats) -
     xp = devices.namespace(squared)
     out = devices.empty((len(margins), *own.shape[:2]), squared)
     if xp is np:
-        _impostor_hinges(squared, own, starts, margins, out)
+        in_order = np.sort(own.reshape(len(own), -1), axis=1)
+        _impostor_hinges(squared, own, in_order, starts, margins, out)
         return out
     for b, margin in enumerate(margins.tolist()):
         for c, (start, stop) in enumerate(pairwise(starts.tolist())):
@@ -140,33 +141,42 @@ def _nearest_by_class(squared: Any, starts: Any, out: Any) -> None:
 
 
 @compiled()
-def _impostor_hinges(squared: Any, own: Any, starts: Any, margins: Any, out: Any) -> None:
+def _impostor_hinges(
+    squared: Any, own: Any, in_order: Any, starts: Any, margins: Any, out: Any
+) -> None:
     for r in range(squared.shape[0]):
         for b in range(margins.shape[0]):
-            _impostors(squared[r], own[r], starts, margins[b], out[b, r])
+            _impostors(squared[r], own[r], in_order[r], starts, margins[b], out[b, r])
 
 
 @compiled()
-def _impostors(squared: Any, own: Any, starts: Any, margin: float, totals: Any) -> None:
+def _impostors(
+    squared: Any, own: Any, in_order: Any, starts: Any, margin: float, totals: Any
+) -> None:
     """Hinges of a point for each class that it may have.
 
     All rows are sorted into the gaps between all limits (margin and a nearest distance) once.
     With the number and the sum of the distances below it, a limit's hinges are a product and a
     difference; those of the class itself are taken out again.
+
+    Plain loops instead of NumPy's functions: those take seconds to compile.
     """
     n_classes, k = own.shape
-    limits = np.sort(own.ravel()) + margin
-    n_limits = int(np.searchsorted(limits, np.inf))
+    n_limits = 0
+    while n_limits < in_order.shape[0] and in_order[n_limits] + margin < np.inf:
+        n_limits += 1
     size = 1
     while size <= n_limits:
         size *= 2
-    padded = np.full(size, np.inf)
-    padded[:n_limits] = limits[:n_limits]
+    padded = np.empty(size)
     counts = np.zeros(size)
     sums = np.zeros(size)
+    for place in range(size):
+        padded[place] = in_order[place] + margin if place < n_limits else np.inf
+    farthest = padded[n_limits - 1]
     for i in range(squared.shape[0]):
         value = squared[i]
-        if value < limits[n_limits - 1]:
+        if value < farthest:
             # How many limits are not above it, by bisection without branches.
             place, half = 0, size // 2
             while half > 0:
@@ -174,15 +184,19 @@ def _impostors(squared: Any, own: Any, starts: Any, margin: float, totals: Any) 
                 half //= 2
             counts[place] += 1.0
             sums[place] += value
-    counts = np.cumsum(counts)
-    sums = np.cumsum(sums)
+    for place in range(1, size):
+        counts[place] += counts[place - 1]
+        sums[place] += sums[place - 1]
     for c in range(n_classes):
         totals[c] = 0.0
         for t in range(k):
             if own[c, t] == np.inf:
                 break
             limit = own[c, t] + margin
-            place = np.searchsorted(padded, limit)
+            place, half = 0, size // 2
+            while half > 0:
+                place += half * (padded[place + half - 1] < limit)
+                half //= 2
             total = limit * counts[place] - sums[place]
             for i in range(starts[c], starts[c + 1]):
                 if squared[i] < limit:

@@ -273,7 +273,13 @@ def _differ(a: int, b: int, n_labels: int, n_classes: int, unlike: Any) -> bool:
     if a < n_labels and b < n_labels:
         return True
     key = a * n_classes + b
-    place = np.searchsorted(unlike, key)
+    place, stop = 0, unlike.shape[0]
+    while place < stop:
+        middle = (place + stop) // 2
+        if unlike[middle] < key:
+            place = middle + 1
+        else:
+            stop = middle
     return bool(place < unlike.shape[0] and unlike[place] == key)
 
 

@@ -184,6 +184,7 @@ def influence(A: sp.csr_array, points: Ints, reach: float, n_kept: int) -> sp.cs
     for each row and core.
     """
     n, n_kept = A.shape[0], min(n_kept, A.shape[0])
+    points = points.copy()  # may be changed: what may not would be compiled for separately
     joined = sp.diags_array((A.sum(axis=1) > 0).astype(np.float64))
     step = sp.csr_array(reach * (joined - laplacian(A, normalized=True)))
     step.eliminate_zeros()

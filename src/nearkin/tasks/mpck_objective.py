@@ -61,7 +61,8 @@ def _relabel(
     changed = 0
     cost = np.empty(costs.shape[1])
     for i in order:
-        cost[:] = costs[i]
+        for label in range(cost.shape[0]):  # in one go it would take seconds to compile
+            cost[label] = costs[i, label]
         for place in range(starts[i], starts[i + 1]):
             label = labels[neighbors[place]]
             if label >= 0:
