@@ -51,10 +51,20 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(getattr(estimator, "kernel", None), {})
 
 
-@parametrize_with_checks(
-    [LEARNERS[name] for name in CLASSES], expected_failed_checks=expected_failures
-)
+# MetricLearner has no time to compare here: that changes nothing of what it takes and gives.
+CHECKED = {name: LEARNERS[name] for name in CLASSES} | {
+    "MetricLearner": clone(LEARNERS["MetricLearner"]).set_params(time_budget=0)
+}
+
+
+@parametrize_with_checks([*CHECKED.values()], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.night
+@parametrize_with_checks([LEARNERS["MetricLearner"]])
+def test_scikit_learn_checks_of_the_learner_that_compares(estimator, check):
     check(estimator)
 
 
