@@ -8,6 +8,8 @@ stands for lines that are left out: ``--write`` keeps as many before and after i
 """
 
 import contextlib
+import functools
+import importlib
 import io
 import itertools
 import json
@@ -67,6 +69,10 @@ def run(readme: str) -> list[dict]:
     """What each Python block printed and said, or why it was skipped. The first error ends it."""
     # What a machine that is not in a hurry prints: candidates are compared until time is up.
     nearkin.MetricLearner.__init__.__kwdefaults__["time_budget"] = 600.0
+    # Threads do what processes would, which import for seconds first.
+    with contextlib.suppress(ModuleNotFoundError):
+        distributed = importlib.import_module("distributed")
+        distributed.LocalCluster = functools.partial(distributed.LocalCluster, processes=False)
     names: dict = {"__name__": "__main__"}
     results = []
     for block in blocks_of(readme):

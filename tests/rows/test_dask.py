@@ -1,5 +1,6 @@
 """Learners on rows of dask: the same answers as on arrays, and what may go wrong on a cluster."""
 
+import itertools
 import os
 import pickle
 import signal
@@ -85,9 +86,18 @@ def assert_same_metric(found, expected, rows=X, Z=None):
 
 @pytest.fixture(scope="module")
 def client():
-    """Of two worker processes with a thread each."""
+    """Of two worker processes with a thread each, copies of one that has imported all they need."""
+    settings = {
+        "distributed.scheduler.allowed-failures": 10,
+        "distributed.worker.multiprocessing-method": "forkserver",
+    }
+    with dask.config.set(settings):
+        context = distributed.utils.get_mp_context()
+    context.set_forkserver_preload(
+        ["distributed", "dask.dataframe", "nearkin.dask", "nearkin.learners.metric"]
+    )
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
@@ -96,9 +106,14 @@ def client():
         yield client
 
 
-@each_learner
-@pytest.mark.parametrize("evidence", EVIDENCE.values(), ids=EVIDENCE)
-def test_the_metric_is_that_of_rows_in_memory(learner, evidence):
+# Both at once with every learner, and each alone in turn.
+FITS = [(name, "both") for name in LEARNERS]
+FITS += list(zip(LEARNERS, itertools.cycle(["pairs", "labels"])))
+
+
+@pytest.mark.parametrize(("name", "kind"), FITS)
+def test_the_metric_is_that_of_rows_in_memory(name, kind):
+    learner, evidence = LEARNERS[name], EVIDENCE[kind]
     rows = da.from_array(X, chunks=(70, 4))
     metric = in_process(learner, rows, **evidence)
     Z = metric.transform(rows)
@@ -139,17 +154,18 @@ def test_rows_of_a_data_frame_are_counted_when_that_is_needed():
         open_rows(X, client="me")
 
 
-@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
 @pytest.mark.parametrize("name", ["random landmarks", "GMML", "RCA"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_chunks_do_not_matter(chunks, name, dtype):
+def test_chunks_do_not_matter(name, dtype):
     learner, given = LEARNERS[name], X.astype(dtype)
-    rows = da.from_array(given, chunks=chunks)
-    metric = in_process(learner, rows, y=y)
-    Z = metric.transform(rows)
-    assert Z.dtype == dtype
-    Z = Z.compute(scheduler="sync")
-    assert_same_metric(metric, local_twin(learner, given, y=y), rows=given, Z=Z)
+    expected = local_twin(learner, given, y=y)
+    for chunks in CHUNKS.values():
+        rows = da.from_array(given, chunks=chunks)
+        metric = in_process(learner, rows, y=y)
+        Z = metric.transform(rows)
+        assert Z.dtype == dtype
+        Z = Z.compute(scheduler="sync")
+        assert_same_metric(metric, expected, rows=given, Z=Z)
 
 
 @each_learner
