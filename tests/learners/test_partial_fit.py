@@ -157,7 +157,7 @@ def test_labelled_rows_go_by_blocks(learner, monkeypatch):
 
 @each("exact", "random landmarks", "iterated", "ITML", "GMML landmarks")
 @given(st.lists(st.sets(st.integers(0, len(PAIRS) - 1), min_size=1), min_size=1, max_size=5))
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_any_sequence_ends_where_one_fit_does(learner, turns):
     rows = as_seen_by(learner, X)
     given_pairs = {0, 5, len(PAIRS) - 1}
@@ -251,13 +251,13 @@ def test_the_space_is_not_found_again(learner, monkeypatch):
 
 @each("random landmarks", "ITML", "GMML landmarks")
 def test_little_is_kept(learner):
-    many = np.random.RandomState(0).standard_normal((20_000, 3))
+    many = np.random.RandomState(0).standard_normal((10_000, 3))
     learner = clone(learner)
     metric = learner.fit(many, pairs=Pairs([(1, 2)], [(3, 4)]))
     assert_array_equal(metric._taught.rows, [1, 2, 3, 4])
     metric.partial_fit(many, withdrawn=Pairs(cannot_link=[(3, 4)]))
     assert 3000 < len(metric._taught.rows) <= 4004  # random pairs stand for cannot-links
-    metric.fit(many, np.arange(20_000) % 3)
+    metric.fit(many, np.arange(10_000) % 3)
     assert len(metric._taught.rows) == 0
 
 

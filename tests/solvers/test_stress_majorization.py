@@ -110,7 +110,7 @@ def test_squared_distances_do_not_cancel():
 
 def test_groups_speed_gradients_up_on_a_long_chain(monkeypatch):
     """A chain is the worst case of the diagonal alone: one step for each of its springs."""
-    n = 2000
+    n = 1000
     ends = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     springs = join(n, ends, np.ones(n - 1), np.ones(n - 1), np.zeros(n - 1, dtype=bool))
     Y = np.random.default_rng(13).standard_normal((n, 2))

@@ -98,7 +98,7 @@ def test_spread_out_landmarks_find_small_clusters_that_random_misses(strategy, s
 
 def test_kmeans_plusplus_draws_in_proportion_to_the_squared_distance():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    linear, draws = Kernel("linear"), 3000
+    linear, draws = Kernel("linear"), 1500
     picked = [choose(X, 2, "kmeans++", linear, [0], seed)[1] for seed in range(draws)]
     share = np.bincount(picked, minlength=4) / draws
     # Four standard deviations of a share.

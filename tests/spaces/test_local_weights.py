@@ -233,7 +233,8 @@ def test_landmarks_that_only_rounding_tells_apart_are_equally_far(length):
     ranking = squared(np.zeros((1, 1)), landmarks)[0] - length
     assert nearest(np.zeros(1), landmarks, ranking, length, 0.0, 1) == [0]
     assert nearest(np.zeros(1), landmarks[1:], ranking[1:], length, 0.0, 1) == [0]
-    assert nearest(np.zeros(1), landmarks[::-1], ranking[::-1], length, 0.0, 1) == [1]
+    turned = landmarks[::-1].copy(), ranking[::-1].copy()
+    assert nearest(np.zeros(1), *turned, length, 0.0, 1) == [1]
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e-30, 1.0, 1e30, 1e60])

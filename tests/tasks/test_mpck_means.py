@@ -15,7 +15,7 @@ from nearkin.tasks.mpck_objective import LEAST_SPREAD, Problem, descend
 from nearkin.tasks.mpck_seeding import Seeds, draw_apart
 
 
-@parametrize_with_checks([MPCKMeans(3), MPCKMeans(3, learn_metric=False)])
+@parametrize_with_checks([MPCKMeans(3, n_init=2), MPCKMeans(3, n_init=1, learn_metric=False)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

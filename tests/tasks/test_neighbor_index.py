@@ -133,7 +133,7 @@ def test_groups_are_those_of_plain_union_find(Z, radius, dtype):
 def test_groups_by_small_tiles_with_frequent_contraction(seed, radius):
     # A dense group among rows far apart, in any order.
     rng = np.random.default_rng(seed)
-    Z = random_rows(90, 2, seed) * rng.choice([0.3, 3], size=(90, 1), p=[0.8, 0.2])
+    Z = random_rows(60, 2, seed) * rng.choice([0.3, 3], size=(60, 1), p=[0.8, 0.2])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neighbor_search, "_TILE_ROWS", 7)
         patch.setattr(neighbor_search, "_TILE_COLUMNS", 11)
