@@ -11,7 +11,7 @@ from tests.teaching.server.conftest import HOSTILE, running, small_records
 
 # Of hypothesis: schemathesis draws from strategies that it has not declared.
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-@pytest.mark.parametrize("n_examples", [4, pytest.param(40, marks=pytest.mark.night)])
+@pytest.mark.parametrize("n_examples", [4, pytest.param(20, marks=pytest.mark.night)])
 def test_no_request_is_a_defect(tmp_path, n_examples):
     pytest.importorskip("schemathesis")
     from benchmarks.fuzz_studio import fuzz

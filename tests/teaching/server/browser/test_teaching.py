@@ -189,11 +189,12 @@ def draw(tab, corners):
 
 
 def test_two_groups_drawn_with_the_lasso(tab, demo):
-    for key, kind in (("s", "must_link"), ("d", "cannot_link")):
-        teach_two_groups(tab, demo, key, kind)
+    for word, kind in (("Same", "must_link"), ("Different", "cannot_link")):
+        teach_two_groups(tab, demo, word, kind)
 
 
-def teach_two_groups(tab, demo, key, kind):
+def teach_two_groups(tab, demo, word, kind):
+    key = word[0].lower()
     tab.press("g")
     expect(tab.part("lasso-mode")).to_have_attribute("aria-pressed", "true")
     groups = []
@@ -208,7 +209,7 @@ def teach_two_groups(tab, demo, key, kind):
     tab.shoot(f"lasso-{key}")
     version = demo.state()["version"]
     tab.press(key)
-    tab.shows("notice-note", "recorded")
+    expect(tab.part("notice-note").filter(has_text=word)).to_contain_text("recorded")
     tab.settle(version + 1)
     known = links(demo)[kind]
     assert len(known) > 0
