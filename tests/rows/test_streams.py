@@ -796,6 +796,7 @@ for target in sys.argv[1:]:
         open_rows(blocks).write(target)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
+        sys.stdin.readline()  # until what is left has been looked at
 """
 
 
@@ -805,14 +806,19 @@ def test_a_process_that_ends_leaves_the_old_file(tmp_path):
     for target in targets:
         target.write_bytes(b"old")
     command = [sys.executable, "-c", ENDLESS, *map(str, targets)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        for end in (signal.SIGINT, signal.SIGINT, signal.SIGKILL):
-            assert process.stdout.readline() == b"in the middle\n"
-            time.sleep(0.1)
-            process.send_signal(end)
-            if end == signal.SIGINT:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        try:
+            for _ in range(2):
+                assert process.stdout.readline() == b"in the middle\n"
+                time.sleep(0.1)
+                process.send_signal(signal.SIGINT)
                 assert process.stdout.readline() == b"interrupted\n"
                 assert sorted(tmp_path.iterdir()) == sorted(targets)
-        process.communicate(timeout=60)
+                process.stdin.write(b"\n")
+            assert process.stdout.readline() == b"in the middle\n"
+        finally:
+            process.kill()
     assert process.returncode == -signal.SIGKILL
     assert all(target.read_bytes() == b"old" for target in targets)
