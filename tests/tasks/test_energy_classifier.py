@@ -86,11 +86,11 @@ def test_blocks_of_points_change_nothing(monkeypatch):
 
 
 def test_margin_is_a_multiple_of_the_median_gap():
-    X, y, _ = random_case(1, n=52, sizes=(30, 22))
+    X, y, _ = random_case(1, n=30, sizes=(17, 13))
     members, _ = gather_members(X, y, 3)
     margin, errors = choose_margin(members, 0.5, np.random.RandomState(0))
     gaps = []
-    for i in range(52):
+    for i in range(30):
         squared = ((X - X[i]) ** 2).sum(axis=1)
         squared[i] = np.inf
         gaps.append(squared[y != y[i]].min() - squared[y == y[i]].min())
@@ -100,13 +100,13 @@ def test_margin_is_a_multiple_of_the_median_gap():
     assert EnergyClassifier().fit(X, y).margin_ == pytest.approx(margin)
     for factor, error in zip(FACTORS, errors, strict=True):
         wrong = 0
-        for i in range(52):
-            others = np.arange(52) != i
+        for i in range(30):
+            others = np.arange(30) != i
             each = [
                 plain_energy(X[i], c, X[others], y[others], 3, factor * gap, 0.5) for c in (0, 1)
             ]
             wrong += int(np.argmin(each) != y[i])
-        assert_allclose(error, wrong / 52)
+        assert_allclose(error, wrong / 30)
 
 
 def test_margin_by_some_of_many_rows(monkeypatch):
