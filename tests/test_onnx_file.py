@@ -325,5 +325,5 @@ def test_without_onnx_it_says_what_to_install(data, tmp_path, monkeypatch):
     X, pairs, _ = data
     metric = RCA().fit(X, pairs=pairs)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r'pip install "nearkin\[onnx\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'nearkin\[onnx\]'"):
         export(metric, tmp_path / "metric.onnx")

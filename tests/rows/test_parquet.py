@@ -307,7 +307,7 @@ def test_a_damaged_file_raises(tmp_path):
 def test_without_pyarrow_the_remedy_is_named(monkeypatch, tmp_path):
     path = written(tmp_path, table())
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r'pip install "nearkin\[parquet\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'nearkin\[parquet\]'"):
         open_rows(path)
 
 

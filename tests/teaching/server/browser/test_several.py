@@ -54,36 +54,37 @@ def test_opposite_answers_of_two_browsers_are_told_to_both(tab, late, demo):
     late.complaints.clear()  # of the browser itself, that a request was refused
 
 
-def test_who_comes_late_overrules_nothing_unseen(late, demo):
-    def answered_elsewhere(pair, same):
-        demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": same})
-
+def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
+    # The same answer twice is no conflict.
+    pair = tab.question()
+    assert late.question() == pair
+    tab.answer("s")
+    late.press("s")
+    late.shows_answers(1)
+    assert said_of(demo, pair) == "must_link"
+    for one in (tab, late):
+        expect(one.part("notice-problem")).to_have_count(0)
     # The first answer stands if the second is taken back.
+    late.wait_for(lambda: late.question() != pair)
     pair = late.question()
-    answered_elsewhere(pair, True)
+    tab.wait_for(lambda: tab.question() == pair)
+    tab.answer("s")
     late.press("d")
     late.shows("question", "Two answers: which is right?")
+    tab.shows("notice-problem", "Another browser disagrees: same was said of")
     assert late.question() == pair
     late.press("s")
     expect(late.part("question")).not_to_contain_text("Two answers")
     assert said_of(demo, pair) == "must_link"
-    # The same answer twice is no conflict.
-    late.wait_for(lambda: late.question() != pair)
-    pair = late.question()
-    answered_elsewhere(pair, True)
-    n_answers = demo.state()["n_answers"]
-    late.press("s")
-    late.shows_answers(n_answers)
-    assert said_of(demo, pair) == "must_link"
-    expect(late.part("notice-problem")).to_have_count(0)
     # What was answered elsewhere is not undone.
     late.wait_for(lambda: late.question() != pair)
     late.answer("u")
-    question = demo.state()["question"]
-    answered_elsewhere((question["left"], question["right"]), False)
+    question, n_answers = demo.state()["question"], demo.state()["n_answers"]
+    ends = {"left": question["left"], "right": question["right"]}
+    demo.post("/api/answers", {**ends, "same": False})
     late.press("z")
     late.shows("notice-problem", "something was answered meanwhile")
-    assert demo.state()["n_answers"] == n_answers + 2
+    assert demo.state()["n_answers"] == n_answers + 1
     late.complaints.clear()
 
 
