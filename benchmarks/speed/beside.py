@@ -60,7 +60,7 @@ def seconds_of(found: dict[str, Any]) -> float:
     for name in ("total", "seconds"):
         if name in found:
             return float(found[name])
-    return float(found["fit"] + found["transform"])
+    return float(found["fit_seconds"] + found["transform_seconds"])
 
 
 def measured(tree: Path, module: str, *arguments: str) -> list[dict[str, Any]]:
@@ -83,12 +83,12 @@ def run(other: Path, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "rows.parquet"
         write_clustered(data, 1_000_000)
-        trees = {commit_of(other): other, commit_of(ROOT): ROOT}
+        trees = {f"commit {commit_of(other)}": other, "now": ROOT}
         jobs = [
-            Job({"what": what, "round": turn, "tree": commit}, measured, (tree, *command))
+            Job({"what": what, "round": turn, "tree": name}, measured, (tree, *command))
             for what, command in commands(data)
             for turn in range(rounds)
-            for commit, tree in trees.items()
+            for name, tree in trees.items()
         ]
         complete(RAW, jobs, "side by side")
 
@@ -99,10 +99,9 @@ def commit_of(tree: Path) -> str:
 
 
 def score() -> None:
-    """The table from the stored results: the first commit that was measured, and the last."""
+    """The table from the stored results."""
     source, rows = stored(RAW)
-    commits = list(dict.fromkeys(row["tree"] for row in rows))
-    before, now = commits[0], commits[-1]
+    before, now = dict.fromkeys(row["tree"] for row in rows)
     body = []
     for what in dict.fromkeys(row["what"] for row in rows):
         least = [
