@@ -48,7 +48,7 @@ def net_values(pairs):
 
 
 def assert_same_values(found, expected, rtol=1e-6, atol=None):
-    """Influences are right to 1e-9 whatever their size: products to about as much of the largest."""
+    """Influences are right to 1e-9 whatever their size, and products to that of the largest."""
     assert found.keys() == expected.keys()
     values = np.array(list(expected.values()))
     atol = 1e-8 * np.abs(values).max(initial=0.0) if atol is None else atol
