@@ -43,16 +43,20 @@ function address(path: string, query: Record<string, string | number> = {}): URL
 /** Said of a server that is gone. */
 export const NO_ANSWER = "The server does not answer.";
 
+/** What a server sends, or the error that says it is gone: at once, or in the middle of a reply. */
+async function unlessGone<T>(sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (problem) {
+    throw problem instanceof TypeError ? new ServerError(0, NO_ANSWER) : problem;
+  }
+}
+
 async function request(url: URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("X-Nearkin-Token", token());
   headers.set("X-Nearkin-Tab", TAB);
-  let response: Response;
-  try {
-    response = await fetch(url, { ...init, headers });
-  } catch {
-    throw new ServerError(0, NO_ANSWER);
-  }
+  const response = await unlessGone(fetch(url, { ...init, headers }));
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { message?: unknown; said?: Word };
   const message = typeof body.message === "string" ? body.message : "";
@@ -64,7 +68,8 @@ async function request(url: URL, init: RequestInit = {}): Promise<Response> {
 }
 
 async function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
-  return (await request(address(path, query))).json() as Promise<T>;
+  const response = await request(address(path, query));
+  return unlessGone(response.json() as Promise<T>);
 }
 
 async function post<T>(path: string, body?: unknown): Promise<T> {
@@ -73,7 +78,8 @@ async function post<T>(path: string, body?: unknown): Promise<T> {
     init.body = JSON.stringify(body);
     init.headers = { "Content-Type": "application/json" };
   }
-  return (await request(address(path), init)).json() as Promise<T>;
+  const response = await request(address(path), init);
+  return unlessGone(response.json() as Promise<T>);
 }
 
 export const api = {
@@ -81,12 +87,13 @@ export const api = {
   known: () => get<Known>("known"),
 
   async layout(name: "euclidean" | "learned"): Promise<Layout> {
-    return decodeLayout(await (await request(address(`layouts/${name}`))).arrayBuffer());
+    const response = await request(address(`layouts/${name}`));
+    return decodeLayout(await unlessGone(response.arrayBuffer()));
   },
 
   async report(): Promise<Report | null> {
     const response = await request(address("report"));
-    return response.status === 204 ? null : ((await response.json()) as Report);
+    return response.status === 204 ? null : unlessGone(response.json() as Promise<Report>);
   },
 
   async colouring(key: string, clusters: number): Promise<Colouring> {
@@ -94,7 +101,9 @@ export const api = {
     const query = key === "clusters" ? { clusters } : {};
     const [info, values] = await Promise.all([
       get<ColouringInfo>(path, query),
-      request(address(`${path}/values`, query)).then((response) => response.arrayBuffer()),
+      request(address(`${path}/values`, query)).then((response) =>
+        unlessGone(response.arrayBuffer()),
+      ),
     ]);
     return { ...info, values: decodeFloats(values) };
   },
@@ -102,7 +111,10 @@ export const api = {
   record: (row: number, beside?: number) =>
     get<DataRecord>(`records/${row}`, beside === undefined ? {} : { beside }),
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
-  image: async (row: number) => (await request(address(`records/${row}/image`))).blob(),
+  image: async (row: number) => {
+    const response = await request(address(`records/${row}/image`));
+    return unlessGone(response.blob());
+  },
 
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
@@ -119,7 +131,7 @@ export const api = {
     const query: Record<string, number> = name === "clusters" ? { clusters } : {};
     const response = await request(address(`export/${name}`, query));
     const said = response.headers.get("Content-Disposition") ?? "";
-    return [await response.blob(), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
+    return [await unlessGone(response.blob()), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
   },
 
   openLive(): WebSocket {
