@@ -164,6 +164,13 @@ def test_of_many_rows_a_sample_is_shown_with_all_that_pairs_name():
         assert handle.pairs == nk.Pairs([(0, 200_499)], [(7, 8)], n_rows=200_500)
 
 
+def test_pairs_that_nothing_can_be_learned_from_are_kept():
+    given = nk.Pairs([(0, 1)], [(2, 3)], n_rows=20)
+    with nk.studio(np.ones((20, 2)), given, port=0) as handle:
+        assert handle.pairs == given
+        assert (handle.metric.transform(np.ones((3, 2))) == 0).all()
+
+
 def test_two_at_once(data):
     with nk.studio(data[0]) as one, nk.studio(data[0][:50]) as two:
         assert one.url.split("?")[0] != two.url.split("?")[0]
