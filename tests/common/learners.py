@@ -44,6 +44,7 @@ ENTRIES = {
         {
             "exact": {},
             "paper": {"weighting": "paper"},
+            "uncentred": {"center": False},
             "landmarks": {"n_landmarks": SOME, "landmarks": "kmeans++"},
             "iterated": {"n_landmarks": SOME, "n_iter": 3},
             "nystroem": {"n_landmarks": SOME, "extension": "nystroem"},

@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -95,6 +97,89 @@ def test_exact_beta_equals_eq_4(kernel, data):
     # z_i = (β_r v_r[i])_r, so the learned kernel is K_β = Σ β_r² v_r v_rᵀ.
     K_beta = (V * metric.beta_**2) @ V.T
     assert_allclose(metric.kernel_matrix(X), K_beta, atol=1e-9 * np.abs(K_beta).max())
+
+
+def not_centred(X, kernel="rbf", rank_tol=1e-6):
+    """Eigenvalues and eigenvectors of the kernel matrix as it is, the largest first."""
+    values, V = np.linalg.eigh(oracles.kernel_matrix(kernel, X, X, gamma=0.4))
+    kept = values > rank_tol * values[-1]
+    return values[kept][::-1], V[:, kept][:, ::-1]
+
+
+@pytest.mark.parametrize("kernel", NAMES)
+def test_beta_of_a_matrix_that_is_not_centred_equals_eq_4(kernel, data):
+    X, y, _ = data
+    X, y = X[:30], y[:30]
+    pairs = Pairs.from_labels(y, 20, kind="must", random_state=0)
+    metric = KernelBeta(kernel=kernel, gamma=0.4, weighting="paper", rank_tol=1e-6, center=False)
+    metric.fit(X, pairs=pairs)
+    values, V = not_centred(X, kernel)
+    assert_allclose(metric.eigenvalues_, values, rtol=1e-6)
+    D = oracles.mean_squared_difference(V, pairs.must_link)
+    expected = oracles.eq4_beta(D, np.sqrt(values).sum())
+    assert_allclose(metric.beta_, expected, rtol=1e-5)
+    K_beta = (V * expected**2) @ V.T
+    assert_allclose(metric.kernel_matrix(X), K_beta, atol=1e-7 * np.abs(K_beta).max())
+
+
+def test_calibrated_beta_of_a_matrix_that_is_not_centred_compares_each_direction_with_chance(data):
+    X, _, pairs = data
+    metric = KernelBeta(gamma=0.4, prior_pairs=4, center=False).fit(X, pairs=pairs)
+    values, V = not_centred(X, rank_tol=0.01)
+    every = list(combinations(range(len(X)), 2))
+    for r in range(len(values)):
+        direction = V[:, [r]]
+        E_S, E_D = (
+            (len(links) * D / oracles.mean_squared_difference(direction, every) + 4)
+            / (len(links) + 4)
+            for links in (pairs.must_link, pairs.cannot_link)
+            for D in (oracles.mean_squared_difference(direction, links),)
+        )
+        gain = metric.beta_[r] / np.sqrt(values[r])
+        if r == 0:
+            unit = gain / (E_D / E_S)
+        assert_allclose(gain / unit, E_D / E_S, rtol=1e-7)
+    assert_allclose((metric.beta_ / np.sqrt(values)).mean(), 1)
+
+
+def test_a_direction_that_all_points_share_counts_for_nothing():
+    # Rows of the matrix have equal sums: the constant vector is its first eigenvector.
+    K = np.eye(4) + 10
+    K[0, 1] = K[1, 0] = K[2, 3] = K[3, 2] = 10.5
+    for weighting in ("paper", "calibrated"):
+        metric = KernelBeta(kernel="precomputed", weighting=weighting, rank_tol=1e-6, center=False)
+        metric.fit(K, pairs=Pairs([(0, 1)]))
+        assert_allclose(metric.eigenvalues_, [1.5, 0.5, 0.5])
+        assert metric.distance(K)[0, 2] > 2 * metric.distance(K)[0, 1] > 0
+
+
+def test_a_matrix_that_is_not_positive_is_told_of():
+    K = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])  # least eigenvalue 1 − 0.9√2
+    metric = KernelBeta(kernel="precomputed", center=False)
+    with pytest.warns(UserWarning, match=r"not positive: it has the eigenvalue -0\.27"):
+        metric.fit(K, pairs=Pairs([(0, 1)]))
+    assert (metric.eigenvalues_ > 0).all()
+    assert metric.distance(K)[0, 2] > 0
+
+
+def test_a_matrix_without_positive_eigenvalues_is_refused():
+    with pytest.raises(ValueError, match=r"no positive eigenvalue.* entries are 0 to 0"):
+        KernelBeta(kernel="precomputed", center=False).fit(np.zeros((9, 9)), pairs=Pairs([(0, 1)]))
+    with pytest.raises(ValueError, match=r"k\(x, x\) cannot be negative"):
+        KernelBeta(kernel=lambda A, B: -rbf_kernel(A, B), center=False).fit(
+            RECTANGLE, pairs=Pairs([(0, 1)])
+        )
+
+
+def test_equal_rows_are_told_of_though_their_matrix_is_not_zero():
+    metric = KernelBeta(center=False)
+    with pytest.warns(UserWarning, match="all landmarks coincide"):
+        metric.fit(np.ones((5, 2)), pairs=Pairs([(0, 1)]))
+
+
+def test_nystroem_needs_centred_directions():
+    with pytest.raises(ValueError, match=r"use extension='local' with center=False"):
+        KernelBeta(extension="nystroem", center=False).fit(RECTANGLE, pairs=Pairs([(0, 1)]))
 
 
 @pytest.mark.parametrize("kernel", NAMES)

@@ -71,7 +71,11 @@ def paper_weights(must: Spread, cannot: Spread, total: float) -> Floats:
 
 
 def calibrated_weights(
-    must: Spread, cannot: Spread, random_spread: float, eigenvalues: Floats, prior_pairs: float
+    must: Spread,
+    cannot: Spread,
+    random_spread: float | Floats,
+    eigenvalues: Floats,
+    prior_pairs: float,
 ) -> Floats:
     r"""Weights that move from the kernel's own spectrum as far as the pairs warrant.
 
@@ -91,10 +95,10 @@ def calibrated_weights(
     Parameters
     ----------
     must, cannot : Spread
-    random_spread : float
-        D⁰.
+    random_spread : float or ndarray of shape (q,)
+        D⁰, the same for all directions or that of each.
     eigenvalues : ndarray of shape (q,)
-        λ, of the centred kernel matrix.
+        λ, of the kernel matrix.
     prior_pairs : float
         κ.
 
@@ -180,6 +184,10 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         laplacian, ``(gamma * inner_product + coef0) ** degree`` for poly.
     degree, coef0 : float, default=3, 1
         Of the polynomial kernel.
+    center : bool, default=True
+        Take directions from the centred kernel matrix, along which points vary. False takes the
+        matrix as it is, as the text of Yeung and Chang (2007) has it; its first direction is often
+        one that all points share. With ``extension="local"`` only.
     weighting : {"calibrated", "paper"}, default="calibrated"
         ``"calibrated"`` compares the pairs with chance and trusts them the more the more there
         are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
@@ -212,8 +220,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     beta_ : ndarray of shape (n_components_,)
         Learned weight of each direction.
     eigenvalues_ : ndarray of shape (n_components_,)
-        Of the centred kernel matrix of the landmarks, decreasing. ``sqrt(eigenvalues_)`` are the
-        weights before learning.
+        Of the kernel matrix of the landmarks, centred with ``center=True``, decreasing.
+        ``sqrt(eigenvalues_)`` are the weights before learning.
     eigenvectors_ : ndarray of shape (m, n_components_)
     landmarks_ : int ndarray of shape (m,)
         Row numbers of the landmarks in the training data.
@@ -247,11 +255,14 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     D.-Y. Yeung, H. Chang, G. Dai. A scalable kernel-based algorithm for semi-supervised metric
     learning. IJCAI 2007.
 
+    D.-Y. Yeung, H. Chang. A kernel approach for semisupervised metric learning. IEEE Transactions
+    on Neural Networks 18(1), 2007.
+
     Notes
     -----
-    Differences from the paper: calibrated weights, cannot-links, labels and weighted pairs; small
-    eigenvalues are dropped; local weights are conditioned relative to each neighbour's distance,
-    so that they pass into the unit vector at a landmark continuously
+    Differences from the first paper: calibrated weights, cannot-links, labels and weighted pairs;
+    small eigenvalues are dropped; local weights are conditioned relative to each neighbour's
+    distance, so that they pass into the unit vector at a landmark continuously
     (:mod:`nearkin.spaces.local_weights`).
 
     Labels stand for all pairs they imply, which are never listed.
@@ -280,6 +291,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         gamma: str | float = "mean",
         degree: float = 3,
         coef0: float = 1,
+        center: bool = True,
         weighting: str = "calibrated",
         prior_pairs: float = 6.0,
         rank_tol: float | None = None,
@@ -296,6 +308,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.center = center
         self.weighting = weighting
         self.prior_pairs = prior_pairs
         self.rank_tol = rank_tol
@@ -308,6 +321,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETER_CONSTRAINTS,
+        "center": ["boolean"],
         "weighting": [StrOptions(set(_RANK_TOL))],
         "prior_pairs": [Interval(Real, 0, None, closed="neither")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
@@ -322,8 +336,13 @@ class KernelBeta(TeachableMixin, BaseEstimator):
                 f"n_iter={self.n_iter} repeats the local weights in the learned space, which "
                 "extension='nystroem' does not have: use extension='local' or n_iter=1."
             )
+        if self.extension == "nystroem" and not self.center:
+            raise InputError(
+                "extension='nystroem' projects on centred directions: use extension='local' with "
+                "center=False, or center=True."
+            )
         rank_tol = _RANK_TOL[self.weighting] if self.rank_tol is None else float(self.rank_tol)
-        found = feature_space_of(self, X, points, rank_tol, rng)
+        found = feature_space_of(self, X, points, rank_tol, rng, center=self.center)
         return UnitDirections(found, found.extension(self.extension, self.n_neighbors), rank_tol)
 
     def _settle(
@@ -359,7 +378,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
                 learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
             must, cannot = measure_spread(taught.evidence, along, by_labels)
-            weights.append(self._weights(must, cannot, eigenvalues, len(found.rows)))
+            weights.append(self._weights(must, cannot, found))
             stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 
         beta, eigenvectors = weights[-1], directions
@@ -381,19 +400,17 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         }
         return Learned(composed(*stages), attributes, Weighted(weights[0], stages[1:]))
 
-    def _weights(
-        self, must: Spread, cannot: Spread, eigenvalues: Floats, n_landmarks: int
-    ) -> Floats:
+    def _weights(self, must: Spread, cannot: Spread, found: FeatureSpace) -> Floats:
         if self.weighting == "paper":
             if must.weight == 0:
                 raise InputError(
                     "weighting='paper' learns from must-links and there are none: use "
                     "weighting='calibrated', which learns from cannot-links alone too."
                 )
-            return paper_weights(must, cannot, float(np.sqrt(eigenvalues).sum()))
-        # Unit eigenvectors of a centred matrix: two random entries differ by this in the mean.
-        random_spread = 2 / max(n_landmarks - 1, 1)
-        return calibrated_weights(must, cannot, random_spread, eigenvalues, self.prior_pairs)
+            return paper_weights(must, cannot, float(np.sqrt(found.eigenvalues).sum()))
+        return calibrated_weights(
+            must, cannot, found.random_spread, found.eigenvalues, self.prior_pairs
+        )
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
         return rows_for_kernel(self, X, reset=reset)

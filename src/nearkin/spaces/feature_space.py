@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigvalsh
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -34,6 +35,10 @@ from nearkin.spaces.linalg import leading_eigenpairs
 _EXACT_ROWS = 15_000
 # Points of pairs are landmarks up to this number, or n_landmarks where that is more.
 _PAIR_LANDMARKS = 2000
+# A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
+_LEAST_EIGENVALUE = -1e-4
+# Entries of a unit vector that differ by no more are equal, up to rounding.
+_EQUAL_ENTRIES = 1e-10
 
 # What scikit-learn checks of the parameters that all learners with a kernel have.
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
@@ -63,9 +68,11 @@ class FeatureSpace:
         Row numbers of the landmarks.
     landmarks : KernelLandmarks
     eigenvalues : ndarray of shape (q,)
-        Of the landmarks' centred kernel matrix, decreasing.
+        Of the landmarks' kernel matrix, decreasing.
     directions : ndarray of shape (m, q)
         Its unit eigenvectors.
+    centered : bool
+        Whether that matrix was centred.
     """
 
     kernel: Kernel
@@ -73,6 +80,18 @@ class FeatureSpace:
     landmarks: KernelLandmarks
     eigenvalues: Floats
     directions: Floats
+    centered: bool = True
+
+    @property
+    def random_spread(self) -> Floats | float:
+        """Mean squared difference of two random landmarks along a direction, or along each.
+
+        Centred unit vectors all have the same.
+        """
+        m = len(self.rows)
+        if self.centered:
+            return 2 / max(m - 1, 1)
+        return np.asarray(2 * self.directions.var(axis=0, ddof=1))
 
     @property
     def weighted_directions(self) -> Floats:
@@ -100,6 +119,8 @@ def feature_space_of(
     points: NDArray[np.integer],
     rank_tol: float,
     rng: np.random.RandomState,
+    *,
+    center: bool = True,
 ) -> FeatureSpace:
     """Settle the learner's kernel, choose landmarks, and find the directions above ``rank_tol``.
 
@@ -113,11 +134,15 @@ def feature_space_of(
         Rows named in pairs, landmarks in any case.
     rank_tol : float
     rng : RandomState
+    center : bool, default=True
+        Whether feature vectors have mean zero; otherwise directions are those of the kernel matrix
+        as it is.
 
     Warns
     -----
     UserWarning
-        If all landmarks coincide. There is one direction then, with eigenvalue 0.
+        If all landmarks coincide: there is one direction then, with eigenvalue 0. If a matrix
+        that is not centred has negative eigenvalues: their directions are left out.
     """
     kernel = bind_kernel(
         learner.kernel,
@@ -129,16 +154,43 @@ def feature_space_of(
     )
     rows = _landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
     landmarks = seen_through(kernel, X, rows)
-    K = landmarks.kernel_matrix()
+    K = landmarks.kernel_matrix(around_middle=center)
     noise = 8 * float(np.abs(K).max() * np.finfo(np.float64).eps)
-    eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
+    if center:
+        eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
+    else:
+        eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
+        _check_positive(K, eigenvalues, kernel)
+        # Along a direction that is constant no two points differ, whatever its weight.
+        told_apart = np.ptp(directions, axis=0) > _EQUAL_ENTRIES
+        eigenvalues, directions = eigenvalues[told_apart], directions[:, told_apart]
     if len(eigenvalues) == 0:
         notice(
             "all landmarks coincide in feature space: every learned distance is zero. "
             "Are the rows of X identical, or its columns constant?",
         )
-        eigenvalues, directions = np.zeros(1), np.zeros((len(rows), 1))
-    return FeatureSpace(kernel, rows, landmarks, eigenvalues, directions)
+        # A centred direction, though of zeros only.
+        return FeatureSpace(kernel, rows, landmarks, np.zeros(1), np.zeros((len(rows), 1)))
+    return FeatureSpace(kernel, rows, landmarks, eigenvalues, directions, center)
+
+
+def _check_positive(K: Floats, eigenvalues: Floats, kernel: Kernel) -> None:
+    """Refuse a kernel matrix without positive eigenvalues, and tell of negative ones."""
+    if len(eigenvalues) == 0:
+        raise InputError(
+            "the kernel matrix has no positive eigenvalue, and with center=False there is nothing "
+            f"else to learn from: its entries are {K.min():g} to {K.max():g}. Is it the matrix of "
+            "a kernel?"
+        )
+    if kernel.name not in ("precomputed", "callable"):
+        return
+    least = float(eigvalsh(K, subset_by_index=[0, 0])[0])
+    if least < _LEAST_EIGENVALUE * eigenvalues[0]:
+        notice(
+            f"the kernel matrix is not positive: it has the eigenvalue {least:g} beside its "
+            f"largest, {eigenvalues[0]:g}. Directions of negative eigenvalues are left out, and "
+            "learned distances are those of the others."
+        )
 
 
 def seen_through(kernel: Kernel, X: Rows, rows: NDArray[np.integer]) -> KernelLandmarks:

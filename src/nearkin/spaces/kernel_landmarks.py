@@ -46,22 +46,24 @@ class KernelLandmarks:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def kernel_matrix(self) -> Floats:
+    def kernel_matrix(self, *, around_middle: bool = True) -> Floats:
         """Kernel matrix among the landmarks, m×m, in float64 whatever the data.
 
         That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
-        differences of feature vectors are the same, and keep their digits far from zero.
+        differences of feature vectors are the same, and keep their digits far from zero. With
+        ``around_middle=False`` it is of the rows themselves.
         """
         rows = self._precise_rows
         with silent_overflow():
-            if self.columns is None:
+            if self.columns is None and around_middle:
                 rows = self._around_middle(rows)
             K = rows if self.columns is not None else self.kernel(rows, rows)
         refuse_overflow(K, "training row")
         if self.kernel.function is not None:
             check_kernel_matrix(K)
         K = np.asarray((K + K.T) / 2, dtype=np.float64)
-        vars(self)["column_means"] = K.mean(axis=0)
+        if around_middle:
+            vars(self)["column_means"] = K.mean(axis=0)
         return K
 
     @cached_property
