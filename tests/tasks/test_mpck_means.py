@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nearkin import MPCKMeans, Pairs
+from nearkin import MPCKMeans, Pairs, ScaleWarning
 from nearkin.datasets import make_three_normal
+from nearkin.pairs.closure import chunklets
 from nearkin.scores import balanced_rand
 from nearkin.tasks.mpck_objective import LEAST_SPREAD, Problem, descend
 from nearkin.tasks.mpck_seeding import Seeds, draw_apart
@@ -182,6 +183,35 @@ def test_units_of_columns_do_not_matter():
     scaled = MPCKMeans(3, random_state=0).fit(X * scale, pairs=pairs)
     assert_array_equal(scaled.labels_, plain.labels_)
     assert_allclose(scaled.metric_weights_ * scale**2, plain.metric_weights_)
+
+
+def test_weights_start_from_the_identity_or_from_inverse_variances():
+    X, y = make_three_normal(90, random_state=0)
+    X = X * [1, 3]
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    for start, weights in (
+        ("identity", np.full(2, 1 / X.var(axis=0).mean())),
+        ("variances", 1 / X.var(axis=0)),
+    ):
+        metric = MPCKMeans(3, n_init=1, max_iter=1, start_metric=start, random_state=0)
+        metric.fit(X, pairs=pairs)
+        # One run of one iteration from the same seeds, drawn and taken under these weights.
+        problem, rng = Problem(X, pairs), np.random.RandomState(0)
+        centers = Seeds(X, *chunklets(pairs.must_link, None)).farthest(3, weights, rng)
+        labels = problem.assign(centers, weights, None, rng)
+        expected = problem.objective(labels, centers, weights)
+        assert_allclose(metric.objective_[0], expected)
+
+
+def test_units_matter_from_the_identity_and_are_told_of():
+    X, y = make_three_normal(90, random_state=0)
+    X[:, 0] *= 2.0**12
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    start = {"start_metric": "identity", "random_state": 0}
+    with pytest.warns(ScaleWarning, match="start_metric='variances'"):
+        MPCKMeans(3, **start).fit(X, pairs=pairs)
+    scaled = MPCKMeans(3, scale=True, **start).fit(X, pairs=pairs)
+    assert balanced_rand(y, scaled.labels_) > 0.8
 
 
 @given(seeds)
@@ -415,7 +445,9 @@ def test_empty_cluster_moves_to_the_farthest_row():
     assert_array_equal(labels, [0, 0, 0, 1])
 
 
-@pytest.mark.parametrize("learn_metric", [True, False])
+@pytest.mark.parametrize(
+    "options", [{}, {"learn_metric": False}, {"start_metric": "identity"}], ids=str
+)
 @pytest.mark.parametrize(
     "X",
     [
@@ -431,9 +463,9 @@ def test_empty_cluster_moves_to_the_farthest_row():
     ids=["equal", "equal32", "zero", "duplicates", "constant", "tiny", "huge", "corners"],
 )
 @pytest.mark.parametrize("pairs", [None, Pairs([(0, 1), (2, 9)], [(0, 5), (3, 8)])])
-def test_degenerate_data_give_finite_results(X, learn_metric, pairs):
+def test_degenerate_data_give_finite_results(X, options, pairs):
     for n_clusters in (1, 3, 12):
-        fitted = MPCKMeans(n_clusters, learn_metric=learn_metric, n_init=2, random_state=0)
+        fitted = MPCKMeans(n_clusters, n_init=2, random_state=0, **options)
         fitted.fit(X, pairs=pairs)
         for name in ("cluster_centers_", "metric_weights_", "objective_", "inertia_"):
             assert np.isfinite(getattr(fitted, name)).all()
@@ -464,6 +496,7 @@ def test_too_many_clusters():
         ({"max_iter": 0}, "max_iter"),
         ({"tol": -1}, "tol"),
         ({"learn_metric": "yes"}, "learn_metric"),
+        ({"start_metric": "ones"}, "start_metric"),
     ],
 )
 def test_bad_parameters(options, problem):

@@ -14,7 +14,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
@@ -55,12 +55,15 @@ class MPCKMeans(
         A run ends when an iteration lowers the objective by no more than this share of the sum
         of squared distances to the mean, or changes no label.
     learn_metric : bool, default=True
-        Learn the column weights. They start from inverse variances, so that the units of the
-        columns do not matter. Otherwise all are 1: Euclidean distances, the method known as
+        Learn the column weights. Otherwise all are 1: Euclidean distances, the method known as
         PCK-means.
+    start_metric : {"variances", "identity"}, default="variances"
+        What learned weights start from: inverse variances, so that the units of the columns do not
+        matter; or equal weights, Euclidean distances, as published.
     scale : bool, default=False
-        With ``learn_metric=False``: divide columns by their spreads, so that all have equal weight.
-        Without it there is a :class:`ScaleWarning` where units differ by more than 100.
+        With ``learn_metric=False`` or ``start_metric="identity"``: divide columns by their spreads,
+        so that all have equal weight. Without it there is a :class:`ScaleWarning` where units
+        differ by more than 100.
     random_state : int, RandomState or None, default=None
         Draws seeds, the order of linked rows and, where labels are given, example pairs.
 
@@ -94,8 +97,8 @@ class MPCKMeans(
     paper are: one metric for all clusters; the diagonal of the data's bounding box in the place
     of the farthest pair of rows; restarts; and a floor. The mean spread of a column within
     clusters counts as at least a thousandth of the column's variance, so that no weight exceeds
-    1000 inverse variances, however tight the clusters. A constant column has the inverse of the
-    other columns' mean variance as its weight.
+    1000 inverse variances, however tight the clusters. A constant column keeps the weight that it
+    starts from: of inverse variances, that of the other columns' mean.
 
     O(n k d) time an iteration for n rows, k clusters and d columns, O(n (d + k)) memory. Sparse
     rows stay sparse; centres are not, nor are the centroids of must-link components.
@@ -122,6 +125,7 @@ class MPCKMeans(
         max_iter: int = 100,
         tol: float = 1e-4,
         learn_metric: bool = True,
+        start_metric: str = "variances",
         scale: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -130,6 +134,7 @@ class MPCKMeans(
         self.max_iter = max_iter
         self.tol = tol
         self.learn_metric = learn_metric
+        self.start_metric = start_metric
         self.scale = scale
         self.random_state = random_state
 
@@ -139,6 +144,7 @@ class MPCKMeans(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "learn_metric": ["boolean"],
+        "start_metric": [StrOptions({"variances", "identity"})],
         "scale": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -167,8 +173,10 @@ class MPCKMeans(
                 f"n_clusters={self.n_clusters} clusters cannot be made of n_samples={n} "
                 f"rows: use n_clusters={n} or less, or give more rows."
             )
-        if not (self.learn_metric or self.scale):
-            remedy = "Use scale=True, which divides columns by their spread, or learn_metric=True."
+        from_variances = self.start_metric == "variances"
+        if not ((self.learn_metric and from_variances) or self.scale):
+            other = "start_metric='variances'" if self.learn_metric else "learn_metric=True"
+            remedy = f"Use scale=True, which divides columns by their spread, or {other}."
             warn_of_units(self, X, remedy)
         rng = check_random_state(self.random_state)
         no_rows: Integers = np.empty(0, dtype=np.int64)
@@ -181,7 +189,7 @@ class MPCKMeans(
         scale = scales_of(X) if self.scale else None
         origin = middle(X)
         X = centred(X, origin)
-        problem = Problem(X, links, self.learn_metric, scale, origin)
+        problem = Problem(X, links, self.learn_metric, scale, origin, from_variances)
         seeds = Seeds(X, rows, component)
 
         def descended(run: int) -> tuple[Integers, Floats, Floats, Floats]:

@@ -101,9 +101,11 @@ class Problem:
     learn_metric : bool
         Whether :meth:`update` changes the column weights.
     scale : ndarray of shape (d,), optional
-        What columns are divided by where their weights are fixed.
+        What columns are divided by where their weights are fixed, or start from those.
     origin : ndarray of shape (d,), optional
         What rows were moved by: numbers were as large as this is before, and rounded as such.
+    from_variances : bool, default=True
+        Whether weights that are learned start from inverse variances.
 
     Attributes
     ----------
@@ -122,9 +124,11 @@ class Problem:
         learn_metric: bool = True,
         scale: Floats | None = None,
         origin: Floats | None = None,
+        from_variances: bool = True,
     ) -> None:
         self.X = X
         self.learn_metric = learn_metric
+        self._from_variances = learn_metric and from_variances
         self._scale = np.ones(X.shape[1]) if scale is None else scale
         low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(0), X.max(0)))
         largest = np.maximum(np.abs(low), np.abs(high))
@@ -151,10 +155,18 @@ class Problem:
         self._links = order % max(len(self.ends), 1)
 
     def first_weights(self) -> Floats:
-        """Inverse variances, the best weights for a single cluster; fixed ones for all others."""
-        if self.learn_metric:
+        """Inverse variances, the best weights for a single cluster; or Euclidean distances.
+
+        Those have a common factor if weights are learned, so that they begin among those that
+        :meth:`update` can give. It changes no label.
+        """
+        if self._from_variances:
             return 1 / self.variance
-        return np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
+        fixed = np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
+        if not self.learn_metric:
+            return fixed
+        largest = 1 / (LEAST_SPREAD * self.variance)
+        return np.asarray(np.minimum(fixed / np.mean(fixed * self.variance), largest))
 
     def violated(self, labels: Integers) -> NDArray[np.bool_]:
         """Which links the labels break, must-links first."""
