@@ -1,0 +1,163 @@
+"""Cells of Tables 1 and 2: what is printed, what we measure, and whether the two agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.papers.overview import Figure, Line, verdict
+from benchmarks.papers.yeung2007_scalable import published
+from benchmarks.papers.yeung2007_scalable.methods import (
+    AS_PUBLISHED,
+    KERNEL_BETAS,
+    Row,
+    by_kernel_beta,
+    by_rca,
+    in_feature_space,
+    in_input_space,
+)
+from benchmarks.papers.yeung2007_scalable.published import (
+    BASELINES,
+    COLUMNS,
+    LANDMARKS,
+    ROUNDING,
+    TABLE_1,
+    TABLE_2,
+    Printed,
+)
+from benchmarks.record import Table
+from benchmarks.resume import Job
+
+DRAWS_OF_ROWS = 5
+_BASELINES = {"input": in_input_space, "RBF": in_feature_space, "RCA": by_rca}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of Table 1 or 2. ``m`` is None for what has no landmarks."""
+
+    table: int
+    data: str
+    method: str  # a baseline's, or AS_PUBLISHED
+    m: int | None
+    printed: Printed
+
+    def names(self, method: str) -> Row:
+        landmarks = {} if self.m is None else {"m": self.m}
+        return {"table": self.table, "data": self.data, "method": method, **landmarks}
+
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """Methods whose figures stand beside the printed one."""
+        return (self.method,) if self.m is None else KERNEL_BETAS
+
+    @property
+    def title(self) -> str:
+        if self.table == 1:
+            return self.method if self.m is None else f"m = {self.m}"
+        return f"{self.data}: {self.method.partition(',')[0]}"
+
+
+def cells() -> Iterator[Cell]:
+    """In the order of the paper."""
+    for name in BASELINES:
+        yield Cell(1, "xor", name, None, TABLE_1[name])
+    for m in LANDMARKS:
+        yield Cell(1, "xor", AS_PUBLISHED, m, TABLE_1[m])
+    for data in COLUMNS:
+        for name in BASELINES:
+            yield Cell(2, data, name, None, TABLE_2[data, name])
+        yield Cell(2, data, AS_PUBLISHED, 100, TABLE_2[data, "KernelBeta"])
+
+
+def jobs(draws: int) -> Iterator[Job]:
+    for cell in cells():
+        n = draws
+        if cell.method in ("input", "RBF"):  # rows are drawn, of which Isolet has all
+            n = 1 if cell.data == "isolet" else DRAWS_OF_ROWS
+        for method in cell.ours:
+            for seed in range(n):
+                names = {**cell.names(method), "seed": seed}
+                if cell.m is None:
+                    yield Job(names, _BASELINES[method], (cell.data, seed))
+                else:
+                    yield Job(names, by_kernel_beta, (method, cell.data, cell.m, seed, {}))
+
+
+def values(rows: list[Row], cell: Cell, method: str, measure: str = "J") -> list[float]:
+    names = cell.names(method)
+    return [row[measure] for row in rows if names.items() <= row.items() and measure in row]
+
+
+def judged(rows: list[Row], cell: Cell) -> str:
+    """The verdict on the method as published."""
+    found = values(rows, cell, cell.method)
+    of_one_draw = float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
+    theirs = published.figure(cell.printed, of_one_draw)
+    return verdict(Figure.of(found), theirs, larger_is_better=True, rounding=ROUNDING)
+
+
+def best(rows: list[Row], cell: Cell) -> tuple[str, float]:
+    """The method of ours with the largest mean, and that mean."""
+    means = {method: float(np.mean(values(rows, cell, method))) for method in cell.ours}
+    return max(means.items(), key=lambda item: item[1])
+
+
+def line(rows: list[Row], cell: Cell) -> Line:
+    """For the page over all papers. Of a baseline there is no better one of ours."""
+    name, mean = best(rows, cell)
+    learned = cell.m is not None
+    return Line(
+        f"Table {cell.table}, {cell.title}",
+        published.text(cell.printed),
+        shown(values(rows, cell, cell.method)),
+        f"{mean:.4f} ({name.partition(', ')[2]})" if learned else "",
+        judged(rows, cell),
+        mean >= cell.printed[0] - ROUNDING if learned else None,
+    )
+
+
+def shown(found: list[float], digits: int = 4) -> str:
+    """Mean and deviation."""
+    if len(found) <= 1:
+        return "".join(f"{value:.{digits}f}" for value in found)
+    return f"{np.mean(found):.{digits}f} ± {np.std(found, ddof=1):.2f}"
+
+
+def tables(rows: list[Row]) -> list[Table]:
+    """Two for each of the paper's: J beside the printed figure, and pair AUC."""
+    others = [name for name in KERNEL_BETAS if name != AS_PUBLISHED]
+    titles = {
+        1: "Table 1: XOR, 8000 points, |S| = 50",
+        2: "Table 2: Isolet and MNIST digits, |S| = 50, m = 100",
+    }
+    found = []
+    for number, title in titles.items():
+        of_table = [cell for cell in cells() if cell.table == number]
+        short = [name.removeprefix("KernelBeta, ") for name in others]
+        by_J = [
+            [
+                cell.title,
+                published.text(cell.printed),
+                shown(values(rows, cell, cell.method)),
+                str(len(values(rows, cell, cell.method))),
+                judged(rows, cell),
+                *(shown(values(rows, cell, name)) for name in others),
+            ]
+            for cell in of_table
+        ]
+        columns = ["", "published J", "as published, by us", "draws", "verdict", *short]
+        found.append(Table(title, columns, by_J))
+        by_auc = [
+            [
+                cell.title,
+                *(shown(values(rows, cell, name, "auc"), 3) for name in (cell.method, *others)),
+            ]
+            for cell in of_table
+            if cell.method != "RBF"
+        ]
+        columns = ["", "as published, by us", *short]
+        found.append(Table(f"{title}: pair AUC (that of RBF is that of input)", columns, by_auc))
+    return found
