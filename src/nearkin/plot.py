@@ -11,6 +11,7 @@ from nearkin.errors import needing
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.arrays import Floats
 from nearkin.spaces.linalg import principal_coordinates
 
@@ -76,6 +77,7 @@ def embedding(
             label=_class_name(y, classes, number) if number < _MOST_NAMED else None,
         )
     if pairs is not None:
+        refuse_triplets(pairs)
         pairs.check_rows(len(plane))
         for links, style, name in (
             (pairs.must_link, "-", "must-link"),

@@ -1050,8 +1050,8 @@ def test_without_withdraws_pairs_of_either_kind():
     )
     assert pairs.without([]) == pairs
     assert Pairs().without([(1, 3)]) == Pairs()
-    with pytest.raises(ValueError, match=r"^pairs have shape \(1, 3\)"):
-        pairs.without([(1, 2, 3)])
+    with pytest.raises(ValueError, match=r"^pairs have shape \(1, 4\)"):
+        pairs.without([(1, 2, 3, 4)])
 
 
 def test_check_roles():

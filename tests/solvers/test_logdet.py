@@ -16,6 +16,7 @@ from nearkin.solvers.logdet import (
     divergence,
     objective,
 )
+from nearkin.solvers.logdet_triplets import NO_TRIPLETS, Order
 from tests import oracles
 
 
@@ -289,8 +290,9 @@ def test_numbers_of_less_precision_are_not_reckoned_with_as_such():
 
 def test_dual_variables_without_a_metric():
     one = np.ones(1)
+    without = Order.of(np.empty((0, 1)), NO_TRIPLETS, 1.0)
     with pytest.raises(np.linalg.LinAlgError, match=r"^B is no longer positive definite$"):
-        _Problem(np.eye(1), -one, one, one).metric(2 * one)
+        _Problem(np.eye(1), -one, one, one, without).metric(2 * one, np.empty(0))
 
 
 def test_nothing_but_coinciding_points_leaves_the_prior():

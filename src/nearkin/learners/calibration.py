@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.pairs.supervision import Evidence, as_weak_pairs, example_pairs
 from nearkin.rows import devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
@@ -51,7 +51,8 @@ def draw_examples(
 ) -> Examples:
     """The given pairs, and some of those that labels imply.
 
-    Without any that differ, random pairs of rows stand for them: most do.
+    Without any that differ, random pairs of rows stand for them: most do. Where nothing but
+    triplets is known, the nearer row of each stands for the same and the farther for another.
 
     Parameters
     ----------
@@ -61,6 +62,8 @@ def draw_examples(
     rng : RandomState
     """
     pairs = example_pairs(evidence, rng, most=MOST_EXAMPLES)
+    if not len(pairs.must_link) and not len(pairs.cannot_link):
+        pairs = as_weak_pairs(pairs)
     background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
     if not len(pairs.cannot_link):
         background = rng.choice(drawable, size=(_BACKGROUND_PAIRS, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,10 @@ class TeachableMixin(MetricMixin):
       (``Taught.settled``);
     - ``_learn(taught, coordinates, rng)``, what is learned there.
 
-    None of them changes the learner.
+    None of them changes the learner. One that learns from triplets says so: ``_takes_triplets``.
     """
+
+    _takes_triplets: ClassVar[bool] = False
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
@@ -58,7 +60,7 @@ class TeachableMixin(MetricMixin):
         """
         X = self._validated(opened(self, X, y, pairs), reset=True)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
         taught = find_space(self, X, evidence, rng)
         return self._keep_result(learn(self, taught, evidence, taught.reads(X), rng))
 
@@ -125,8 +127,8 @@ class TeachableMixin(MetricMixin):
             fitted: Self = self.fit(X, y, pairs=pairs)
             return fitted
         taught = taught_of(self)
-        check_roles(y, pairs)
-        check_roles(None, withdrawn, "withdrawn")
+        check_roles(y, pairs, triplets=self._takes_triplets)
+        check_roles(None, withdrawn, "withdrawn", triplets=self._takes_triplets)
         if n_rows_of(X) != taught.n_rows:
             raise InputError(
                 f"X has {n_rows_of(X)} rows, but fit had {taught.n_rows}: pairs are numbers of its "

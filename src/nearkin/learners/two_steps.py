@@ -234,7 +234,7 @@ def embedding(learner: Any, X: Floats, pairs: Pairs) -> Floats:
 
     It is what ``transform`` gives after ``fit``, for rows that need no check and no scale.
     """
-    evidence = gather_evidence(len(X), None, pairs)
+    evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
     taught = find_space(learner, X, evidence, rng)
     result = learn(learner, taught, evidence, taught.reads(X), rng, judges=False)

@@ -34,17 +34,29 @@ def checked_count(value: object, name: str, *, least: int) -> int:
 def checked_pairs(values: Any, item: str, n_rows: int | None) -> Ints:
     """Give pairs as a (k, 2) integer array, or say which ``item`` ("must_link pair") is wrong."""
     right = "a list of pairs of row numbers, like [(0, 5), (2, 3)]"
+    return _checked_rows(values, 2, item, right, n_rows)
+
+
+def checked_triplets(values: Any, item: str, n_rows: int | None) -> Ints:
+    """Give triplets as a (k, 3) integer array, or say which ``item`` is wrong."""
+    right = "a list of triplets of row numbers, like [(0, 5, 2)] for 0 nearer to 5 than to 2"
+    return _checked_rows(values, 3, item, right, n_rows)
+
+
+def _checked_rows(values: Any, width: int, item: str, right: str, n_rows: int | None) -> Ints:
+    """Row numbers by pairs or triplets, as an integer array with as many columns."""
     try:
         array = np.asarray(values)
     except ValueError:  # NumPy's word for entries of unequal length
-        bad, pair = next(entry for entry in enumerate(values) if not _is_two_scalars(entry[1]))
+        bad, pair = next(entry for entry in enumerate(values) if not _are_scalars(entry[1], width))
         raise InputError(f"{item} {bad} is {pair!r}: needed is {right}") from None
     if array.shape == (0,):
-        return np.empty((0, 2), dtype=np.int64)
-    if array.shape == (2,):
+        return np.empty((0, width), dtype=np.int64)
+    if array.shape == (width,):
         single = as_tuple(array)
-        raise InputError(f"{item}s are one bare pair, {single}: write a list of it, [{single}]")
-    if array.ndim != 2 or array.shape[1] != 2:
+        bare = item.rpartition(" ")[2]
+        raise InputError(f"{item}s are one bare {bare}, {single}: write a list of it, [{single}]")
+    if array.ndim != 2 or array.shape[1] != width:
         raise InputError(
             f"{item}s have shape {array.shape}, like {values!r:.50}: needed is {right}"
         )
@@ -70,8 +82,8 @@ def checked_pairs(values: Any, item: str, n_rows: int | None) -> Ints:
     return pairs
 
 
-def _is_two_scalars(pair: Any) -> bool:
-    return hasattr(pair, "__len__") and len(pair) == 2 and all(map(np.isscalar, pair))
+def _are_scalars(entry: Any, count: int) -> bool:
+    return hasattr(entry, "__len__") and len(entry) == count and all(map(np.isscalar, entry))
 
 
 def _is_whole(value: object) -> bool:
@@ -106,24 +118,25 @@ def refuse_difference_from_itself(pairs: Ints, item: str, differ: Mask) -> None:
         raise InputError(f"{item} {bad} is ({row}, {row}): row {row} cannot differ from itself")
 
 
-def counts_to_test(test_size: float, n_must: int, n_cannot: int) -> tuple[int, int]:
-    """How many must-links and cannot-links a share or a number of pairs sets aside."""
-    n_pairs = n_must + n_cannot
+def counts_to_test(test_size: float, *sizes: int) -> list[int]:
+    """How many of each kind, must-links first, a share or a number of pairs sets aside."""
+    n_pairs = sum(sizes)
     if isinstance(test_size, bool) or not isinstance(test_size, Real):
         raise InputTypeError(f"test_size must be a share or a number of pairs, not {test_size!r}")
     if isinstance(test_size, Integral):
-        test_must = round(test_size * n_must / max(n_pairs, 1))
-        test_cannot = int(test_size) - test_must
+        # What rounding leaves over goes to the kinds in between, so that the sum is right.
+        up_to = [round(test_size * n / max(n_pairs, 1)) for n in np.cumsum(sizes)[:-1].tolist()]
+        counts = np.diff([0, *up_to, int(test_size)]).tolist()
     elif 0 < test_size < 1:
-        test_must, test_cannot = round(test_size * n_must), round(test_size * n_cannot)
+        counts = [round(test_size * size) for size in sizes]
     else:
         raise InputError(f"test_size={test_size} is no share between 0 and 1, nor an integer")
-    if not 0 < test_must + test_cannot < n_pairs:
+    if not 0 < sum(counts) < n_pairs:
         raise InputError(
-            f"test_size={test_size} of {n_pairs} pairs puts {test_must + test_cannot} on the "
+            f"test_size={test_size} of {n_pairs} pairs puts {sum(counts)} on the "
             "test side; each side must get at least one"
         )
-    return test_must, test_cannot
+    return counts
 
 
 def chosen_rows(rows: Any, n_rows: int | None) -> Ints:

@@ -1,29 +1,49 @@
-"""What is cut together with X: what scikit-learn and data frames ask of such a thing."""
+"""Parts of what is known: some of the pairs, or those of some rows, cut together with X."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.pairs.checks import as_tuple, first_true
+from nearkin.pairs.checks import (
+    as_tuple,
+    checked_pairs,
+    checked_triplets,
+    chosen_rows,
+    counts_to_test,
+    first_true,
+)
+from nearkin.pairs.closure import normalised
+from nearkin.pairs.triplets import normalised_triplets
+from nearkin.rows.arrays import Doubles, Ints
 
 
 class CutWithRows:
     """Knowledge about rows of X, which ``restrict(rows)`` makes knowledge about ``X[rows]``."""
 
-    must_link: NDArray[np.int64]
-    cannot_link: NDArray[np.int64]
+    must_link: Ints
+    cannot_link: Ints
+    closer: Ints
     n_rows: int | None
 
-    def restrict(self, rows: ArrayLike) -> Self:
-        """Keep what is known of some rows of X, renumbered to fit ``X[rows]``."""
+    @property
+    def _kinds(self) -> tuple[tuple[Ints, Doubles], ...]:
+        """Must-links, cannot-links and triplets, each with their weights."""
         raise NotImplementedError  # Pairs brings it
 
+    @classmethod
+    def _of_normalised(cls, *parts: Any) -> Self:
+        raise NotImplementedError  # Pairs brings it
+
+    def __len__(self) -> int:
+        return sum(len(links) for links, _ in self._kinds)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise InputTypeError("Pairs are not an array: use .must_link or .cannot_link")
+        raise InputTypeError("Pairs are not an array: use .closer, .must_link or .cannot_link")
 
     @property
     def shape(self) -> tuple[int]:
@@ -55,7 +75,7 @@ class CutWithRows:
         if np.ndim(rows) == 0:
             raise InputTypeError(
                 f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
-                "in .must_link and .cannot_link"
+                "in .must_link and .cannot_link, triplets in .closer"
             )
         return self.restrict(rows)
 
@@ -86,7 +106,130 @@ class CutWithRows:
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
                 "are given with; for X[rows] use pairs.restrict(rows)"
             )
-        for kind, links in (("must-link", self.must_link), ("cannot-link", self.cannot_link)):
-            if (bad := first_true(links[:, 1] >= n_rows)) is not None:
-                pair = as_tuple(links[bad])
-                raise InputError(f"{kind} {pair} names row {pair[1]}, but X has {n_rows} rows")
+        kinds = {
+            "must-link": self.must_link,
+            "cannot-link": self.cannot_link,
+            "triplet": self.closer,
+        }
+        for kind, links in kinds.items():
+            if (bad := first_true((links >= n_rows).any(axis=1))) is not None:
+                said = as_tuple(links[bad])
+                raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
+
+    def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Self, Self]:
+        """Split the pairs at random into two parts, each kind by the same share.
+
+        The parts may share rows, so that a pair of one follows from pairs of the other. To judge a
+        learner, hold out rows with their pairs: :class:`nearkin.PairKFold`.
+
+        Parameters
+        ----------
+        test_size : float or int, default=0.25
+            The share of the pairs, between 0 and 1, or their number that go to the second part.
+        random_state : int, RandomState instance or None, default=None
+            Makes the split repeatable.
+
+        Returns
+        -------
+        train, test : Pairs
+        """
+        counts = counts_to_test(test_size, *(len(links) for links, _ in self._kinds))
+        rng = check_random_state(random_state)
+        in_test = np.zeros(len(self), dtype=bool)
+        start = 0
+        for (links, _), count in zip(self._kinds, counts, strict=True):
+            in_test[start + rng.permutation(len(links))[:count]] = True
+            start += len(links)
+        return self.subset(~in_test), self.subset(in_test)
+
+    def subset(self, chosen: ArrayLike) -> Self:
+        """Keep some of the pairs.
+
+        Parameters
+        ----------
+        chosen : array-like of bool, shape (len(pairs),)
+            Which to keep: must-links first, then cannot-links, then triplets, in their order.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).subset([True, False, True])
+        Pairs(1 must-link, 1 cannot-link)
+        """
+        mask = np.asarray(chosen)
+        if mask.shape != (len(self),) or mask.dtype.kind != "b":
+            raise InputError(
+                f"subset takes a boolean for each of the {len(self)} pairs, got {mask.dtype} of "
+                f"shape {mask.shape}"
+            )
+        kept: list[Any] = []
+        for links, weights in self._kinds:
+            chosen_now, mask = np.split(mask, [len(links)])
+            kept += links[chosen_now], weights[chosen_now]
+        return self._of_normalised(*kept, self.n_rows)
+
+    def without(self, links: ArrayLike) -> Self:
+        """Withdraw pairs, whether they are must-links or cannot-links, or triplets.
+
+        Parameters
+        ----------
+        links : array-like of int, shape (k, 2) or (k, 3)
+            Pairs of row numbers, in any order, or triplets; those that are not there change
+            nothing. ``pairs.without(pairs.closer)`` leaves out all triplets.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).without([(5, 2)])
+        Pairs(1 must-link, 1 cannot-link)
+        """
+        if np.shape(links)[1:] == (3,):
+            said = checked_triplets(links, "triplet", None)
+        else:
+            said = np.sort(checked_pairs(links, "pair", None), axis=1)
+        gone = set(map(tuple, said.tolist()))
+        given = [tuple(link) for kind, _ in self._kinds for link in kind.tolist()]
+        return self.subset(np.array([link not in gone for link in given], dtype=bool))
+
+    def restrict(self, rows: ArrayLike) -> Self:
+        """Keep the pairs among some rows of X, renumbered to fit ``X[rows]``.
+
+        Parameters
+        ----------
+        rows : array-like of int or bool
+            Row numbers, each once, or a mask over the rows of X.
+
+        Returns
+        -------
+        Pairs
+            With ``n_rows=len(X[rows])``.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)]).restrict([5, 1, 2]).must_link.tolist()
+        [[0, 2]]
+        """
+        if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
+            self.check_rows(len(mask))
+        chosen = chosen_rows(rows, self.n_rows)
+        order = np.argsort(chosen)
+        ascending = chosen[order]
+
+        def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
+            places = np.searchsorted(ascending, links)
+            kept = (np.append(ascending, -1)[places] == links).all(axis=1)
+            return order[places[kept]], weights[kept]
+
+        must, cannot, closer = (inside(*kind) for kind in self._kinds)
+        return self._of_normalised(
+            *normalised(*must), *normalised(*cannot), *normalised_triplets(*closer), len(chosen)
+        )

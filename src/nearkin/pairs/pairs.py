@@ -13,9 +13,8 @@ from nearkin.errors import InputError
 from nearkin.pairs.checks import (
     checked_count,
     checked_pairs,
+    checked_triplets,
     checked_weights,
-    chosen_rows,
-    counts_to_test,
     refuse_difference_from_itself,
 )
 from nearkin.pairs.closure import (
@@ -27,30 +26,41 @@ from nearkin.pairs.closure import (
     normalised,
 )
 from nearkin.pairs.cutting import CutWithRows
-from nearkin.pairs.frames import read_frame, row_of_id, write_frame
+from nearkin.pairs.frames import read_frame, read_triplets, row_of_id, write_frame, write_triplets
 from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
 from nearkin.pairs.numbering import sorted_once
+from nearkin.pairs.triplets import normalised_triplets, refuse_cycles, refuse_repeated_points
 from nearkin.rows.arrays import Doubles, Ints
 
 __all__ = ["Conflict", "Pairs"]
+
+_PARTS = (
+    *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
+    "n_rows",
+)
 
 
 class Pairs(CutWithRows):
     """What is known to be alike or different among the rows of X.
 
-    A must-link says that two rows are alike, a cannot-link that they differ. Pairs are kept in a
-    normal form, so that equal knowledge compares equal: the smaller row first, sorted, each pair
-    once with the larger of its weights. A must-link of a row with itself says nothing and is
-    dropped. The object is immutable, and deliberately no array: its length is a number of pairs,
-    not of rows. Where it knows ``n_rows``, it is cut as X is: ``pairs[rows]`` speaks of
-    ``X[rows]``, and what of scikit-learn cuts rows, as ``train_test_split(X, pairs)``, cuts both.
+    A must-link says that two rows are alike, a cannot-link that they differ; a triplet (a, b, c)
+    says less, that a is nearer to b than to c. All are kept in a normal form, so that equal
+    knowledge compares equal: the smaller row of a pair first, sorted, each once with the larger of
+    its weights. A must-link of a row with itself says nothing and is dropped. The object is
+    immutable, and deliberately no array: its length is a number of pairs and triplets, not of
+    rows. Where it knows ``n_rows``, it is cut as X is: ``pairs[rows]`` speaks of ``X[rows]``, and
+    what of scikit-learn cuts rows, as ``train_test_split(X, pairs)``, cuts both.
 
     Parameters
     ----------
     must_link, cannot_link : array-like of int, shape (k, 2), default=()
         Pairs of row numbers of X, counted from 0.
-    must_weight, cannot_weight : array-like of float, shape (k,), default=None
-        How much each pair counts, above 0; None stands for 1 each.
+    closer : array-like of int, shape (k, 3), default=()
+        Triplets (a, b, c) of row numbers: a is nearer to b than to c. They are taken by
+        :class:`ITML`, :class:`GeometryAware`, :class:`KernelBeta`, :class:`KernelA` and
+        :class:`MetricLearner`; others refuse them. A cycle of them is an error.
+    must_weight, cannot_weight, closer_weight : array-like of float, shape (k,), default=None
+        How much each counts, above 0; None stands for 1 each.
     n_rows : int, default=None
         How many rows X has, when known; a fit with an X of another length is then refused.
         ``pairs + Pairs(n_rows=len(X))`` says it of pairs that are there.
@@ -58,10 +68,11 @@ class Pairs(CutWithRows):
     Attributes
     ----------
     must_link, cannot_link : read-only int64 arrays of shape (k, 2)
-    must_weight, cannot_weight : read-only float64 arrays of shape (k,)
+    closer : read-only int64 array of shape (k, 3)
+    must_weight, cannot_weight, closer_weight : read-only float64 arrays of shape (k,)
     n_rows : int or None
     points : read-only int64 array
-        The rows named in any pair, sorted.
+        The rows named in any pair or triplet, sorted.
 
     Examples
     --------
@@ -73,12 +84,16 @@ class Pairs(CutWithRows):
     [[0, 5], [5, 7]]
     >>> pairs.closure().cannot_link.tolist()
     [[0, 2], [2, 5], [2, 7]]
+    >>> Pairs(closer=[(0, 5, 2)])  # 0 is nearer to 5 than to 2
+    Pairs(0 must-links, 0 cannot-links, 1 triplet)
     """
 
     must_link: Ints
     cannot_link: Ints
     must_weight: Doubles
     cannot_weight: Doubles
+    closer: Ints
+    closer_weight: Doubles
     n_rows: int | None
 
     __iter__: ClassVar[None] = None
@@ -90,6 +105,8 @@ class Pairs(CutWithRows):
         *,
         must_weight: ArrayLike | None = None,
         cannot_weight: ArrayLike | None = None,
+        closer: ArrayLike = (),
+        closer_weight: ArrayLike | None = None,
         n_rows: int | None = None,
     ) -> None:
         n_rows = None if n_rows is None else checked_count(n_rows, "n_rows", least=0)
@@ -99,19 +116,35 @@ class Pairs(CutWithRows):
         cannot_weights = checked_weights(cannot_weight, len(cannot), "cannot_weight of pair")
         refuse_difference_from_itself(cannot, "cannot_link pair", np.ones(len(cannot), bool))
         telling = must[:, 0] != must[:, 1]
-        must, must_weights = normalised(must[telling], must_weights[telling])
-        self._fill(must, must_weights, *normalised(cannot, cannot_weights), n_rows)
+        triplets = checked_triplets(closer, "closer triplet", n_rows)
+        weights = checked_weights(closer_weight, len(triplets), "closer_weight of triplet")
+        refuse_repeated_points(triplets, "closer triplet")
+        refuse_cycles(triplets)
+        self._fill(
+            *normalised(must[telling], must_weights[telling]),
+            *normalised(cannot, cannot_weights),
+            *normalised_triplets(triplets, weights),
+            n_rows,
+        )
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        links = (self.must_link, self.must_weight, self.cannot_link, self.cannot_weight)
-        return (*links, self.n_rows)
+        return (*(part for kind in self._kinds for part in kind), self.n_rows)
+
+    @property
+    def _kinds(self) -> tuple[tuple[Ints, Doubles], ...]:
+        return (
+            (self.must_link, self.must_weight),
+            (self.cannot_link, self.cannot_weight),
+            (self.closer, self.closer_weight),
+        )
 
     def _fill(self, *parts: Any) -> None:
-        for array in parts[:4]:
+        if len(parts) == 5:  # pickled before there were triplets
+            parts = (*parts[:4], np.empty((0, 3), dtype=np.int64), np.empty(0), parts[4])
+        for array in parts[:6]:
             array.setflags(write=False)
-        names = ("must_link", "must_weight", "cannot_link", "cannot_weight", "n_rows")
-        self.__dict__.update(zip(names, parts, strict=True))
+        self.__dict__.update(zip(_PARTS, parts, strict=True))
 
     @classmethod
     def _of_normalised(cls, *parts: Any) -> Pairs:
@@ -168,6 +201,8 @@ class Pairs(CutWithRows):
     def from_frame(cls, frame: Any, *, ids: Any = None, n_rows: int | None = None) -> Pairs:
         """Read pairs from a dataframe with the columns left, right, same and perhaps weight.
 
+        One with the columns anchor, closer, farther and perhaps weight holds triplets.
+
         Parameters
         ----------
         frame : dataframe
@@ -175,8 +210,8 @@ class Pairs(CutWithRows):
             "same" for a must-link, false, 0, "no" or "different" for a cannot-link, in capitals or
             not, and null or empty for unsure: such a pair is left out.
         ids : sequence of hashable, default=None
-            The identifier of each row of X, looked up for ``left`` and ``right``; without it
-            these columns hold row numbers.
+            The identifier of each row of X, looked up for ``left`` and ``right`` or for
+            the three of a triplet; without it these columns hold row numbers.
         n_rows : int, default=None
             How many rows X has; taken from ``ids`` where they are given.
 
@@ -184,6 +219,9 @@ class Pairs(CutWithRows):
         -------
         Pairs
         """
+        if (found := read_triplets(frame, ids, n_rows)) is not None:
+            closer, weights, n_rows = found
+            return cls(closer=closer, closer_weight=weights, n_rows=n_rows)
         ends, same, weights, n_rows = read_frame(frame, ids, n_rows)
         return cls(
             ends[same],
@@ -193,8 +231,10 @@ class Pairs(CutWithRows):
             n_rows=n_rows,
         )
 
-    def to_frame(self, *, ids: Any = None, backend: str | None = None) -> Any:
-        """Write the pairs as a dataframe that ``from_frame`` reads back.
+    def to_frame(
+        self, *, ids: Any = None, backend: str | None = None, closer: bool | None = None
+    ) -> Any:
+        """Write the pairs, or the triplets, as a dataframe that ``from_frame`` reads back.
 
         Parameters
         ----------
@@ -202,18 +242,29 @@ class Pairs(CutWithRows):
             The identifier of each row of X, written instead of its number.
         backend : {"pandas", "polars", "pyarrow"}, default=None
             The kind of dataframe; None for the first of these that is installed.
+        closer : bool, default=None
+            Whether to write triplets; None for what there is, which must be of one kind.
 
         Returns
         -------
         dataframe
-            With the columns left, right, same and weight, must-links first.
+            With the columns left, right, same and weight, must-links first; or with the columns
+            anchor, closer, farther and weight.
         """
+        n_pairs = len(self) - len(self.closer)
+        if closer is None and n_pairs and len(self.closer):
+            raise InputError(
+                f"{n_pairs} pairs and {len(self.closer)} triplets do not fit in one table: use "
+                "to_frame(closer=False) and to_frame(closer=True), and add what is read back"
+            )
         if ids is not None:
             ids = list(row_of_id(ids))
             self.check_rows(len(ids))
+        if closer or (closer is None and len(self.closer)):
+            return write_triplets(self.closer, self.closer_weight, ids, backend)
         return write_frame(
             np.concatenate([self.must_link, self.cannot_link]),
-            np.arange(len(self)) < len(self.must_link),
+            np.arange(n_pairs) < len(self.must_link),
             np.concatenate([self.must_weight, self.cannot_weight]),
             ids,
             backend,
@@ -225,26 +276,25 @@ class Pairs(CutWithRows):
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"Pairs are immutable: cannot delete {name!r}")
 
-    def __len__(self) -> int:
-        return len(self.must_link) + len(self.cannot_link)
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pairs):
             return NotImplemented
         return all(map(np.array_equal, self._parts, other._parts))
 
     def __hash__(self) -> int:
-        return hash((self.n_rows, *(array.tobytes() for array in self._parts[:4])))
+        return hash((self.n_rows, *(array.tobytes() for array in self._parts[:6])))
 
     def __repr__(self) -> str:
         counts = {"must-link": len(self.must_link), "cannot-link": len(self.cannot_link)}
         parts = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in counts.items()]
+        if count := len(self.closer):
+            parts.append(f"{count} triplet{'s' * (count != 1)}")
         if self.n_rows is not None:
             parts.append(f"n_rows={self.n_rows}")
         return f"Pairs({', '.join(parts)})"
 
     def __add__(self, other: object) -> Pairs:
-        """Take the pairs of both; of a pair in both, the larger weight."""
+        """Take the pairs and triplets of both; of one in both, the larger weight."""
         if not isinstance(other, Pairs):
             return NotImplemented
         n_rows = self.n_rows if self.n_rows is not None else other.n_rows
@@ -256,15 +306,21 @@ class Pairs(CutWithRows):
         if n_rows is not None:
             self.check_rows(n_rows)
             other.check_rows(n_rows)
-        both = zip(self._parts[:4], other._parts[:4], strict=True)
-        must, must_weight, cannot, cannot_weight = map(np.concatenate, both)
-        must_part, cannot_part = normalised(must, must_weight), normalised(cannot, cannot_weight)
-        return self._of_normalised(*must_part, *cannot_part, n_rows)
+        both = zip(self._parts[:6], other._parts[:6], strict=True)
+        must, must_weight, cannot, cannot_weight, *closer = map(np.concatenate, both)
+        if len(self.closer) and len(other.closer):
+            refuse_cycles(closer[0])
+        return self._of_normalised(
+            *normalised(must, must_weight),
+            *normalised(cannot, cannot_weight),
+            *normalised_triplets(*closer),
+            n_rows,
+        )
 
     @cached_property
     def points(self) -> Ints:
-        """The rows named in any pair, sorted."""
-        points = sorted_once(np.concatenate([self.must_link, self.cannot_link]))
+        """The rows named in any pair or triplet, sorted."""
+        points = sorted_once(np.concatenate([links.ravel() for links, _ in self._kinds]))
         points.setflags(write=False)
         return points
 
@@ -309,7 +365,7 @@ class Pairs(CutWithRows):
         """
         must, cannot = (self.must_link, self.must_weight), (self.cannot_link, self.cannot_weight)
         found = all_that_follows(self.groups, must, cannot, max_pairs)
-        return self._of_normalised(*found, self.n_rows)
+        return self._of_normalised(*found, self.closer, self.closer_weight, self.n_rows)
 
     def conflicts(self) -> list[Conflict]:
         """Find the cannot-links that the must-links contradict.
@@ -327,122 +383,3 @@ class Pairs(CutWithRows):
         rows 3 and 9 cannot be linked, yet 3 = 5 = 9 by must-links
         """
         return contradictions(self.groups, self.must_link, self.cannot_link)
-
-    def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Pairs, Pairs]:
-        """Split the pairs at random into two parts, each kind by the same share.
-
-        The parts may share rows, so that a pair of one follows from pairs of the other. To judge a
-        learner, hold out rows with their pairs: :class:`nearkin.PairKFold`.
-
-        Parameters
-        ----------
-        test_size : float or int, default=0.25
-            The share of the pairs, between 0 and 1, or their number that go to the second part.
-        random_state : int, RandomState instance or None, default=None
-            Makes the split repeatable.
-
-        Returns
-        -------
-        train, test : Pairs
-        """
-        counts = counts_to_test(test_size, len(self.must_link), len(self.cannot_link))
-        rng = check_random_state(random_state)
-        train: list[Any] = []
-        test: list[Any] = []
-        must, must_weight, cannot, cannot_weight, n_rows = self._parts
-        kinds = ((must, must_weight), (cannot, cannot_weight))
-        for (links, weights), count in zip(kinds, counts, strict=True):
-            in_test = np.zeros(len(links), dtype=bool)
-            in_test[rng.permutation(len(links))[:count]] = True
-            train += links[~in_test], weights[~in_test]
-            test += links[in_test], weights[in_test]
-        return self._of_normalised(*train, n_rows), self._of_normalised(*test, n_rows)
-
-    def subset(self, chosen: ArrayLike) -> Pairs:
-        """Keep some of the pairs.
-
-        Parameters
-        ----------
-        chosen : array-like of bool, shape (len(pairs),)
-            Which to keep: must-links first, then cannot-links, in their order.
-
-        Returns
-        -------
-        Pairs
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).subset([True, False, True])
-        Pairs(1 must-link, 1 cannot-link)
-        """
-        mask = np.asarray(chosen)
-        if mask.shape != (len(self),) or mask.dtype.kind != "b":
-            raise InputError(
-                f"subset takes a boolean for each of the {len(self)} pairs, got {mask.dtype} of "
-                f"shape {mask.shape}"
-            )
-        must, cannot = np.split(mask, [len(self.must_link)])
-        return self._of_normalised(
-            self.must_link[must],
-            self.must_weight[must],
-            self.cannot_link[cannot],
-            self.cannot_weight[cannot],
-            self.n_rows,
-        )
-
-    def without(self, links: ArrayLike) -> Pairs:
-        """Withdraw pairs, whether they are must-links or cannot-links.
-
-        Parameters
-        ----------
-        links : array-like of int, shape (k, 2)
-            Pairs of row numbers, in any order; those that are not there change nothing.
-
-        Returns
-        -------
-        Pairs
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)], [(1, 2)]).without([(5, 2)])
-        Pairs(1 must-link, 1 cannot-link)
-        """
-        gone = set(map(tuple, np.sort(checked_pairs(links, "pair", None), axis=1).tolist()))
-        given = np.concatenate([self.must_link, self.cannot_link]).tolist()
-        return self.subset(np.array([tuple(link) not in gone for link in given], dtype=bool))
-
-    def restrict(self, rows: ArrayLike) -> Pairs:
-        """Keep the pairs among some rows of X, renumbered to fit ``X[rows]``.
-
-        Parameters
-        ----------
-        rows : array-like of int or bool
-            Row numbers, each once, or a mask over the rows of X.
-
-        Returns
-        -------
-        Pairs
-            With ``n_rows=len(X[rows])``.
-
-        Examples
-        --------
-        >>> from nearkin import Pairs
-        >>> Pairs([(0, 5), (2, 5)]).restrict([5, 1, 2]).must_link.tolist()
-        [[0, 2]]
-        """
-        if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
-            self.check_rows(len(mask))
-        chosen = chosen_rows(rows, self.n_rows)
-        order = np.argsort(chosen)
-        ascending = chosen[order]
-
-        def renumbered(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-            places = np.searchsorted(ascending, links)
-            inside = (np.append(ascending, -1)[places] == links).all(axis=1)
-            return normalised(order[places[inside]], weights[inside])
-
-        must = renumbered(self.must_link, self.must_weight)
-        cannot = renumbered(self.cannot_link, self.cannot_weight)
-        return self._of_normalised(*must, *cannot, len(chosen))

@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.triplets import WEAK, against_pairs
+from nearkin.rows.arrays import Ints
 from nearkin.rows.notices import is_heard, notice, noticed
 
 # Pairs of each kind that stand for those that labels imply.
 _EXAMPLES_PER_LABEL = 5
 _LEAST_EXAMPLES = 5000
+
+
+# What knowledge there is, as messages name it, and where Pairs keep it.
+_KINDS = {"must-link": "must_link", "cannot-link": "cannot_link", "triplet": "closer"}
+# Learners that learn from triplets.
+TAKE_TRIPLETS = ("ITML",)
 
 
 class ContradictionWarning(UserWarning):
@@ -61,13 +69,17 @@ class Evidence:
             "rows": int(n_rows),
             "must_links": len(self.pairs.must_link),
             "cannot_links": len(self.pairs.cannot_link),
+            **({"triplets": len(self.pairs.closer)} if len(self.pairs.closer) else {}),
             "labels": len(known),
             "classes": len(np.unique(known)),
         }
 
 
-def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
-    """Raise TypeError if pairs were given in the place of labels, or something else as pairs."""
+def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = False) -> None:
+    """Raise TypeError if pairs were given in the place of labels, or something else as pairs.
+
+    Triplets are refused, unless the caller says that it takes them.
+    """
     if isinstance(y, Pairs):
         raise InputTypeError(
             "pairs must be given by name, as pairs=pairs: the second place is for y"
@@ -77,15 +89,30 @@ def check_roles(y: Any, pairs: Any, name: str = "pairs") -> None:
             f"{name} must be a nearkin.Pairs, not {type(pairs).__name__}: use "
             "Pairs(must_link=..., cannot_link=...) or Pairs.from_frame(frame)"
         )
+    if pairs is not None and not triplets:
+        refuse_triplets(pairs, name)
 
 
-def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> Evidence:
+def refuse_triplets(pairs: Pairs, name: str = "pairs") -> None:
+    """Raise if there are triplets, for what takes pairs only: they would be left out silently."""
+    if len(pairs.closer):
+        raise InputError(
+            f"{name} has {len(pairs.closer)} triplets, but only must-links and cannot-links can be "
+            f"used here. Triplets are taken by fit of {', '.join(TAKE_TRIPLETS[:-1])} and "
+            f"{TAKE_TRIPLETS[-1]}; {name}.without({name}.closer) leaves them out."
+        )
+
+
+def gather_evidence(
+    n_rows: int, y: Any = None, pairs: Pairs | None = None, *, triplets: bool = False
+) -> Evidence:
     """Check labels and pairs against each other and against the number of rows.
 
     Raises
     ------
     TypeError, ValueError
-        If there is nothing to learn from, or pairs or labels are for another X.
+        If there is nothing to learn from, or pairs or labels are for another X; or if there are
+        triplets, and the caller does not say that it takes them.
 
     Warns
     -----
@@ -93,7 +120,7 @@ def gather_evidence(n_rows: int, y: Any = None, pairs: Pairs | None = None) -> E
         If pairs contradict each other or the labels. They are used as they are: as evidence on
         both sides.
     """
-    check_roles(y, pairs)
+    check_roles(y, pairs, triplets=triplets)
     if y is None and pairs is None:
         raise InputError(
             "nothing to learn from: this learner requires y to be passed, but the target y is "
@@ -146,14 +173,13 @@ def with_other_pairs(
     if withdrawn is not None:
         withdrawn.check_rows(n_rows)
         gone = []
-        for kind in ("must", "cannot"):
-            given, taken = (getattr(some, f"{kind}_link") for some in (pairs, withdrawn))
-            numbers = given @ [n_rows, 1]
-            missing = ~np.isin(taken @ [n_rows, 1], numbers)
+        for kind, attribute in _KINDS.items():
+            given, taken = (getattr(some, attribute) for some in (pairs, withdrawn))
+            missing = ~_among(taken, given, n_rows)
             if missing.any():
                 link = tuple(taken[missing.argmax()].tolist())
-                raise InputError(f"{kind}-link {link} is withdrawn, but it was not given.")
-            gone.append(np.isin(numbers, taken @ [n_rows, 1]))
+                raise InputError(f"{kind} {link} is withdrawn, but it was not given.")
+            gone.append(_among(given, taken, n_rows))
         pairs = pairs.subset(~np.concatenate(gone))
     if added is not None:
         added.check_rows(n_rows)
@@ -162,12 +188,23 @@ def with_other_pairs(
     return Evidence(pairs, evidence.classes)
 
 
+def _among(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
+    """Whether each pair or triplet is one of the others."""
+    if links.shape[1] == 2:
+        return np.isin(links @ [n_rows, 1], others @ [n_rows, 1])
+    known = set(map(tuple, others.tolist()))
+    return np.array([tuple(link) in known for link in links.tolist()], dtype=bool)
+
+
 def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
     if not is_heard(ContradictionWarning):
         return
     conflicts = [str(conflict) for conflict in pairs.conflicts()]
     if conflicts:
         _warn("pairs contradict each other", conflicts, "pairs.conflicts() lists all")
+    doubted = against_pairs(pairs.closer, pairs.groups)
+    if doubted:
+        _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
     if classes is None:
         return
     against_labels = []
@@ -223,6 +260,16 @@ def example_pairs(
         else:
             pairs = pairs + Pairs(cannot_link=drawn.cannot_link, cannot_weight=weight)
     return pairs
+
+
+def as_weak_pairs(pairs: Pairs) -> Pairs:
+    """Pairs, with each triplet as a must-link and a cannot-link of half its weight."""
+    if not len(pairs.closer):
+        return pairs
+    weight = WEAK * pairs.closer_weight
+    near, far = pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]
+    weak = Pairs(near, far, must_weight=weight, cannot_weight=weight)
+    return pairs.without(pairs.closer) + weak
 
 
 def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:

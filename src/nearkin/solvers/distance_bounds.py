@@ -15,6 +15,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import notice
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult
+from nearkin.solvers.logdet_triplets import Triplets
 
 # Bounds, where none are given: these percentiles of the distances between random rows.
 PERCENTILES = (1, 90)
@@ -30,7 +31,7 @@ BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> BoundedPairs:
-    """Pairs with bounds on their distances, which are not squared here."""
+    """Pairs with bounds on their distances, which are not squared here, and triplets."""
     links = np.concatenate([pairs.must_link, pairs.cannot_link])
     upper, lower = bounds
     return BoundedPairs(
@@ -41,6 +42,7 @@ def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> Bo
         upper=upper**2,
         lower=lower**2,
         slack=float(slack),
+        triplets=Triplets(pairs.closer, pairs.closer_weight),
     )
 
 

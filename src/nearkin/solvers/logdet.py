@@ -59,6 +59,7 @@ from nearkin.errors import InputError
 from nearkin.rows.arrays import Floats
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.thread_limits import one_blas_thread
+from nearkin.solvers.logdet_triplets import MARGIN, NO_TRIPLETS, Order, Triplets, sweep_triplets
 
 # Two points are one if they differ by no more than this share of their coordinates, which is
 # rounding, or are no farther apart than this share of what cannot-links are to be.
@@ -90,6 +91,8 @@ class BoundedPairs:
     slack : float
         γ, above 0. The larger, the more the pairs count beside the prior; ``inf`` makes the
         bounds strict, which need not be possible.
+    triplets : Triplets
+        Rows that are to be nearer to one than to another.
     """
 
     left: NDArray[np.integer]
@@ -99,6 +102,7 @@ class BoundedPairs:
     upper: float
     lower: float
     slack: float
+    triplets: Triplets = NO_TRIPLETS
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,8 @@ class LogDetResult:
     converged : bool
     n_coincident : int
         Pairs left alone since their two points are one.
+    triplet_duals : ndarray of shape (t,)
+        μ, zero for triplets that hold without being asked to.
     """
 
     B: Floats
@@ -131,6 +137,7 @@ class LogDetResult:
     n_sweeps: int
     converged: bool
     n_coincident: int
+    triplet_duals: Floats
 
 
 def divergence(B: Floats, B0: Floats) -> float:
@@ -227,12 +234,18 @@ def project(
         )
     apart = differ & (squared > _COINCIDE**2)
     Z = Z[apart]
-    basis = _span(Z, F[np.union1d(left[apart], right[apart])] @ root)
+    placed = F @ root / np.sqrt(lower) if len(pairs.triplets.rows) else np.empty((0, root.shape[1]))
+    triplets = Order.of(placed, pairs.triplets, pairs.slack)
+    named = np.union1d(left[apart], right[apart])
+    named = np.union1d(named, pairs.triplets.rows) if len(placed) else named
+    basis = _span(np.concatenate([Z, triplets.near, triplets.far]), F[named] @ root)
     if basis is not None:
-        Z = Z @ basis
+        Z, triplets = Z @ basis, triplets.along(basis)
     targets = np.where(sign > 0, pairs.upper / lower, 1.0)
-    problem = _Problem(np.ascontiguousarray(Z), sign[apart], targets[apart], slack[apart])
-    C, inner_duals, inverse_slacks, history, gap, converged = _solve(problem, max_sweeps, tol)
+    problem = _Problem(np.ascontiguousarray(Z), sign[apart], targets[apart], slack[apart], triplets)
+    C, inner_duals, inverse_slacks, triplet_duals, history, gap, converged = _solve(
+        problem, max_sweeps, tol
+    )
 
     factor = root if basis is None else root @ basis
     B = factor @ C @ factor.T
@@ -249,21 +262,25 @@ def project(
         n_sweeps=len(history) - 1,
         converged=converged,
         n_coincident=int((~apart).sum()),
+        triplet_duals=triplet_duals / lower,
     )
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Pairs, with the identity as the prior; γ is that of each pair."""
+    """Pairs and triplets, with the identity as the prior; γ is that of each pair."""
 
     Z: Floats
     sign: Floats
     targets: Floats
     slack: Floats
+    triplets: Order
 
-    def metric(self, duals: Floats) -> tuple[Floats, float]:
+    def metric(self, duals: Floats, of_triplets: Floats) -> tuple[Floats, float]:
         """B of dual variables, and its log-determinant."""
         precision = self.Z.T @ ((self.sign * duals)[:, None] * self.Z)
+        if len(of_triplets):
+            precision += self.triplets.precision(of_triplets)
         precision.flat[:: len(precision) + 1] += 1
         # Cholesky, then the inverse by it: half the work of a general one, and it must be PD.
         factor, failed = lapack.dpotrf(precision, lower=1)
@@ -274,7 +291,12 @@ class _Problem:
         return np.ascontiguousarray(B), -2 * float(np.log(factor.diagonal()).sum())
 
     def bounds(
-        self, B: Floats, log_det: float, duals: Floats, inverse_slacks: Floats
+        self,
+        B: Floats,
+        log_det: float,
+        duals: Floats,
+        inverse_slacks: Floats,
+        of_triplets: Floats,
     ) -> tuple[float, float, float]:
         """Objective of B, the g of dual variables, and the largest share a bound is missed by.
 
@@ -282,25 +304,28 @@ class _Problem:
         """
         slacks = best_slacks(B, self.Z, self.sign, self.targets)
         missed = float(np.abs(slacks / self.targets - 1).max(initial=0.0))
-        primal = float(np.trace(B)) - log_det - len(B)
+        primal = float(np.trace(B)) - log_det - len(B) + self.triplets.cost(B)
+        ordered = MARGIN * float(of_triplets.sum()) - log_det
         if np.isinf(self.slack).any():
-            return primal, -log_det - float((self.sign * duals) @ self.targets), missed
+            return primal, ordered - float((self.sign * duals) @ self.targets), missed
         primal += float(self.slack @ _scalar_divergence(slacks / self.targets))
-        dual = -log_det + float(self.slack @ np.log(self.targets * inverse_slacks))
+        dual = ordered + float(self.slack @ np.log(self.targets * inverse_slacks))
         return primal, dual, missed
 
 
 def _solve(
     problem: _Problem, max_sweeps: int, tol: float
-) -> tuple[Floats, Floats, Floats, list[float], float, bool]:
-    """Sweep over the pairs: B, λ, 1/ξ, the objective's history, the gap, and whether it will do."""
+) -> tuple[Floats, Floats, Floats, Floats, list[float], float, bool]:
+    """Sweep over the pairs: B, λ, 1/ξ, μ, the objective's history, the gap, whether it will do."""
     k, r = problem.Z.shape
+    triplets = problem.triplets
+    of_triplets = np.zeros(len(triplets.cap))
     B: Floats = np.eye(r)
     duals, inverse_slacks = np.zeros(k), 1 / problem.targets
     strict = bool(np.isinf(problem.slack).any())
-    rounding = _ROUNDING * (r + k)
+    rounding = _ROUNDING * (r + k + len(of_triplets))
     order = np.random.default_rng(0)
-    primal, dual, missed = problem.bounds(B, 0.0, duals, inverse_slacks)
+    primal, dual, missed = problem.bounds(B, 0.0, duals, inverse_slacks, of_triplets)
     history = [primal]
     scratch = np.zeros((2, r))
 
@@ -309,7 +334,7 @@ def _solve(
         return bool(kept and abs(primal - dual) <= tol * abs(primal) + rounding)
 
     while not done() and len(history) <= max_sweeps:
-        before = duals.copy(), inverse_slacks.copy()
+        before = duals.copy(), inverse_slacks.copy(), of_triplets.copy()
         _sweep(
             order.permutation(k),
             problem.Z,
@@ -320,18 +345,21 @@ def _solve(
             B,
             scratch,
         )
+        if len(of_triplets):
+            turns = order.permutation(len(of_triplets))
+            sweep_triplets(turns, triplets.near, triplets.far, triplets.cap, of_triplets, B)
         # Below zero only by rounding, where a bound has to give way without end.
         np.maximum(inverse_slacks, np.finfo(np.float64).tiny, out=inverse_slacks)
         try:
             # From the dual variables anew: thousands of small updates would add up rounding.
-            B, log_det = problem.metric(duals)
+            B, log_det = problem.metric(duals, of_triplets)
         except np.linalg.LinAlgError:  # strict bounds that no metric keeps
-            duals, inverse_slacks = before
-            B, _ = problem.metric(duals)
+            duals, inverse_slacks, of_triplets = before
+            B, _ = problem.metric(duals, of_triplets)
             break
-        primal, dual, missed = problem.bounds(B, log_det, duals, inverse_slacks)
+        primal, dual, missed = problem.bounds(B, log_det, duals, inverse_slacks, of_triplets)
         history.append(primal)
-    return B, duals, inverse_slacks, history, primal - dual, done()
+    return B, duals, inverse_slacks, of_triplets, history, primal - dual, done()
 
 
 @compiled(fastmath=REORDER)

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.arrays import Ints
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
@@ -118,6 +119,7 @@ def spread_pairs(
     """
     if not isinstance(pairs, Pairs):
         raise InputTypeError(f"pairs must be a nearkin.Pairs, not {type(pairs).__name__}")
+    refuse_triplets(pairs)
     reach = _checked_number(reach, "reach", below=1.0)
     weight = _checked_number(weight, "weight", below=inf)
     per_pair = checked_count(per_pair, "per_pair", least=0)

@@ -72,5 +72,7 @@ def _mapped(pairs: Pairs, function: Any, n_rows: int) -> Pairs:
         function(pairs.cannot_link),
         must_weight=pairs.must_weight,
         cannot_weight=pairs.cannot_weight,
+        closer=function(pairs.closer),
+        closer_weight=pairs.closer_weight,
         n_rows=n_rows,
     )

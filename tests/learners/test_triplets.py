@@ -1,0 +1,106 @@
+"""Learners that learn from triplets, and others that must refuse them."""
+
+import numpy as np
+import pytest
+
+import nearkin
+from nearkin import ITML, Pairs, plot, registry
+from nearkin.pairs.supervision import TAKE_TRIPLETS
+
+N = 60
+
+
+def hidden_metric(seed=0, n_triplets=150):
+    """Rows whose first two columns alone count, and triplets of that distance."""
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((N, 6))
+    X[:, :2] *= 0.7
+    return X, triplets_of(X[:, :2], n_triplets, rng)
+
+
+def triplets_of(Z, n, rng):
+    rows = np.array([rng.permutation(len(Z))[:3] for _ in range(n)])
+    near = np.linalg.norm(Z[rows[:, 0]] - Z[rows[:, 1]], axis=1)
+    far = np.linalg.norm(Z[rows[:, 0]] - Z[rows[:, 2]], axis=1)
+    return np.where((near < far)[:, None], rows, rows[:, [0, 2, 1]])
+
+
+def share_kept(Z, triplets):
+    """Share of triplets that distances follow."""
+    a, b, c = (Z[rows] for rows in triplets.T)
+    near, far = np.linalg.norm(a - b, axis=1), np.linalg.norm(a - c, axis=1)
+    return float(np.mean(near < far))
+
+
+LEARNERS = {
+    "ITML": ITML(random_state=0),
+    "ITML in a kernel's space": ITML(kernel="rbf", random_state=0),
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=list(LEARNERS))
+def test_what_triplets_teach_holds_for_others(learner):
+    X, triplets = hidden_metric()
+    held_out = triplets_of(X[:, :2], 500, np.random.RandomState(1))
+    metric = learner.fit(X, pairs=Pairs(closer=triplets))
+    assert share_kept(metric.transform(X), held_out) > share_kept(X, held_out) + 0.04
+    assert metric.learned_from_["triplets"] == len(triplets)
+    assert 0 < metric.threshold_ < np.inf
+    with_pairs = Pairs([(0, 1)], [(2, 3)], closer=triplets)
+    assert learner.fit(X, pairs=with_pairs).learned_from_["must_links"] == 1
+
+
+def test_triplets_that_come_and_go():
+    X, triplets = hidden_metric()
+    first, more = Pairs(closer=triplets[:50]), Pairs(closer=triplets[50:60])
+    metric = ITML(random_state=0).fit(X, pairs=first)
+    before = metric.transform(X)
+    metric.partial_fit(X, pairs=more)
+    assert not np.allclose(metric.transform(X), before)
+    metric.partial_fit(X, withdrawn=more)
+    np.testing.assert_allclose(metric.transform(X), before, atol=1e-9)
+
+
+OTHERS = [
+    learner.name
+    for learner in registry.LEARNERS
+    if learner.name not in (*TAKE_TRIPLETS, "Chain", "Blend")
+]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_learners_refuse_them(name):
+    X, triplets = hidden_metric(n_triplets=5)
+    y = np.arange(N) % 2
+    with pytest.raises(ValueError, match="5 triplets, but only must-links and cannot-links"):
+        getattr(nearkin, name)().fit(X, y, pairs=Pairs([(0, 2)], closer=triplets))
+
+
+def refusing(X, y, pairs):
+    """What takes pairs, and is no learner."""
+    metric = ITML().fit(X, pairs=pairs)
+    return {
+        "score": lambda: metric.score(X, pairs=pairs),
+        "calibrate": lambda: metric.calibrate(X, pairs=pairs),
+        "spread_pairs": lambda: nearkin.spread_pairs(X, pairs),
+        "suggest_pairs": lambda: nearkin.suggest_pairs(metric, X, pairs=pairs),
+        "learn_actively": lambda: nearkin.learn_actively(X, lambda i, j: True, 3, pairs=pairs),
+        "folds": lambda: next(nearkin.PairKFold(2).split(X, pairs=pairs)),
+        "cross_validate": lambda: nearkin.cross_validate(ITML(), X, pairs=pairs),
+        "clusters": lambda: nearkin.MPCKMeans(2).fit(X, pairs=pairs),
+        "picture": lambda: plot.embedding(X, pairs=pairs),
+        "lesson": lambda: nearkin.studio(X, pairs=pairs),
+        "chain": lambda: nearkin.Chain([nearkin.RCA()]).fit(X, pairs=pairs),
+        "blend": lambda: nearkin.Blend([nearkin.GMML()]).fit(X, pairs=pairs),
+    }
+
+
+REFUSING = list(refusing(*hidden_metric(n_triplets=3)[:1], None, Pairs([(0, 2)], [(1, 3)])))
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_all_else_refuses_them(name):
+    X, triplets = hidden_metric(n_triplets=5)
+    pairs = Pairs([(0, 2)], [(1, 3)], closer=triplets, n_rows=N)
+    with pytest.raises(ValueError, match="5 triplets, but only must-links and cannot-links"):
+        refusing(X, None, pairs)[name]()

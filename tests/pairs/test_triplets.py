@@ -1,0 +1,152 @@
+"""Triplets: a is nearer to b than to c."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.model_selection import train_test_split
+
+from nearkin import ContradictionWarning, Pairs
+from nearkin.pairs.supervision import as_weak_pairs, gather_evidence, with_other_pairs
+
+MIXED = Pairs([(0, 1)], [(2, 3)], closer=[(4, 0, 2), (0, 4, 3)], closer_weight=[2.0, 0.5], n_rows=6)
+
+
+def test_triplets_are_sorted_once_and_sealed():
+    pairs = Pairs(closer=[(3, 1, 2), (0, 2, 1), (3, 1, 2)], closer_weight=[1.0, 2.0, 5.0])
+    assert pairs.closer.tolist() == [[0, 2, 1], [3, 1, 2]]
+    assert pairs.closer_weight.tolist() == [2.0, 5.0]
+    assert len(pairs) == 2
+    assert pairs.points.tolist() == [0, 1, 2, 3]
+    assert pairs == Pairs(closer=[(3, 1, 2), (0, 2, 1)], closer_weight=[5.0, 2.0])
+    assert pairs != Pairs(closer=[(3, 2, 1), (0, 2, 1)], closer_weight=[5.0, 2.0])
+    assert hash(pairs) != hash(Pairs(closer=[(3, 1, 2)]))
+    assert repr(MIXED) == "Pairs(1 must-link, 1 cannot-link, 2 triplets, n_rows=6)"
+    with pytest.raises(ValueError, match="read-only"):
+        pairs.closer[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("closer", "said"),
+    [
+        ([(0, 1)], r"closer triplets have shape \(1, 2\).*nearer to 5 than to 2"),
+        ((0, 1, 2), r"one bare triplet, \(0, 1, 2\): write a list of it"),
+        ([(0, 1, 2), (3, 4)], r"closer triplet 1 is \(3, 4\): needed is a list of triplets"),
+        ([(0, 1, 2), (3, 4, 0.5)], r"closer triplet 1 is .*must be integers"),
+        ([(0, 1, -2)], "negative"),
+        ([(0, 1, 9)], r"closer triplet 0 is \(0, 1, 9\), but n_rows=6"),
+        ([(0, 1, 2), (0, 0, 3)], r"closer triplet 1 is \(0, 0, 3\), which names a row twice"),
+        ([(0, 1, 0)], "names a row twice"),
+        ([(0, 1, 1)], "names a row twice"),
+    ],
+)
+def test_wrong_triplets_are_named(closer, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        Pairs(closer=closer, n_rows=6)
+
+
+def test_a_cycle_is_named():
+    around = [(0, 1, 2), (0, 2, 3), (0, 3, 1)]
+    with pytest.raises(ValueError, match=r"contradict each other: (d\(0, \d\) < ){3}d\(0, \d\),"):
+        Pairs(closer=around)
+    with pytest.raises(ValueError, match="contradict each other"):  # over three anchors
+        Pairs(closer=[(5, 6, 7), (7, 5, 6), (6, 7, 5)])
+    with pytest.raises(ValueError, match=r"d\(1, 2\) < d\(1, 3\) < d\(1, 2\)"):
+        Pairs(closer=[(9, 8, 7), (1, 2, 3), (1, 3, 2)])
+    with pytest.raises(ValueError, match="contradict each other"):
+        Pairs(closer=around[:2]) + Pairs(closer=around[2:])
+    assert len(Pairs(closer=[*around[:2], (0, 1, 3)])) == 3  # the same way round: no cycle
+
+
+def test_random_triplets_of_distances_have_no_cycle():
+    points = np.random.default_rng(0).standard_normal((30, 2))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    rows = np.array([np.random.default_rng(i).permutation(30)[:3] for i in range(400)])
+    a, b, c = rows.T
+    swapped = distances[a, b] > distances[a, c]
+    rows[swapped] = rows[swapped][:, [0, 2, 1]]
+    pairs = Pairs(closer=rows)
+    with pytest.raises(ValueError, match="contradict each other"):
+        pairs + Pairs(closer=rows[:1, [0, 2, 1]])
+
+
+def test_parts_of_them_and_sums():
+    assert MIXED.subset([True, False, False, True]) == Pairs(
+        [(0, 1)], closer=[(4, 0, 2)], closer_weight=[2.0], n_rows=6
+    )
+    assert MIXED.without([(4, 0, 2)]).closer.tolist() == [[0, 4, 3]]
+    assert MIXED.without(MIXED.closer) == Pairs([(0, 1)], [(2, 3)], n_rows=6)
+    assert MIXED.without([(0, 1)]).closer.tolist() == MIXED.closer.tolist()
+    assert MIXED.without(MIXED.closer) + MIXED.subset([False, False, True, True]) == MIXED
+    assert MIXED.closure().closer.tolist() == MIXED.closer.tolist()
+    assert MIXED[[4, 2, 0]].closer.tolist() == [[0, 2, 1]]
+    assert MIXED.take([5, 1]).closer.shape == (0, 3)
+    train, test = MIXED.split(2, random_state=0)
+    assert (len(train), len(test)) == (2, 2)
+    assert train + test == MIXED
+    X = np.arange(6)
+    _, _, left, right = train_test_split(X, MIXED, random_state=0)
+    assert isinstance(left, Pairs)
+    assert left.n_rows + right.n_rows == 6
+    with pytest.raises(ValueError, match=r"triplet \(0, 4, 3\) names row 4, but X has 4 rows"):
+        Pairs(closer=[(0, 4, 3)]).check_rows(4)
+
+
+def test_pickles_old_and_new():
+    assert pickle.loads(pickle.dumps(MIXED)) == MIXED
+    must, weight = np.array([[0, 1]]), np.ones(1)
+    none, nothing = np.empty((0, 2), dtype=np.int64), np.empty(0)
+    old = Pairs._of_normalised(must, weight, none, nothing, 3)  # as they were before triplets
+    assert old == Pairs([(0, 1)], n_rows=3)
+
+
+def test_frames_of_triplets():
+    names = [*"abcdef"]
+    frame = MIXED.to_frame(ids=names, backend="pandas", closer=True)
+    assert list(frame.columns) == ["anchor", "closer", "farther", "weight"]
+    assert frame.iloc[0].tolist() == ["a", "e", "d", 0.5]
+    pairs_alone = MIXED.to_frame(ids=names, backend="pandas", closer=False)
+    assert Pairs.from_frame(pairs_alone, ids=names) + Pairs.from_frame(frame, ids=names) == MIXED
+    only = MIXED.subset([False, False, True, True])
+    assert Pairs.from_frame(only.to_frame(backend="pandas"), n_rows=6) == only
+    with pytest.raises(ValueError, match="2 pairs and 2 triplets do not fit in one table"):
+        MIXED.to_frame()
+    with pytest.raises(ValueError, match=r"no column \['farther'\], which triplets need"):
+        Pairs.from_frame(frame.drop(columns="farther"))
+    with pytest.raises(ValueError, match=r"frame row 0 is \(1, 1, 2\), which names a row twice"):
+        Pairs.from_frame(pd.DataFrame({"anchor": [1], "closer": [1], "farther": [2]}))
+    with pytest.raises(ValueError, match="1 identifiers in anchor and closer and farther"):
+        Pairs.from_frame(frame.replace("a", "z"), ids=names)
+
+
+def test_pairs_that_contradict_triplets_are_noted():
+    pairs = Pairs([(0, 2), (2, 5)], [(0, 1)], closer=[(0, 1, 5)])
+    with pytest.warns(ContradictionWarning, match=r"triplet \(0, 1, 5\), yet rows 0 and 1 differ"):
+        gather_evidence(6, None, pairs, triplets=True)
+    gather_evidence(6, None, Pairs([(0, 2)], [(0, 1)], closer=[(0, 2, 1)]), triplets=True)
+
+
+def test_refused_unless_they_are_taken():
+    with pytest.raises(ValueError, match=r"2 triplets.*taken by fit of.*pairs\.without\(pairs"):
+        gather_evidence(6, None, MIXED)
+
+
+def test_added_and_withdrawn():
+    evidence = gather_evidence(6, None, MIXED, triplets=True)
+    assert evidence.counts(6)["triplets"] == 2
+    gone = MIXED.subset([False, False, False, True])
+    left = with_other_pairs(evidence, 6, None, gone).pairs
+    assert left == MIXED.subset([True, True, True, False])
+    with pytest.raises(ValueError, match=r"triplet \(4, 0, 2\) is withdrawn, but it was not given"):
+        with_other_pairs(gather_evidence(6, None, left, triplets=True), 6, None, gone)
+
+
+def test_as_weak_pairs():
+    weak = as_weak_pairs(MIXED)
+    assert not len(weak.closer)
+    assert weak.must_link.tolist() == [[0, 1], [0, 4]]
+    assert_array_equal(weak.must_weight, [1.0, 1.0])  # half of the larger of 2 and 0.5
+    assert weak.cannot_link.tolist() == [[0, 3], [2, 3], [2, 4]]
+    assert_array_equal(weak.cannot_weight, [0.25, 1.0, 1.0])
