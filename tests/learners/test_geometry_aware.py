@@ -101,6 +101,16 @@ def test_held_out_digits_gain_over_euclid(digits, family):
     assert metric.score(X[350:], y[350:]) > 0.88
 
 
+def test_must_links_alone_leave_rows_apart(digits):
+    X, y = digits
+    pairs = Pairs.from_labels(y[:200], 60, kind="must", random_state=0)
+    one, many = (
+        GeometryAware(n_iter=n_iter, random_state=0).fit(X[:200], pairs=pairs) for n_iter in (1, 20)
+    )
+    assert many.embedding_.var() > one.embedding_.var()
+    assert many.score(X[:200], y[:200]) > 0.93
+
+
 def test_fewer_axes_are_the_leading_ones(moons):
     X, _, pairs = moons
     full = GeometryAware(random_state=0).fit(X, pairs=pairs)

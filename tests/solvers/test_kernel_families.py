@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -76,6 +77,43 @@ def test_no_other_order_is_nearer(seed):
         assert least <= distance(np.sort(rng.exponential(size=6))[::-1]) + 1e-9
 
 
+def test_of_all_orders_with_this_product_none_is_nearer():
+    rng = np.random.default_rng(0)
+    B = np.diag(rng.exponential(size=6))
+    family = SpectralFamily(np.eye(6), np.sort(rng.exponential(size=6))[::-1], keeps_size=True)
+    found = family.nearest_to(B).weights
+    assert_allclose(np.prod(found), np.prod(family.weights))
+    least = divergence(B, np.diag(found))
+    for _ in range(200):
+        other = np.sort(rng.exponential(size=6))[::-1]
+        other *= (np.prod(found) / np.prod(other)) ** (1 / 6)
+        assert least <= divergence(B, np.diag(other)) + 1e-9
+
+
+def test_must_links_alone_do_not_shrink_a_kernel_that_keeps_its_size():
+    X, pairs = rows_and_pairs()
+    family = families(X)["spectral"]
+    few = pairs.sign > 0
+    few[np.flatnonzero(few)[6:]] = False
+    alike = replace(
+        pairs,
+        left=pairs.left[few],
+        right=pairs.right[few],
+        sign=pairs.sign[few],
+        weight=pairs.weight[few],
+        slack=100.0,
+    )
+
+    def variance(family, n_iter=20):
+        found = alternate(family, alike, n_iter=n_iter, tol=0.0)
+        assert all(b <= a * (1 + 1e-6) for a, b in pairwise(found.objective))
+        return np.trace(np.cov(family.coordinates.T) @ found.solution.B)
+
+    after_one = variance(family, n_iter=1)
+    assert variance(family) < 0.2 * after_one
+    assert variance(replace(family, keeps_size=True)) > 0.9 * after_one
+
+
 @each_family
 @pytest.mark.parametrize("slack", [0.3, 3.0])
 def test_objective_never_rises(name, slack):
@@ -108,8 +146,6 @@ def test_nearest_member_is_a_minimum(name):
 
 
 def around(member):
-    from dataclasses import replace
-
     if isinstance(member, SpectralFamily):
         steps = np.cumsum(np.eye(len(member.weights)), axis=1)[:, ::-1]
         for step in steps:  # raise the first few weights alike: their order holds

@@ -120,7 +120,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         Largest distance of must-links and smallest of cannot-links under the first kernel. None
         takes the 1st and the 90th percentile of distances between random rows.
     n_iter : int, default=20
-        Most rounds of projecting onto the bounds and moving within the family.
+        Most rounds of projecting onto the bounds and moving within the family. Without
+        cannot-links the spectral family keeps its size, or all would shrink to one place.
     tol : float, default=1e-3
         Share of the objective below which a round is the last.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
@@ -321,7 +322,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         V = equal_where_rows_are(X, V, self.metric)
         unknown = np.full(len(V), -1)
         weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
-        family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT))
+        alone = len(links.cannot_link) == 0
+        family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT), keeps_size=alone)
         learned = self._alternate(family, links, rng, self.n_iter)
         self.weights_ = learned.family.weights
         kernel = Kernel("cosine" if self.metric == "cosine" else "linear")

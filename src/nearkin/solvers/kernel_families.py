@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.isotonic import isotonic_regression
@@ -78,10 +79,15 @@ class SpectralFamily:
         V, orthonormal columns, the smoothest first.
     weights : ndarray of shape (r,)
         α, decreasing.
+    keeps_size : bool
+        Whether the product of the weights stays. Without anything that is to be far apart, the
+        kernel that meets all bounds best is zero: then only the shape of it may be learned. The
+        constant function, of which distances know nothing, is in neither product nor order.
     """
 
     coordinates: Floats
     weights: Floats
+    keeps_size: bool = False
 
     @property
     def prior(self) -> Floats:
@@ -89,8 +95,25 @@ class SpectralFamily:
         return np.diag(self.weights)
 
     def nearest_to(self, B: Floats) -> Self:
-        """The weights of the diagonal of B, put in order."""
-        return replace(self, weights=ordered_weights(np.diag(B)))
+        r"""The weights of the diagonal of B, put in order.
+
+        At a fixed product :math:`\sum_i b_i / \alpha_i` is all that counts, and its minimiser is
+        the same up to a factor: with μ the multiplier of :math:`\sum_i \log \alpha_i`, pooled
+        neighbours have :math:`\alpha = \bar b / \mu`.
+        """
+        if not self.keeps_size:
+            return replace(self, weights=ordered_weights(np.diag(B)))
+        weights, some = np.diag(B).copy(), self._tell_apart
+        ordered = ordered_weights(weights[some])
+        weights[some] = ordered * np.exp(np.log(self.weights[some] / ordered).mean())
+        return replace(self, weights=weights)
+
+    @cached_property
+    def _tell_apart(self) -> NDArray[np.bool_]:
+        """Which columns are not constant: the weights of others do not matter to any distance."""
+        lengths = np.sqrt((self.coordinates**2).mean(axis=0))
+        found: NDArray[np.bool_] = self.coordinates.std(axis=0) > _ROUNDING * lengths
+        return found if found.any() else ~found
 
 
 def ordered_weights(diagonal: Floats) -> Floats:

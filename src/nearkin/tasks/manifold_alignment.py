@@ -110,7 +110,8 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         takes the 90th percentile of distances between random rows for the second, and 0.03 times
         that for the first: linked rows are to meet.
     n_iter : int, default=1
-        Rounds of projecting onto the links' bounds and putting the weights in order.
+        Rounds of projecting onto the links' bounds and putting the weights in order. Without
+        cannot-links the product of the weights stays, or all would shrink to one place.
     n_components : int or None, default=None
         Keep this many axes of the common space, those of largest variance.
     n_neighbors : int, default=5
@@ -234,7 +235,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         )
         unknown = np.full(len(V), -1)
         weights = np.maximum(diffusion(eigenvalues, V, unknown, time=self.diffusion), 1e-12)
-        family = SpectralFamily(V, weights)
+        family = SpectralFamily(V, weights, keeps_size=len(pairs.cannot_link) == 0)
         large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
         bounds = checked_bounds(self.bounds) or (_MEET * large, large)
         learned = alternate(family, bounded_pairs(pairs, bounds, self.slack), n_iter=self.n_iter)
