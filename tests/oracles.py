@@ -191,12 +191,14 @@ def ridge_leverage(K, total):
     return scores
 
 
-def kernel_a(K, pairs, *, regularization, window, n_iter):
+def kernel_a(K, pairs, *, regularization, window, n_iter, A=None):
     """The published update A ← P⁺ Q(A) A from A = I; the objective before and after each step.
 
-    `K` is centred. Returns the learned kernel matrix A K Aᵀ and the objective's values.
+    `K` is centred. Or from a rectangular A of shape (n, m), with K that of m landmarks. Returns the
+    learned kernel matrix A K Aᵀ and the objective's values.
     """
-    n = len(K)
+    A = np.eye(len(K)) if A is None else A
+    n = len(A)
 
     def distances(K):
         squared = np.diag(K)[:, None] + np.diag(K) - 2 * K
@@ -205,7 +207,7 @@ def kernel_a(K, pairs, *, regularization, window, n_iter):
     def laplacian(W):
         return np.diag(W.sum(axis=1)) - W
 
-    d = distances(K)
+    d = distances(A @ K @ A.T)
     mean_squared = (d**2).sum() / (n * (n - 1))
     N = np.exp(-(d**2) / (window * mean_squared))
     np.fill_diagonal(N, 0)
@@ -216,7 +218,6 @@ def kernel_a(K, pairs, *, regularization, window, n_iter):
     # The pseudo-inverse, without a cut-off that would take weak links between clusters for zero.
     ones = np.full((n, n), 1 / n)
     pseudo_inverse = np.linalg.inv(P + ones) - ones
-    A = np.eye(n)
     values = []
     for step in range(n_iter + 1):
         learned = distances(A @ K @ A.T)

@@ -11,7 +11,9 @@ from nearkin.datasets import make_xor
 from nearkin.learners import window_objective as module
 from nearkin.learners.window_objective import window_edges
 from nearkin.scores import balanced_rand
-from nearkin.spaces.kernels import center_kernel
+from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.kernels import Kernel, center_kernel
+from nearkin.spaces.landmark_maps import LocalExtension
 from tests import oracles
 
 
@@ -36,6 +38,30 @@ def test_exact_version_is_the_published_update(data, regularization, n_iter):
     assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
     Z = metric.embedding_ - metric.embedding_.mean(axis=0)
     assert_allclose(Z @ Z.T, center_kernel(K_A), atol=1e-5)
+
+
+def test_with_landmarks_a_is_rectangular(data):
+    X, _, pairs = data
+    metric = KernelA(n_landmarks=25, gamma=0.4, rank_tol=1e-12, n_iter=3, random_state=0)
+    metric.fit(X, pairs=pairs)
+    at = metric.landmarks_
+    assert len(pairs.points) <= len(at) < len(X)
+    # A has a row for each point and a column for each landmark, and starts from the local weights.
+    W = LocalExtension(KernelLandmarks(Kernel("rbf", gamma=0.4), X[at]), 5).weights(X).toarray()
+    L = center_kernel(rbf_kernel(X[at], gamma=0.4))
+    options = {"regularization": 0.01, "window": 0.1, "n_iter": 3}
+    K_A, objective = oracles.kernel_a(L, pairs, A=W, **options)
+    assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
+    Z = metric.embedding_ - metric.embedding_.mean(axis=0)
+    assert_allclose(Z @ Z.T, center_kernel(K_A), atol=1e-5)
+
+
+def test_as_many_landmarks_as_rows_are_the_square_case(data):
+    X, _, pairs = data
+    square = KernelA(random_state=0).fit(X, pairs=pairs)
+    rectangular = KernelA(n_landmarks=len(X), random_state=0).fit(X, pairs=pairs)
+    assert_allclose(rectangular.objective_, square.objective_)
+    assert_allclose(rectangular.distance(X), square.distance(X), atol=1e-7)
 
 
 def test_neighbour_window_over_all_rows_is_the_complete_one(data, monkeypatch):

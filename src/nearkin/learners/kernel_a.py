@@ -116,7 +116,9 @@ class KernelA(MetricMixin, BaseEstimator):
     Notes
     -----
     The paper updates an n×n matrix A; here the points ``Y = A F`` are updated themselves, which
-    is the same step without it. Labels act through pairs drawn from them, about five of each kind
+    is the same step without it. With m landmarks A is the smaller, rectangular matrix that the
+    paper has in mind: each row is composed of the landmarks, ``Y = A F`` with A n×m, which starts
+    from their local weights. Labels act through pairs drawn from them, about five of each kind
     for a labelled row.
 
     Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from
