@@ -1,10 +1,12 @@
 """Learners that learn from triplets, and others that must refuse them."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import nearkin
-from nearkin import ITML, Pairs, plot, registry
+from nearkin import ITML, Blend, Chain, GeometryAware, KernelA, KernelBeta, Pairs, plot, registry
 from nearkin.pairs.supervision import TAKE_TRIPLETS
 
 N = 60
@@ -35,6 +37,13 @@ def share_kept(Z, triplets):
 LEARNERS = {
     "ITML": ITML(random_state=0),
     "ITML in a kernel's space": ITML(kernel="rbf", random_state=0),
+    "GeometryAware": GeometryAware(random_state=0),
+    "data-dependent": GeometryAware(family="data_dependent", random_state=0),
+    "rbf": GeometryAware(family="rbf", random_state=0),
+    "KernelBeta": KernelBeta(random_state=0),
+    "KernelBeta as published": KernelBeta(weighting="paper", random_state=0),
+    "chain": Chain([ITML(random_state=0), KernelBeta(random_state=0)]),
+    "blend": Blend([ITML(random_state=0), KernelBeta(random_state=0)]),
 }
 
 
@@ -64,7 +73,7 @@ def test_triplets_that_come_and_go():
 OTHERS = [
     learner.name
     for learner in registry.LEARNERS
-    if learner.name not in (*TAKE_TRIPLETS, "Chain", "Blend")
+    if learner.name not in (*TAKE_TRIPLETS, "Euclidean", "Chain", "Blend")
 ]
 
 
@@ -104,3 +113,23 @@ def test_all_else_refuses_them(name):
     pairs = Pairs([(0, 2)], [(1, 3)], closer=triplets, n_rows=N)
     with pytest.raises(ValueError, match="5 triplets, but only must-links and cannot-links"):
         refusing(X, None, pairs)[name]()
+
+
+@pytest.mark.parametrize("window_neighbors", [None, 8])
+def test_kernel_a_moves_points_into_the_order_said(window_neighbors):
+    X, triplets = hidden_metric(n_triplets=40)
+    learner = KernelA(random_state=0, n_iter=60, window_neighbors=window_neighbors)
+    metric = learner.fit(X, pairs=Pairs(closer=triplets))
+    assert (np.diff(metric.objective_) <= 1e-9 * metric.objective_[0]).all()
+    assert share_kept(metric.transform(X), triplets) > share_kept(X, triplets) + 0.15
+
+
+def test_kernel_beta_weighs_a_triplet_as_two_weak_pairs():
+    X, triplets = hidden_metric(n_triplets=20)
+    ends = {"must_link": triplets[:, :2], "cannot_link": triplets[:, [0, 2]]}
+    half = np.full(20, 0.5)
+    weak = Pairs(**ends, must_weight=half, cannot_weight=half)
+    with pytest.warns(nearkin.ContradictionWarning) if weak.conflicts() else nullcontext():
+        expected = KernelBeta(random_state=0).fit(X, pairs=weak)
+    found = KernelBeta(random_state=0).fit(X, pairs=Pairs(closer=triplets))
+    np.testing.assert_allclose(found.beta_, expected.beta_)

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn.model_selection import train_test_split
 
 from nearkin import ContradictionWarning, Pairs
-from nearkin.pairs.supervision import as_weak_pairs, gather_evidence, with_other_pairs
+from nearkin.pairs.supervision import gather_evidence, with_other_pairs
 
 MIXED = Pairs([(0, 1)], [(2, 3)], closer=[(4, 0, 2), (0, 4, 3)], closer_weight=[2.0, 0.5], n_rows=6)
 
@@ -144,7 +144,7 @@ def test_added_and_withdrawn():
 
 
 def test_as_weak_pairs():
-    weak = as_weak_pairs(MIXED)
+    weak = MIXED.as_weak_pairs()
     assert not len(weak.closer)
     assert weak.must_link.tolist() == [[0, 1], [0, 4]]
     assert_array_equal(weak.must_weight, [1.0, 1.0])  # half of the larger of 2 and 0.5

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.supervision import Evidence, as_weak_pairs, example_pairs
+from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
@@ -63,7 +63,7 @@ def draw_examples(
     """
     pairs = example_pairs(evidence, rng, most=MOST_EXAMPLES)
     if not len(pairs.must_link) and not len(pairs.cannot_link):
-        pairs = as_weak_pairs(pairs)
+        pairs = pairs.as_weak_pairs()
     background: NDArray[np.integer] = np.empty((0, 2), dtype=np.int64)
     if not len(pairs.cannot_link):
         background = rng.choice(drawable, size=(_BACKGROUND_PAIRS, 2))

@@ -108,7 +108,7 @@ class Chain(MetricMixin, BaseEstimator):
         """
         self._check_steps()
         X = self._checked(X, reset=True)
-        gather_evidence(n_rows_of(X), y, pairs)
+        gather_evidence(n_rows_of(X), y, pairs, triplets=True)  # steps refuse what they do not take
         fitted: list[Any] = []
         with noticed() as notes:
             for step in self.steps:
@@ -300,7 +300,7 @@ class Blend(MetricMixin, BaseEstimator):
         weights = self._checked_weights()
         X = self._checked(X, reset=True)
         n_rows = n_rows_of(X)
-        evidence = gather_evidence(n_rows, y, pairs)
+        evidence = gather_evidence(n_rows, y, pairs, triplets=True)
         counted = [learner for learner, w in zip(self.learners, weights, strict=True) if w > 0]
         if not self._sees_any_rows and _see_columns_as_they_are(counted):
             remedy = "Give the learners scale=True, which divides columns by their spread"

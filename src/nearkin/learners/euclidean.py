@@ -93,7 +93,7 @@ class Euclidean(MetricMixin, BaseEstimator):
         """
         X = opened(self, X, y, pairs)
         X = self._validated(X, reset=True)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
         self.n_components_ = X.shape[1]
         self._keep(Identity(), X, evidence, check_random_state(self.random_state))
         return self

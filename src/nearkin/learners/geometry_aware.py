@@ -182,6 +182,9 @@ class GeometryAware(MetricMixin, BaseEstimator):
     projections. In the data-dependent family rough functions are penalised more than smooth ones,
     and not less as eq. (5) has it. Labels act through pairs drawn from them.
 
+    Triplets, the paper's relative constraints, are part of the problem as in :class:`ITML`; the
+    width of the rbf family is chosen as if each were a weak must-link and a weak cannot-link.
+
     O(n² d) time for the graph, O(n k r) for its eigenvectors (k neighbours, r vectors), O(r²) a
     pair and sweep for the rest; O(n (k + r)) memory. ``transform`` compares each row with all
     training rows by blocks.
@@ -297,7 +300,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         """
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
         links = example_pairs(evidence, rng)
         if self.family == "spectral":
             extension, landmarks = self._learn_on_graph(X, links, rng)
@@ -366,7 +369,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         points = X[rows].astype(np.float64)
         squared = all_squared_distances(dense_rows(points))
         links = links.restrict(rows)
-        found = width_for_pairs(squared, kernel.gamma, links, rng)
+        found = width_for_pairs(squared, kernel.gamma, links.as_weak_pairs(), rng)
         family = RbfFamily(squared, found.family.gamma)
         learned = self._alternate(family, links, rng, n_iter=1)
         self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2

@@ -119,7 +119,9 @@ class KernelA(MetricMixin, BaseEstimator):
     is the same step without it. With m landmarks A is the smaller, rectangular matrix that the
     paper has in mind: each row is composed of the landmarks, ``Y = A F`` with A n×m, which starts
     from their local weights. Labels act through pairs drawn from them, about five of each kind
-    for a labelled row.
+    for a labelled row. Triplets, which the paper does not have, move their points until the two
+    distances differ by a tenth of the root mean squared one
+    (:mod:`nearkin.solvers.stress_triplets`).
 
     Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from
     50 000 rows on O(√n q), which finds 99 of 100 of them; and O(k q) a row and solver step for the
@@ -197,7 +199,7 @@ class KernelA(MetricMixin, BaseEstimator):
         """
         X = self._validated(X, reset=True)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -265,7 +265,9 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     distance, so that they pass into the unit vector at a landmark continuously
     (:mod:`nearkin.spaces.local_weights`).
 
-    Labels stand for all pairs they imply, which are never listed.
+    Labels stand for all pairs they imply, which are never listed. A triplet stands for a must-link
+    with the nearer and a cannot-link with the farther row, of half its weight each: the closed form
+    knows no order of distances, but directions along which the nearer rows differ less gain.
 
     Examples
     --------
@@ -319,6 +321,8 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         self.scale = scale
         self.random_state = random_state
 
+    _takes_triplets: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PARAMETER_CONSTRAINTS,
         "center": ["boolean"],
@@ -363,6 +367,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         found = taught.space.found
         eigenvalues, directions = found.eigenvalues, found.directions
         extension, by_labels = taught.space.extension, taught.settled
+        evidence = replace(taught.evidence, pairs=taught.evidence.pairs.as_weak_pairs())
         stages: list[ThroughLandmarks] = []
         weights: list[Floats] = []
 
@@ -377,7 +382,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
             if stages:  # neighbours and weights in the space learned so far
                 learned = KernelLandmarks(Kernel("linear"), stages[-1].coordinates)
                 extension, by_labels = LocalExtension(learned, self.n_neighbors), None
-            must, cannot = measure_spread(taught.evidence, along, by_labels)
+            must, cannot = measure_spread(evidence, along, by_labels)
             weights.append(self._weights(must, cannot, found))
             stages.append(ThroughLandmarks(extension, directions * weights[-1]))
 

@@ -17,6 +17,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import notice
 from nearkin.solvers.stress_majorization import Relaxed
 from nearkin.solvers.stress_springs import AnySprings, CompleteSprings, all_squared_distances, join
+from nearkin.solvers.stress_triplets import OrderedSprings
 from nearkin.spaces.graph import each_pair_once
 from nearkin.spaces.neighbor_cells import nearest_others
 
@@ -28,6 +29,9 @@ _NEGLIGIBLE = 1e-13
 # In convergence mode: the share of the objective below which a step is the last, and most steps.
 _TOLERANCE = 1e-4
 _MOST_STEPS = 500
+
+# How much farther the farther point of a triplet is to be, in root mean squared distances.
+_TRIPLET_MARGIN = 0.1
 
 # What scikit-learn checks of the parameters that these learners share.
 WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
@@ -143,11 +147,14 @@ def _link_springs(pairs: Pairs, margin: float) -> tuple[Any, Floats, Floats, Any
 
 
 def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState) -> AnySprings:
-    """The learner's objective on rows F, its window complete or of nearest neighbours."""
+    """The learner's objective on rows F, its window complete or of nearest neighbours.
+
+    Triplets, if there are any, are part of it.
+    """
     n_neighbors = learner.window_neighbors
     if isinstance(n_neighbors, str):  # "auto"
         n_neighbors = None if len(F) <= _COMPLETE_ROWS else _WINDOW_NEIGHBORS
-    return window_springs(
+    springs = window_springs(
         F,
         pairs,
         n_neighbors=n_neighbors,
@@ -156,6 +163,10 @@ def springs_of(learner: Any, F: Floats, pairs: Pairs, rng: np.random.RandomState
         margin=learner.margin,
         random_state=rng,
     )
+    if not len(pairs.closer):
+        return springs
+    spread = float(np.sqrt(2 * F.var(axis=0).sum()))
+    return OrderedSprings(springs, pairs.closer, pairs.closer_weight, _TRIPLET_MARGIN * spread)
 
 
 def come_to_rest(learner: Any, relax: Callable[..., Relaxed]) -> Relaxed:

@@ -29,7 +29,12 @@ from nearkin.pairs.cutting import CutWithRows
 from nearkin.pairs.frames import read_frame, read_triplets, row_of_id, write_frame, write_triplets
 from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
 from nearkin.pairs.numbering import sorted_once
-from nearkin.pairs.triplets import normalised_triplets, refuse_cycles, refuse_repeated_points
+from nearkin.pairs.triplets import (
+    WEAK,
+    normalised_triplets,
+    refuse_cycles,
+    refuse_repeated_points,
+)
 from nearkin.rows.arrays import Doubles, Ints
 
 __all__ = ["Conflict", "Pairs"]
@@ -366,6 +371,23 @@ class Pairs(CutWithRows):
         must, cannot = (self.must_link, self.must_weight), (self.cannot_link, self.cannot_weight)
         found = all_that_follows(self.groups, must, cannot, max_pairs)
         return self._of_normalised(*found, self.closer, self.closer_weight, self.n_rows)
+
+    def as_weak_pairs(self) -> Pairs:
+        """Take each triplet for a must-link with the nearer and a cannot-link with the farther row.
+
+        For what knows no order of distances. They have half the triplet's weight.
+
+        Returns
+        -------
+        Pairs
+            Without triplets.
+        """
+        if not len(self.closer):
+            return self
+        weight = WEAK * self.closer_weight
+        near, far = self.closer[:, [0, 1]], self.closer[:, [0, 2]]
+        weak = Pairs(near, far, must_weight=weight, cannot_weight=weight)
+        return self.without(self.closer) + weak
 
     def conflicts(self) -> list[Conflict]:
         """Find the cannot-links that the must-links contradict.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.triplets import WEAK, against_pairs
+from nearkin.pairs.triplets import against_pairs
 from nearkin.rows.arrays import Ints
 from nearkin.rows.notices import is_heard, notice, noticed
 
@@ -23,7 +23,7 @@ _LEAST_EXAMPLES = 5000
 # What knowledge there is, as messages name it, and where Pairs keep it.
 _KINDS = {"must-link": "must_link", "cannot-link": "cannot_link", "triplet": "closer"}
 # Learners that learn from triplets.
-TAKE_TRIPLETS = ("ITML",)
+TAKE_TRIPLETS = ("ITML", "GeometryAware", "KernelBeta", "KernelA")
 
 
 class ContradictionWarning(UserWarning):
@@ -260,16 +260,6 @@ def example_pairs(
         else:
             pairs = pairs + Pairs(cannot_link=drawn.cannot_link, cannot_weight=weight)
     return pairs
-
-
-def as_weak_pairs(pairs: Pairs) -> Pairs:
-    """Pairs, with each triplet as a must-link and a cannot-link of half its weight."""
-    if not len(pairs.closer):
-        return pairs
-    weight = WEAK * pairs.closer_weight
-    near, far = pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]
-    weak = Pairs(near, far, must_weight=weight, cannot_weight=weight)
-    return pairs.without(pairs.closer) + weak
 
 
 def some_of_each_kind(pairs: Pairs, most: int, rng: np.random.RandomState) -> Pairs:

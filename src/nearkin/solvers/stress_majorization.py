@@ -48,6 +48,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra, reverse_cuthill
 
 from nearkin.rows.arrays import Floats
 from nearkin.solvers.stress_springs import AnySprings, Springs
+from nearkin.solvers.stress_triplets import OrderedSprings
 
 # Up to this many points P is factored; beyond, conjugate gradients need less time and memory.
 _FACTORED_POINTS = 3000
@@ -108,7 +109,9 @@ def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> R
     arrays of n × q, one number for each spring end, and n² numbers where P is factored.
     """
     order: NDArray[np.integer] = np.arange(springs.n_points)
-    if isinstance(springs, Springs) and springs.n_points > _FACTORED_POINTS:
+    few = isinstance(springs, Springs) or (isinstance(springs, OrderedSprings) and springs.are_few)
+    if few and springs.n_points > _FACTORED_POINTS:
+        assert isinstance(springs, Springs | OrderedSprings)
         # Joined points that lie close together in memory are read several times as fast.
         order = reverse_cuthill_mckee(springs.weight_matrix(), symmetric_mode=True)
         springs = springs.reordered(order)
@@ -214,7 +217,7 @@ def _by_factorisation(springs: AnySprings) -> Displacement:
     return displacement
 
 
-def _by_gradients(springs: Springs) -> Displacement:
+def _by_gradients(springs: Springs | OrderedSprings) -> Displacement:
     """``displacement(force, Y)`` by conjugate gradients, with points moved singly and in groups.
 
     What holds gradients up are groups of points that are joined well among themselves and badly
