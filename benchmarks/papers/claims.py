@@ -85,10 +85,11 @@ def problems(paper: Paper) -> Iterator[str]:
 
 
 def items(notes: Path) -> list[str]:
-    """Items of the list in the section, each in one line."""
+    """Items of the list in the section, each in one line, and what stands before the list."""
     _, _, section = notes.read_text().partition(SECTION)
     section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
-    return [plain(item) for item in re.split(r"^- ", section, flags=re.MULTILINE)[1:]]
+    found = [plain(item) for item in re.split(r"^- ", section, flags=re.MULTILINE)]
+    return [text for text in found if text]
 
 
 def write(paper: Paper) -> None:

@@ -30,7 +30,6 @@ from benchmarks.papers.yeung2007_scalable.published import (
 from benchmarks.record import Table
 from benchmarks.resume import Job
 
-DRAWS_OF_ROWS = 5
 _BASELINES = {"input": in_input_space, "RBF": in_feature_space, "RCA": by_rca}
 
 
@@ -74,11 +73,8 @@ def cells() -> Iterator[Cell]:
 
 def jobs(draws: int) -> Iterator[Job]:
     for cell in cells():
-        n = draws
-        if cell.method in ("input", "RBF"):  # rows are drawn, of which Isolet has all
-            n = 1 if cell.data == "isolet" else DRAWS_OF_ROWS
         for method in cell.ours:
-            for seed in range(n):
+            for seed in range(draws):
                 names = {**cell.names(method), "seed": seed}
                 if cell.m is None:
                     yield Job(names, _BASELINES[method], (cell.data, seed))

@@ -20,12 +20,12 @@ from benchmarks.papers.yeung2007_scalable.methods import (
     data_set,
     kernel_beta,
     must_links,
+    on_landmarks,
+    width,
 )
 from benchmarks.record import Table
 from benchmarks.resume import Job
-from nearkin import Pairs
-from nearkin.scores import pair_auc, separability
-from nearkin.spaces.kernels import Kernel, resolve_gamma
+from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import choose_landmarks
 
 DATA = ("xor", "01", "19", "3456", "isolet")
@@ -34,7 +34,6 @@ LANDMARKS = (50, 100, 200, 400, 800)
 METHODS = (AS_PUBLISHED, CALIBRATED)
 N_PAIRS = 20
 DRAWS = 5
-_JUDGED = 1000  # random rows
 
 
 def jobs() -> Iterator[Job]:
@@ -48,35 +47,31 @@ def jobs() -> Iterator[Job]:
 
 
 def measured(data: str, m: int, strategy: str, seed: int) -> list[Row]:
-    """Both methods on the same landmarks, which are all that a fit looks at."""
-    X, y = data_set(data)
-    links = must_links(y, seed, N_PAIRS).must_link
-    gamma, K = width_and_kernel(data)
+    """Both methods on the same landmarks."""
+    links = must_links(data_set(data)[1], seed, N_PAIRS).must_link
     landmarks = choose_landmarks(
-        K,
+        kernel_matrix(data),
         m,
         strategy,
         kernel=Kernel("precomputed"),
         include=np.unique(links),
         random_state=seed,
     )
-    pairs = Pairs(must_link=np.searchsorted(landmarks, links))
-    judged = np.random.RandomState(seed).choice(len(y), _JUDGED, replace=False)
-    rows: list[Row] = []
-    for method in METHODS:
-        metric = kernel_beta(method, None, seed, gamma=gamma).fit(X[landmarks], pairs=pairs)
-        Z = metric.transform(X[judged])
-        J, auc = separability(Z, y[judged]), pair_auc(Z, y[judged], max_pairs=50_000)
-        rows.append({"method": method, "J": J, "auc": auc})
-    return rows
+    return [
+        {
+            "method": method,
+            **on_landmarks(
+                kernel_beta(method, seed, gamma=width(data)), data, landmarks, links, seed
+            ),
+        }
+        for method in METHODS
+    ]
 
 
 @lru_cache(maxsize=len(DATA))
-def width_and_kernel(data: str) -> tuple[float, np.ndarray]:
-    """Default width of the RBF kernel and its matrix, computed once for all landmarks."""
-    X, _ = data_set(data)
-    gamma = resolve_gamma("mean", X)
-    return gamma, rbf_kernel(X, gamma=gamma)
+def kernel_matrix(data: str) -> np.ndarray:
+    """Of the RBF kernel, computed once for all landmarks."""
+    return np.asarray(rbf_kernel(data_set(data)[0], gamma=width(data)))
 
 
 def values(rows: list[Row], measure: str, **names: object) -> list[float]:
@@ -94,7 +89,7 @@ def tables(rows: list[Row]) -> list[Table]:
     return [
         Table(
             f"Landmarks chosen in four ways, {method}: J (pair AUC); |S| = {N_PAIRS}, "
-            f"{DRAWS} draws, {_JUDGED} rows judged",
+            f"{DRAWS} draws",
             ["", "m", *STRATEGIES],
             [
                 [data, str(m)]

@@ -34,8 +34,8 @@ _OTHERS = ("input space", "RCA (linear)", "RBF kernel")
 def panels(method: str, seed: int) -> dict[str, Any]:
     """Makers of KernelBeta in panels (e) and (f)."""
     return {
-        f"{method}, all points": partial(kernel_beta, method, None, seed, n_iter=1),
-        f"{method}, m = {N_LANDMARKS}": partial(kernel_beta, method, N_LANDMARKS, seed),
+        f"{method}, all points": partial(kernel_beta, method, seed, n_iter=1),
+        f"{method}, m = {N_LANDMARKS}": partial(kernel_beta, method, seed, n_landmarks=N_LANDMARKS),
     }
 
 
