@@ -6,8 +6,20 @@ import numpy as np
 import pytest
 
 import nearkin
-from nearkin import ITML, Blend, Chain, GeometryAware, KernelA, KernelBeta, Pairs, plot, registry
+from nearkin import (
+    ITML,
+    Blend,
+    Chain,
+    GeometryAware,
+    KernelA,
+    KernelBeta,
+    MetricLearner,
+    Pairs,
+    plot,
+    registry,
+)
 from nearkin.pairs.supervision import TAKE_TRIPLETS
+from nearkin.scores.pair_folds import pair_folds
 
 N = 60
 
@@ -42,6 +54,7 @@ LEARNERS = {
     "rbf": GeometryAware(family="rbf", random_state=0),
     "KernelBeta": KernelBeta(random_state=0),
     "KernelBeta as published": KernelBeta(weighting="paper", random_state=0),
+    "MetricLearner": MetricLearner(random_state=0, time_budget=1.0, spread=True),
     "chain": Chain([ITML(random_state=0), KernelBeta(random_state=0)]),
     "blend": Blend([ITML(random_state=0), KernelBeta(random_state=0)]),
 }
@@ -133,3 +146,27 @@ def test_kernel_beta_weighs_a_triplet_as_two_weak_pairs():
         expected = KernelBeta(random_state=0).fit(X, pairs=weak)
     found = KernelBeta(random_state=0).fit(X, pairs=Pairs(closer=triplets))
     np.testing.assert_allclose(found.beta_, expected.beta_)
+
+
+def test_metric_learner_judges_by_triplets_that_it_holds_out():
+    X, triplets = hidden_metric(n_triplets=400)
+    y = (X[:, 0] > 0).astype(int)
+    pairs = Pairs.from_labels(y, 20, random_state=0) + Pairs(closer=triplets)
+    metric = MetricLearner(random_state=0, time_budget=2.0).fit(X, pairs=pairs)
+    names = {candidate.name for candidate in metric.report_.candidates}
+    assert "ITML" in names
+    assert not any(other in name for name in names for other in ("GMML", "RCA", "LMNN"))
+    assert metric.report_.n_judged > 20
+    assert all(len(suspect.pair) == 2 for suspect in metric.suspects_)
+    held_out = triplets_of(X[:, :2], 500, np.random.RandomState(1))
+    assert share_kept(metric.transform(X), held_out) > share_kept(X, held_out) + 0.1
+
+
+def test_folds_of_triplets_share_no_point():
+    _, triplets = hidden_metric(n_triplets=200)
+    pairs = Pairs([(0, 1)], [(2, 3)], closer=triplets)
+    folds = pair_folds(pairs, 4, np.random.RandomState(0))
+    assert folds
+    for learn, judge in folds:
+        taught, judged = pairs.subset(learn), pairs.subset(judge)
+        assert not np.intersect1d(taught.points, judged.points).size

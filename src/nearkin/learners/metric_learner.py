@@ -145,6 +145,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
     act through pairs drawn from them in the comparison; the metric itself is learned from the
     labels.
 
+    Where there are triplets, learners take part that learn from them, and triplets are held out as
+    pairs are: that with the nearer row counts as a must-link and that with the farther row as a
+    cannot-link where candidates are judged.
+
     Few pairs say little about many columns. Where there are more, all learners but the Euclidean
     distance see 10 + 2 √k principal axes for k pairs, 100 at most: this decides more than the
     choice of learner for text embeddings, of which few axes matter. Where plain distances along
@@ -220,7 +224,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         """
         X = self._checked(X, reset=True)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs)
+        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
         examples = example_pairs(evidence, rng)
         self.column_scale_, remark = self._scales(X)
         X = divided(X, self.column_scale_)
@@ -246,8 +250,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         # Of contradictions there was a warning already.
         with leaving_out(ContradictionWarning, ScaleWarning):
             told = trusted(given, rank) if self.robust else given
-            if self.spread and len(told):
-                told = spread_pairs(X, told)
+            triplets = Pairs(closer=told.closer, closer_weight=told.closer_weight)
+            plain = told.without(told.closer)
+            if self.spread and len(plain):
+                told = spread_pairs(X, plain) + triplets
             metric.fit(X, y, pairs=told if len(told) else None)
         self.metric_ = metric
         self.report_ = report
@@ -315,6 +321,7 @@ class _Trial:
 
     def __init__(self, X: Floats, pairs: Pairs, rng: np.random.RandomState) -> None:
         strength = float(pairs.must_weight.sum() + pairs.cannot_weight.sum())
+        strength += float(pairs.closer_weight.sum())
         if len(pairs) > _MOST_PAIRS:
             kept = np.zeros(len(pairs), dtype=bool)
             kept[rng.choice(len(pairs), _MOST_PAIRS, replace=False)] = True
@@ -333,11 +340,13 @@ class _Trial:
         self.all_columns = View(self.X, _MOST_COLUMNS, self.seed)
         # So many as pairs of this weight can tell apart, unless these pairs need more.
         n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES))
-        self.axes = view_by_few_axes(self.X, n_axes, self.pairs, self.all_columns, self.seed)
+        judges = self.pairs.as_weak_pairs()
+        self.axes = view_by_few_axes(self.X, n_axes, judges, self.all_columns, self.seed)
         self.learners = {
             name: ingredient
             for name, ingredient in self.ingredients(_FEW_LANDMARKS, len(rows)).items()
-            if len(pairs.must_link) or not ingredient.needs_must_links
+            if (len(pairs.must_link) or not ingredient.needs_must_links)
+            and (ingredient.takes_triplets or not len(pairs.closer))
         }
 
     def ingredients(self, n_landmarks: int, n_rows: int) -> dict[str, Ingredient]:
@@ -373,13 +382,14 @@ class _Trial:
     def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
         """Rank given pairs in two rounds: in the second, those that look wrong count less.
 
-        NaN for pairs that took no part in the comparison.
+        Must-links and cannot-links only. NaN for pairs that took no part in the comparison.
         """
         if self.held_out is None:
-            return np.full(len(given), np.nan)
-        first = self.held_out.ranks(recipe)
+            return np.full(len(_statements(given)), np.nan)
+        n_pairs = len(_statements(self.pairs))
+        first = self.held_out.ranks(recipe)[:n_pairs]
         second = self._hold_out(iter(recipe), trusted(self.pairs, first), every_pair=True)
-        rank = second.ranks(recipe)
+        rank = second.ranks(recipe)[:n_pairs]
         of_sampled = dict(zip(_statements(self.sampled), rank, strict=True))
         # Others were drawn from labels, or are too many.
         return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])

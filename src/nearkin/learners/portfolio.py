@@ -35,13 +35,15 @@ _ON_GRAPH = "GeometryAware"
 class Ingredient:
     """A learner, about how many seconds a fit to 1000 rows takes, and what it needs.
 
-    Must-links perhaps, and all columns where others see only the leading principal axes.
+    Must-links perhaps, all columns where others see only the leading principal axes, and nothing
+    but pairs.
     """
 
     learner: Any
     seconds: float
     needs_must_links: bool = False
     sees_all_columns: bool = False
+    takes_triplets: bool = True
 
 
 def ingredients(
@@ -70,8 +72,8 @@ def ingredients(
         Ingredient(Chain([linear, cosine]), 0.05),
         Ingredient(Chain([linear, rbf]), 0.05),
         Ingredient(Chain([linear, in_kernel]), 0.05),
-        Ingredient(Chain([GMML(**some), cosine]), 0.05),
-        Ingredient(Chain([RCA(**some), cosine]), 0.05, needs_must_links=True),
+        Ingredient(Chain([GMML(**some), cosine]), 0.05, takes_triplets=False),
+        Ingredient(Chain([RCA(**some), cosine]), 0.05, needs_must_links=True, takes_triplets=False),
     )
     usual = dict(zip(_USUAL_PARTS, parts, strict=True))
     of_all_columns = {**usual, "ITML": Ingredient(linear, 0.02)} if some_columns else {}
@@ -86,7 +88,7 @@ def ingredients(
         _IN_KERNEL: Ingredient(in_kernel, 0.05),
         _ON_GRAPH: Ingredient(GeometryAware(**some), 0.1),
         "KernelA": Ingredient(KernelA(**landmarks), 0.3),
-        "LMNN": Ingredient(LMNN(**some), 2.0),
+        "LMNN": Ingredient(LMNN(**some), 2.0, takes_triplets=False),
     }
 
 

@@ -148,12 +148,13 @@ class HeldOut:
     Attributes
     ----------
     judged : list of bool ndarray of shape (k,)
-        Which of the k pairs each fold judges.
+        Which of the k pairs each fold judges: those given, and after them those of triplets, all
+        that are to be nearer and then all that are to be farther.
     distances, random : dict of list of ndarray
         For each learner and fold, those of the judged pairs and of random pairs of rows, whose
         mean is 1.
     same : bool ndarray of shape (k,)
-        Which pairs are must-links.
+        Which pairs are must-links, or the nearer ones of triplets.
     """
 
     judged: list[Mask]
@@ -205,7 +206,11 @@ def hold_out(
         if rest.any():
             folds = [*folds, (everything, rest)]
     learned_from = [pairs.subset(learn) for learn, _ in folds]
-    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    n_must, n_cannot, n_triplets = map(len, (pairs.must_link, pairs.cannot_link, pairs.closer))
+    near, far = pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]
+    links = np.concatenate([pairs.must_link, pairs.cannot_link, near, far])
+    same = np.repeat([True, False, True, False], [n_must, n_cannot, n_triplets, n_triplets])
+    judged = [np.concatenate([judge, judge[n_must + n_cannot :]]) for _, judge in folds]
     random_links = random_pairs(n_rows, rng)
     distances: dict[str, list[Floats]] = {}
     random: dict[str, list[Floats]] = {}
@@ -221,10 +226,9 @@ def hold_out(
         random[name] = [one / scale for one, scale in zip(squared, scales, strict=True)]
         distances[name] = [
             linked_distances(Z, links[judge]) ** 2 / scale
-            for Z, scale, (_, judge) in zip(embeddings, scales, folds, strict=True)
+            for Z, scale, judge in zip(embeddings, scales, judged, strict=True)
         ]
-    same = np.arange(len(pairs)) < len(pairs.must_link)
-    return HeldOut([judge for _, judge in folds], distances, random, same)
+    return HeldOut(judged, distances, random, same)
 
 
 def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:

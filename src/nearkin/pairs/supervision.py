@@ -23,7 +23,7 @@ _LEAST_EXAMPLES = 5000
 # What knowledge there is, as messages name it, and where Pairs keep it.
 _KINDS = {"must-link": "must_link", "cannot-link": "cannot_link", "triplet": "closer"}
 # Learners that learn from triplets.
-TAKE_TRIPLETS = ("ITML", "GeometryAware", "KernelBeta", "KernelA")
+TAKE_TRIPLETS = ("ITML", "GeometryAware", "KernelBeta", "KernelA", "MetricLearner")
 
 
 class ContradictionWarning(UserWarning):

@@ -28,18 +28,23 @@ def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[t
     -------
     list of (bool ndarray, bool ndarray)
         For each fold that has something on both sides: pairs to learn from and to judge by, in the
-        order of must-links and then cannot-links.
+        order of must-links, cannot-links and triplets.
     """
-    links = np.concatenate([pairs.must_link, pairs.cannot_link])
-    if not len(links):
+    if not len(pairs):
         return []
-    ends = np.searchsorted(pairs.points, links)
+    kinds = (pairs.must_link, pairs.cannot_link, pairs.closer)
+    must, cannot, closer = ends = [np.searchsorted(pairs.points, links) for links in kinds]
     n_points = len(pairs.points)
-    group = _groups(ends, n_points)
+    group = _groups(np.concatenate([must, cannot, closer[:, :2], closer[:, 1:]]), n_points)
     too_large = np.bincount(group)[group] > max(n_points / n_folds / 2, 2)
     alone = np.where(too_large, n_points + np.arange(n_points), group)
-    fold = _dealt(alone, np.ones((n_points, 1)), n_folds, rng)[ends]
-    masks = [((fold != j).all(axis=1), (fold == j).all(axis=1)) for j in range(n_folds)]
+    fold = _dealt(alone, np.ones((n_points, 1)), n_folds, rng)
+
+    def among(points: Mask) -> Mask:
+        """Which pairs and triplets have all their points among these."""
+        return np.concatenate([points[kind].all(axis=1) for kind in ends])
+
+    masks = [(among(fold != j), among(fold == j)) for j in range(n_folds)]
     return [(learn, judge) for learn, judge in masks if learn.any() and judge.any()]
 
 

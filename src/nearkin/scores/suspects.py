@@ -59,9 +59,10 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     Parameters
     ----------
     pairs : Pairs
-    rank : ndarray of shape (len(pairs),)
-        Under a metric that was learned from other pairs; NaN where there is none, which are
-        trusted.
+        Triplets are trusted.
+    rank : ndarray of shape (k,)
+        Of must-links and cannot-links, under a metric that was learned from other pairs; NaN where
+        there is none, which are trusted.
     """
     same, place, model = _standing(pairs, rank)
     if model is None:
@@ -73,6 +74,8 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
         pairs.cannot_link,
         must_weight=pairs.must_weight * must,
         cannot_weight=pairs.cannot_weight * cannot,
+        closer=pairs.closer,
+        closer_weight=pairs.closer_weight,
         n_rows=pairs.n_rows,
     )
 
@@ -83,7 +86,7 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
     Parameters
     ----------
     pairs : Pairs
-    rank : ndarray of shape (len(pairs),)
+    rank : ndarray of shape (k,)
         As for :func:`trusted`.
     least : float
     """
@@ -102,6 +105,6 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
 
 def _standing(pairs: Pairs, rank: Floats) -> tuple[NDArray[np.bool_], Floats, AnswerModel | None]:
     """Which pairs are must-links, where each stands among all, and what answers are like there."""
-    same = np.arange(len(pairs)) < len(pairs.must_link)
+    same = np.arange(len(rank)) < len(pairs.must_link)
     place = standing(rank, same)
     return same, place, model_answers(place, same)
