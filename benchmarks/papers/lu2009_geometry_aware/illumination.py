@@ -11,13 +11,13 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from joblib import delayed
 from sklearn.decomposition import PCA
 from sklearn.metrics import euclidean_distances
 
 from benchmarks.data import load, load_columns
 from benchmarks.papers.lu2009_geometry_aware.splits import Rows, mean_and_error, select
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import ITML, ManifoldAlignment, Pairs, pairs_between
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.smooth_functions import smoothest
@@ -84,12 +84,13 @@ def embedded(method: str, sets: list[Rows], pairs: Pairs, n_iter: int = 1) -> Ro
     return np.vstack(learner.fit(sets, pairs=pairs).embeddings_)
 
 
-def jobs(n_splits: int) -> Iterator[Any]:
+def jobs(n_splits: int) -> Iterator[Job]:
     apart = np.tile(angles_between_lights(), (2, 2))
     for number, subjects in enumerate(couples()):
         sets = faces(subjects)
         for seed in range(min(n_splits, N_DRAWS)):
-            yield delayed(one_draw)(number, sets, apart, seed)
+            names = {"figure": "5", "couple": number, "seed": seed}
+            yield Job(names, one_draw, (number, sets, apart, seed))
 
 
 def one_draw(number: int, sets: list[Rows], apart: Rows, seed: int) -> list[dict[str, Any]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from joblib import Parallel
 from rich.progress import track
 
 from benchmarks.papers.lu2009_geometry_aware import (
@@ -15,7 +13,8 @@ from benchmarks.papers.lu2009_geometry_aware import (
     two_dimensions,
     widths,
 )
-from benchmarks.record import Page, publish_page, store, stored
+from benchmarks.record import Page, publish_page, stored
+from benchmarks.resume import complete
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
@@ -30,15 +29,11 @@ FIGURES = {
 
 
 def run(draws: int) -> None:
-    """Measure everything and store the raw results; ``draws`` limits the paper's 30 splits."""
+    """Measure what is not stored yet; ``draws`` limits the paper's 30 splits."""
     n_splits = SPLITS if draws == 10 else min(draws, SPLITS)
-    rows: list[dict[str, Any]] = []
     for name, figure in FIGURES.items():
         jobs = list(track(figure.jobs(n_splits), description=f"figure {name}: data"))
-        done = Parallel(n_jobs=2, return_as="generator")(jobs)
-        for part in track(done, total=len(jobs), description=f"figure {name}"):
-            rows += part
-    store(RAW, rows)
+        complete(RAW, jobs, f"figure {name}", processes=2)
     two_dimensions.pictures(FOLDER)
     illumination.pictures(FOLDER)
 

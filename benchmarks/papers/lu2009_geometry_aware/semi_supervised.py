@@ -13,7 +13,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from joblib import delayed
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.data import load, load_texts
@@ -29,6 +28,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
     standard_error,
 )
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import GeometryAware
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
@@ -126,19 +126,21 @@ def prepared(name: str, graphs: dict[str, Spectrum] | None = None) -> Task:
     return task
 
 
-def jobs(n_splits: int) -> Iterator[Any]:
+def jobs(n_splits: int) -> Iterator[Job]:
     graphs = None
     for name, (label_counts, _) in TASKS.items():
         # Both tasks of USPS have the same rows.
         task = prepared(name, graphs if name == "ten digits" else None)
         graphs = task.graphs
-        yield delayed(same_as_the_learner)(task)
+        yield Job({"figure": "3, check", "task": name}, same_as_the_learner, (task,))
         for n_labels in label_counts:
             for seed in range(n_splits):
-                yield delayed(one_split)(task, n_labels, seed)
+                names = {"figure": "3", "task": name, "labels": n_labels, "seed": seed}
+                yield Job(names, one_split, (task, n_labels, seed))
     for name, n_labels, _ in TARGETS:
         for seed in range(min(n_splits, N_INDUCTIVE)):
-            yield delayed(on_new_rows)(name, n_labels, seed)
+            names = {"figure": "3, new rows", "task": name, "labels": n_labels, "seed": seed}
+            yield Job(names, on_new_rows, (name, n_labels, seed))
 
 
 def one_split(task: Task, n_labels: int, seed: int) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from joblib import delayed
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.data import load, load_columns
@@ -24,6 +23,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
     select,
 )
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import ITML, GeometryAware
 from nearkin.scores import separability
 from nearkin.spaces.graph import neighbor_graph
@@ -58,13 +58,14 @@ def embedded(method: str, X: Rows, y: Rows, seed: int) -> Rows | None:
     return learner.fit(X, known).embedding_
 
 
-def jobs(n_splits: int) -> Iterator[Any]:
+def jobs(n_splits: int) -> Iterator[Job]:
     X, y = digits()
     for method in METHODS:
         # What sees none or all of the labels is always the same.
         draws = 1 if method in (EIGENMAPS, MVU) else min(n_splits, N_DRAWS)
         for seed in range(draws):
-            yield delayed(one_embedding)(method, X, y, seed)
+            names = {"figure": "4", "method": method, "seed": seed}
+            yield Job(names, one_embedding, (method, X, y, seed))
 
 
 def one_embedding(method: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

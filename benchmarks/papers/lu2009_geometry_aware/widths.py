@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from sklearn.model_selection import LeaveOneOut
 
 from benchmarks.data import load, standardized
@@ -19,6 +18,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
     select,
 )
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import ITML, GeometryAware
 from nearkin.spaces.kernels import bind_kernel
 
@@ -28,12 +28,13 @@ N_LABELS = 20
 WIDTHS = 10 ** np.linspace(-2, 0.75, 10)
 
 
-def jobs(n_splits: int) -> Iterator[Any]:
+def jobs(n_splits: int) -> Iterator[Job]:
     for name in DATA:
         X, y = load(name)
         X = standardized(X)
         for seed in range(n_splits):
-            yield delayed(one_split)(name, X, y, seed)
+            names = {"figure": "2", "data": name, "seed": seed}
+            yield Job(names, one_split, (name, X, y, seed))
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:
