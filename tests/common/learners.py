@@ -78,6 +78,7 @@ ENTRIES = {
         "test_kernel_a.py::test_exact_version_is_the_published_update",
         {
             "KernelA": {},
+            "KernelA and weights": {"learn_weights": True},
             "KernelA scaled": {"n_landmarks": SOME, "window_neighbors": 6},
         },
     ),

@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
-from nearkin import KernelA, Pairs
+from nearkin import KernelA, KernelBeta, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners import window_objective as module
 from nearkin.learners.window_objective import window_edges
@@ -62,6 +64,68 @@ def test_as_many_landmarks_as_rows_are_the_square_case(data):
     rectangular = KernelA(n_landmarks=len(X), random_state=0).fit(X, pairs=pairs)
     assert_allclose(rectangular.objective_, square.objective_)
     assert_allclose(rectangular.distance(X), square.distance(X), atol=1e-7)
+
+
+def joint_objective(F, Y, gains, pairs, regularization, window):
+    """J of points and gains together, pair by pair."""
+    d = [np.linalg.norm(F[i] - F[j]) for i, j in combinations(range(len(F)), 2)]
+    width = window * np.mean(np.square(d))
+    total = 0.0
+    for at, (i, j) in enumerate(combinations(range(len(F)), 2)):
+        kept, learned = np.linalg.norm(gains * (F[i] - F[j])), np.linalg.norm(Y[i] - Y[j])
+        total += regularization * np.exp(-(d[at] ** 2) / width) * (learned - kept) ** 2
+    for i, j in pairs.must_link:
+        kept, learned = np.linalg.norm(gains * (F[i] - F[j])), np.linalg.norm(Y[i] - Y[j])
+        total += learned**2 + kept**2
+    return total
+
+
+@pytest.mark.parametrize("regularization", [0.01, 1.0])
+def test_points_and_weights_together_never_raise_their_objective(data, regularization):
+    X, _, pairs = data
+    options = {"regularization": regularization, "kernel": "linear", "random_state": 0}
+    metric = KernelA(learn_weights=True, n_iter=None, **options).fit(X, pairs=pairs)
+    assert (np.diff(metric.objective_) <= 1e-12 * metric.objective_[0]).all()
+    assert metric.objective_[-1] < 0.9 * metric.objective_[0]
+    weights = np.sqrt(metric.eigenvalues_)
+    assert_allclose(metric.beta_.sum(), weights.sum())
+    # Rows along the directions of the linear kernel are their principal coordinates.
+    centred = X - X.mean(axis=0)
+    F = centred @ np.linalg.svd(centred)[2].T
+    for place, Y, gains in (
+        (0, F, np.ones(2)),
+        (-1, metric.embedding_, metric.beta_ / weights),
+    ):
+        expected = joint_objective(F, Y, gains, pairs, regularization, window=0.1)
+        assert_allclose(metric.objective_[place], expected, rtol=1e-6)
+
+
+def test_without_a_window_the_weights_are_those_of_kernel_beta(data):
+    # Nothing ties them to the points then: what is left is the published criterion.
+    X, _, pairs = data
+    options = {"gamma": 0.4, "rank_tol": 0.03, "random_state": 0}
+    joint = KernelA(learn_weights=True, regularization=0, n_iter=2, **options)
+    joint.fit(X, pairs=pairs)
+    alone = KernelBeta(weighting="paper", **options).fit(X, pairs=pairs)
+    assert_allclose(joint.beta_, alone.beta_)
+
+
+def test_weights_that_are_not_learned_leave_the_published_update(data):
+    # One step moves the points before any weight has changed.
+    X, _, pairs = data
+    together = KernelA(learn_weights=True, n_iter=1, random_state=0).fit(X, pairs=pairs)
+    alone = KernelA(n_iter=1, random_state=0).fit(X, pairs=pairs)
+    assert_allclose(together.embedding_, alone.embedding_)
+    assert alone.beta_ is None
+
+
+def test_weights_are_the_same_with_a_window_of_all_neighbours(data):
+    X, _, pairs = data
+    options = {"learn_weights": True, "n_iter": 5, "random_state": 0}
+    dense = KernelA(window_neighbors=None, **options).fit(X, pairs=pairs)
+    scaled = KernelA(window_neighbors=len(X) - 1, **options).fit(X, pairs=pairs)
+    assert_allclose(scaled.beta_, dense.beta_, rtol=1e-6)
+    assert_allclose(scaled.objective_, dense.objective_, rtol=1e-6)
 
 
 def test_neighbour_window_over_all_rows_is_the_complete_one(data, monkeypatch):

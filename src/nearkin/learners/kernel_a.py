@@ -16,6 +16,7 @@ from nearkin.learners.stored import stored_learner
 from nearkin.learners.window_objective import WINDOW_CONSTRAINTS, come_to_rest, springs_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
+from nearkin.solvers.joint_stress import relax_jointly
 from nearkin.solvers.stress_majorization import relax
 from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import (
@@ -28,7 +29,7 @@ from nearkin.spaces.feature_space import (
 from nearkin.spaces.kernels import KernelFunction, Rows
 from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.maps import ThroughLandmarks
-from nearkin.storage.schema import floats, ints, numbers, positive, whole
+from nearkin.storage.schema import floats, ints, maybe, numbers, positive, whole
 
 _RANK_TOL = 0.03
 
@@ -40,6 +41,7 @@ _RANK_TOL = 0.03
     landmarks_=ints("m"),
     eigenvalues_=floats("_"),
     gamma_=positive,
+    beta_=maybe(floats("_")),
 )
 class KernelA(MetricMixin, BaseEstimator):
     """Non-linear metric that moves points: must-links pull, neighbourhoods hold.
@@ -60,6 +62,10 @@ class KernelA(MetricMixin, BaseEstimator):
         objective by less than 0.01 %.
     margin : float, default=1.0
         Cannot-linked points are pushed apart up to this many root mean squared distances.
+    learn_weights : bool, default=False
+        Re-weight the directions of feature space, too, as :class:`KernelBeta` does: each step moves
+        the points and then the weights, which decide on the distances that the window holds. Use
+        it with ``n_iter=None``, until both rest.
     window_neighbors : int, None or "auto", default="auto"
         Nearest neighbours that a row sees through the window; None for all other rows, as in the
         paper. ``"auto"`` is None up to 2000 rows and 30 beyond.
@@ -82,8 +88,11 @@ class KernelA(MetricMixin, BaseEstimator):
     embedding_ : ndarray of shape (n, n_components_)
         Where the training rows lie in the learned space; ``transform`` gives the same.
     objective_ : ndarray of shape (n_iter_ + 1,)
-        Before the first step and after each; it never rises.
+        Before the first step and after each; it never rises. With ``learn_weights=True`` that of
+        points and weights together (:mod:`nearkin.solvers.joint_stress`).
     n_iter_ : int
+    beta_ : ndarray or None
+        Learned weight of each direction, with ``learn_weights=True``.
     landmarks_ : int ndarray of shape (m,)
         Row numbers of the landmarks that span the feature space.
     eigenvalues_ : ndarray
@@ -146,6 +155,7 @@ class KernelA(MetricMixin, BaseEstimator):
         window: float = 0.1,
         n_iter: int | None = 2,
         margin: float = 1.0,
+        learn_weights: bool = False,
         window_neighbors: int | str | None = "auto",
         n_landmarks: int | None = None,
         landmarks: str | ArrayLike = "random",
@@ -163,6 +173,7 @@ class KernelA(MetricMixin, BaseEstimator):
         self.window = window
         self.n_iter = n_iter
         self.margin = margin
+        self.learn_weights = learn_weights
         self.window_neighbors = window_neighbors
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
@@ -179,6 +190,7 @@ class KernelA(MetricMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: rule for name, rule in PARAMETER_CONSTRAINTS.items() if name != "extension"},
         **WINDOW_CONSTRAINTS,
+        "learn_weights": ["boolean"],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -203,8 +215,17 @@ class KernelA(MetricMixin, BaseEstimator):
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, evidence.pairs.points, rank_tol, rng)
         F = space.coordinates(X, self.n_neighbors)
-        springs = springs_of(self, F, example_pairs(evidence, rng), rng)
-        relaxed = come_to_rest(self, partial(relax, springs, F))
+        links = example_pairs(evidence, rng)
+        springs = springs_of(self, F, links, rng)
+        if self.learn_weights:
+            weights = np.sqrt(space.eigenvalues)
+            apart = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
+            must = links.must_weight @ apart**2
+            relaxed = come_to_rest(self, partial(relax_jointly, springs, F, must, weights))
+            self.beta_ = weights * relaxed.gains
+        else:
+            relaxed = come_to_rest(self, partial(relax, springs, F))
+            self.beta_ = None
         Y = equal_where_rows_are(X, relaxed.Y)
         if self.n_components is not None and self.n_components < Y.shape[1]:
             Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)

@@ -77,12 +77,15 @@ class Relaxed:
         Whether the last step lowered the stress by no more than ``tol`` of it.
     coefficients : ndarray of shape (m, q), optional
         B of :func:`relax_along`.
+    gains : ndarray of shape (q,), optional
+        Of directions, of :func:`nearkin.solvers.joint_stress.relax_jointly`.
     """
 
     Y: Floats
     stress: list[float]
     converged: bool
     coefficients: Any = None
+    gains: Any = None
 
 
 def relax(springs: AnySprings, Y: Floats, *, n_iter: int, tol: float = 0.0) -> Relaxed:
