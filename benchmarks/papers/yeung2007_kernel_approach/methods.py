@@ -34,6 +34,7 @@ DRAWS = {**dict.fromkeys((*ARTIFICIAL, *UCI), 20), **dict.fromkeys(DIGITS, 10)}
 BETA, A = "KernelBeta, as published", "KernelA, as published"
 CENTRED = "KernelBeta, centred, paper's weights"
 CUT = "KernelBeta, as published, eigenvalues cut at 0.1"
+TOGETHER = "KernelA and weights together, until rest"
 RCA_, LLMA_ = "RCA", "LLMA"
 MPCK = ("MPCK-S, as published", "MPCK-SD, as published")
 
@@ -87,6 +88,7 @@ METRICS: dict[str, Callable[[Rows, Pairs], Rows]] = {
     A: embedded(KernelA(rank_tol=1e-6, window_neighbors=None, n_iter=2, random_state=0)),
     "KernelA": embedded(KernelA(random_state=0)),
     "KernelA, 20 steps": embedded(KernelA(n_iter=20, random_state=0)),
+    TOGETHER: embedded(KernelA(learn_weights=True, n_iter=None, random_state=0)),
     "KernelBeta, then KernelA": one_after_the_other,
 }
 # Metric pairwise constrained k-means: what its metric starts from, and whether it has cannot-links.
