@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.files.pairs import pairs_of
+from nearkin.cli.files.pairs import pairs_of, triplets_of
 from nearkin.cli.files.tables import Table
 from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import counted, say
@@ -26,6 +26,16 @@ from nearkin.rows.streams import RowStream
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
 _MOST_READ = 2**23
+
+
+def known_triplets(
+    table: Table, path: Path | None, delimiter: str | None, pairs: Pairs | None
+) -> Pairs | None:
+    """Pairs, with triplets of a table's rows from a file beside them."""
+    if path is None:
+        return pairs
+    triplets = triplets_of(table, path, delimiter=delimiter)
+    return triplets if pairs is None else pairs + triplets
 
 
 def known_pairs(table: Table, path: Path | None, delimiter: str | None) -> Pairs | None:

@@ -24,6 +24,15 @@ def fit(
         ),
     ],
     pairs: o.PairsPath = None,
+    triplets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Triplets, anchor nearer to closer than to farther: columns of these names and "
+            "perhaps weight, in files as of --pairs.",
+        ),
+    ] = None,
     labels: o.Labels = None,
     learner: Annotated[
         str,
@@ -103,7 +112,7 @@ def fit(
     from nearkin.cli.files.output import Output, check_target
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learners import learner_class, parameters
-    from nearkin.cli.learning import known_pairs, learned
+    from nearkin.cli.learning import known_pairs, known_triplets, learned
     from nearkin.cli.messages import counted, say
     from nearkin.cli.models import Model, part_with, remembered
     from nearkin.cli.scoring import score_table
@@ -112,8 +121,10 @@ def fit(
 
     cls = learner_class(learner)
     given = parameters(cls, settings, seed)
-    if pairs is None and labels is None:
+    if pairs is None and labels is None and triplets is None:
         raise UserError("there is nothing to learn from: give --pairs FILE or --labels COLUMN.")
+    if triplets is not None and test is not None:
+        raise UserError("--test judges by pairs and labels, not by --triplets: leave out one.")
     if forget_names and one_hot:
         raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
     if is_standard_output(output):
@@ -128,7 +139,8 @@ def fit(
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
     table = open_table(data, choice, labels=labels)
     y = None if labels is None else table.labels(labels)
-    whole = Part(table.rows, y, known_pairs(table, pairs, choice.delimiter))
+    known = known_pairs(table, pairs, choice.delimiter)
+    whole = Part(table.rows, y, known_triplets(table, triplets, choice.delimiter, known))
     learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
     if apart is not None:
         say(what_is_apart(whole, learn, apart))
@@ -153,7 +165,10 @@ def fit(
         if chosen.report_.columns:
             say(chosen.report_.columns)
         say(chosen.report_.reason)
-    knowledge = [] if learn.pairs is None else [counted(len(learn.pairs), "pair")]
+    n_triplets = 0 if learn.pairs is None else len(learn.pairs.closer)
+    n_pairs = 0 if learn.pairs is None else len(learn.pairs) - n_triplets
+    knowledge = [counted(n_pairs, "pair")] if n_pairs or pairs is not None else []
+    knowledge += [counted(n_triplets, "triplet")] if n_triplets else []
     knowledge += [] if labels is None else [f"the labels in {labels!r}"]
     n, d = learn.rows.shape
     say(

@@ -1,4 +1,4 @@
-"""Files of pairs: left, right, same and perhaps weight."""
+"""Files of pairs: left, right, same and perhaps weight; and of triplets."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from nearkin.storage.formulas import unquoted
 if TYPE_CHECKING:
     from nearkin.cli.files.tables import Table
 
+# What triplets are in: the first is nearer to the second than to the third.
+_TRIPLET = ("anchor", "closer", "farther")
 _FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
 # Rows that are made objects of at a time.
 _SOME_ROWS = 2**13
@@ -140,12 +142,11 @@ def read_pairs(
     right: list[str] = []
     same: list[bool | None] = []
     weight: list[float] = []
-    for number, cells in _records(given, needs_answers, delimiter):
+    wanted = ("left", "right", "same") if needs_answers else ("left", "right")
+    for number, cells in _records(given, wanted, delimiter):
         where = wheres.added(number)
         for name, into in (("left", left), ("right", right)):
-            if cells.get(name) in (None, ""):
-                raise UserError(f"{where}, column {name!r} of {file} is empty.")
-            plain = _plain(cells[name])
+            plain = _filled(cells, name, where, file)
             into.append(known.setdefault(plain, plain))
         said = plain_answer(cells.get("same"))
         if said not in ANSWERS:
@@ -156,17 +157,45 @@ def read_pairs(
         weight.append(_weight(cells.get("weight"), where, file))
     if not left:
         raise UserError(f"{file} has no pairs.")
-    ends = (
-        _numbers(left, right, n_rows, file, rows_of, wheres)
-        if ids is None
-        else _by_id(left, right, ids, file, rows_of)
-    )
+    ends = _row_numbers({"left": left, "right": right}, n_rows, ids, file, rows_of, wheres)
     itself = (ends[:, 0] == ends[:, 1]) & np.array([answer is False for answer in same])
     if itself.any():
         row = int(itself.argmax())
         raise UserError(f"{wheres[row]} of {file} says that {left[row]!r} differs from itself.")
     found = PairFile(left, right, ends, same, weight)
     return found if places is None else _among(found, places, file)
+
+
+def triplets_of(table: Table, path: Path, *, delimiter: str | None = None) -> Pairs:
+    """Triplets of a table's rows, less those that name rows which are left out of it."""
+    given = found_input(path, "--triplets", forms=_FORMS)
+    file = given.name
+    wheres = _Places("line" if given.form in ("csv", "tsv", "jsonl") else "row")
+    columns: dict[str, list[str]] = {name: [] for name in _TRIPLET}
+    weight: list[float] = []
+    for number, cells in _records(given, _TRIPLET, delimiter):
+        where = wheres.added(number)
+        for name, into in columns.items():
+            into.append(_filled(cells, name, where, file))
+        weight.append(_weight(cells.get("weight"), where, file))
+    if not weight:
+        raise UserError(f"{file} has no triplets.")
+    n_rows, ids = table.n_rows_of_file, table.ids_of_file()
+    rows = _row_numbers(columns, n_rows, ids, file, table.file, wheres)
+    a, b, c = rows.T
+    repeated = (a == b) | (a == c) | (b == c)
+    if repeated.any():
+        where = wheres[int(repeated.argmax())]
+        raise UserError(f"{where} of {file} names a row twice: a triplet is of three.")
+    places = table.places()
+    rows = rows if places is None else places[rows]
+    kept = (rows >= 0).all(axis=1)
+    if not kept.any():
+        raise UserError(f"{file}: all triplets name rows that are left out.")
+    if not kept.all():
+        lost = counted(int((~kept).sum()), "triplet")
+        say(f"note: {file} has {lost} of rows that are left out")
+    return Pairs(closer=rows[kept], closer_weight=np.array(weight)[kept], n_rows=len(table.rows))
 
 
 def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
@@ -191,14 +220,14 @@ def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
 
 
 def _records(
-    given: Input, needs_answers: bool, delimiter: str | None
+    given: Input, needed: tuple[str, ...], delimiter: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The line or row of each pair, and its cells."""
     if given.form in ("csv", "tsv"):
         with given.open() as opened:  # the data may be separated by another sign
             fits = delimiter is not None and delimiter.encode() in opened.readline()
         file = DelimitedFile(given, delimiter if fits else None)
-        _check_columns(file.columns, needs_answers, given.name)
+        _check_columns(file.columns, needed, given.name)
         for row, line, cells in file.lines():
             if len(cells) != len(file.columns):
                 raise UserError(
@@ -210,12 +239,13 @@ def _records(
         return
     if given.form == "jsonl":
         for line, found in json_lines(given):
-            _check_columns(found, needs_answers, f"line {line} of {given.name}")
+            _check_columns(found, needed, f"line {line} of {given.name}")
             yield line, found
         return
     table = _arrow_table(given)
-    _check_columns(table.column_names, needs_answers, given.name)
-    wanted = [c for c in ("left", "right", "same", "weight") if c in table.column_names]
+    _check_columns(table.column_names, needed, given.name)
+    wanted = [c for c in (*needed, "same", "weight") if c in table.column_names]
+    wanted = list(dict.fromkeys(wanted))
     batches = table.select(wanted).to_batches(max_chunksize=_SOME_ROWS)
     yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches))
 
@@ -233,14 +263,28 @@ def _arrow_table(given: Input) -> Any:
     return table
 
 
-def _check_columns(columns: Any, needs_answers: bool, where: Any) -> None:
-    wanted = ["left", "right", "same"] if needs_answers else ["left", "right"]
-    missing = [name for name in wanted if name not in columns]
-    if missing:
+def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
+    missing = [name for name in needed if name not in columns]
+    if not missing:
+        return
+    if needed != _TRIPLET and all(name in columns for name in _TRIPLET):
         raise UserError(
-            f"{where} has no column {listed(missing)}: pairs are in columns left, right, same and "
-            f"perhaps weight; it has {listed(columns)}."
+            f"{where} has triplets, in columns {', '.join(_TRIPLET)}: only nearkin fit takes them, "
+            "as --triplets FILE."
         )
+    kind = "triplets are in columns anchor, closer, farther"
+    if needed != _TRIPLET:
+        kind = "pairs are in columns left, right, same"
+    raise UserError(
+        f"{where} has no column {listed(missing)}: {kind} and perhaps weight; it has "
+        f"{listed(columns)}."
+    )
+
+
+def _filled(cells: dict[str, Any], name: str, where: str, file: str) -> str:
+    if cells.get(name) in (None, ""):
+        raise UserError(f"{where}, column {name!r} of {file} is empty.")
+    return _plain(cells[name])
 
 
 def _plain(cell: Any) -> str:
@@ -259,11 +303,14 @@ def _weight(cell: Any, where: str, file: str) -> float:
     return weight
 
 
-def _numbers(
-    left: list[str], right: list[str], n_rows: int, file: str, rows_of: str, wheres: _Places
+def _row_numbers(
+    columns: dict[str, list[str]], n_rows: int, ids: Any, file: str, rows_of: str, wheres: _Places
 ) -> NDArray[np.int64]:
-    ends = np.empty((len(left), 2), dtype=np.int64)
-    for j, (name, cells) in enumerate((("left", left), ("right", right))):
+    """Numbers of the rows that columns name, side by side: by id, if there are any."""
+    if ids is not None:
+        return _by_id(columns, ids, file, rows_of)
+    ends = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=np.int64)
+    for j, (name, cells) in enumerate(columns.items()):
         for row, cell in enumerate(cells):
             try:
                 ends[row, j] = int(cell)
@@ -280,13 +327,12 @@ def _numbers(
     return ends
 
 
-def _by_id(
-    left: list[str], right: list[str], ids: Any, file: str, rows_of: str
-) -> NDArray[np.int64]:
-    named = pa.array([*left, *right], pa.string())
+def _by_id(columns: dict[str, list[str]], ids: Any, file: str, rows_of: str) -> NDArray[np.int64]:
+    names = list(chain.from_iterable(columns.values()))
+    named = pa.array(names, pa.string())
     found = pc.index_in(named, value_set=ids)
     if found.null_count:  # perhaps they were quoted for a spreadsheet
-        plain = pa.array([unquoted(name) for name in (*left, *right)], pa.string())
+        plain = pa.array([unquoted(name) for name in names], pa.string())
         found = pc.coalesce(found, pc.index_in(plain, value_set=ids))
     if found.null_count:
         unknown = pc.unique(named.filter(found.is_null())).to_pylist()
@@ -295,4 +341,4 @@ def _by_id(
             + ", ".join(map(repr, unknown[:5]))
             + (", ..." if len(unknown) > 5 else ".")
         )
-    return np.asarray(found.to_numpy().astype(np.int64).reshape(2, -1).T)
+    return np.asarray(found.to_numpy().astype(np.int64).reshape(len(columns), -1).T)
