@@ -10,6 +10,7 @@ from nearkin.spaces.spectral_kernels import (
     SPECTRAL_KERNELS,
     diffusion,
     eigenmaps,
+    improved_order_alignment,
     maximal_alignment,
     ordered_alignment,
 )
@@ -54,6 +55,24 @@ def test_ordered_weights_decrease_and_no_others_of_that_kind_align_better(graph)
 
     def loss(increments):
         return -alignment(V, np.cumsum(increments[::-1] ** 2)[::-1] + 1e-12, classes)
+
+    rng = np.random.default_rng(1)
+    others = [-minimize(loss, rng.random(8)).fun for _ in range(10)]
+    assert found >= max(others) - 1e-7
+
+
+def test_the_improved_order_is_that_of_all_but_the_constant_function(graph):
+    _, values, V, classes = graph
+    weights = improved_order_alignment(values, V, classes)
+    assert (np.diff(weights[1:]) <= 1e-12).all()
+    assert (weights >= 0).all()
+    assert weights[0] < weights[1]  # which plain order forbids
+    found = alignment(V, weights, classes)
+    assert found > alignment(V, ordered_alignment(values, V, classes), classes)
+
+    def loss(squares):
+        ordered = np.cumsum(squares[:0:-1] ** 2)[::-1]
+        return -alignment(V, np.append(squares[0] ** 2, ordered) + 1e-12, classes)
 
     rng = np.random.default_rng(1)
     others = [-minimize(loss, rng.random(8)).fun for _ in range(10)]

@@ -39,6 +39,7 @@ from nearkin.spaces.smooth_functions import smoothest
 from nearkin.spaces.spectral_kernels import (
     diffusion,
     eigenmaps,
+    improved_order_alignment,
     maximal_alignment,
     ordered_alignment,
 )
@@ -61,17 +62,21 @@ TASKS = {
 }
 TEXTS = {"baseball/hockey": "news_baseball_hockey", "pc/mac": "news_pc_mac"}
 GRAPHS = ("unweighted", "weighted")
-# Errors that the reproduction is to reach: task, labels, percentage.
-TARGETS = (("ten digits", 50, 21.5), ("odd/even", 30, 13.5))
+# Where rows that were not there when learning are classified, too.
+INDUCTIVE = (("ten digits", 50), ("odd/even", 30))
+IMPROVED = "ordered but for the constant"
 GRAPH_METHODS = (
     "G-ML",
     "diffusion kernel",
     "ordered spectral kernel",
+    IMPROVED,
     "maximal alignment",
     "eigenmaps",
 )
 # What G-ML's kernel does with the classifier of the others. The paper has no such column.
 OWN_MACHINE = "G-ML with SVM"
+# What G-ML begins with, for the same neighbours.
+START = "its start"
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,9 @@ def jobs(n_splits: int) -> Iterator[Job]:
             for seed in range(n_splits):
                 names = {"figure": "3", "task": name, "labels": n_labels, "seed": seed}
                 yield Job(names, one_split, (task, n_labels, seed))
-    for name, n_labels, _ in TARGETS:
+                names = {**names, "figure": "3, beside"}
+                yield Job(names, beside, (task, n_labels, seed))
+    for name, n_labels in INDUCTIVE:
         for seed in range(min(n_splits, N_INDUCTIVE)):
             names = {"figure": "3, new rows", "task": name, "labels": n_labels, "seed": seed}
             yield Job(names, on_new_rows, (name, n_labels, seed))
@@ -176,6 +183,24 @@ def one_split(task: Task, n_labels: int, seed: int) -> list[dict[str, Any]]:
         if n_labels in TASKS[task.name][1]:
             rows.append({**split, "figure": "3, iterations", "graph": graph, "errors": errors})
     rows += [{**split, "graph": graph, "error": errors} for graph, errors in found.items()]
+    return rows
+
+
+def beside(task: Task, n_labels: int, seed: int) -> list[dict[str, Any]]:
+    """The rival as published, whose order leaves the constant function out, and G-ML's start."""
+    labelled = labelled_rows(task.y, n_labels, seed)
+    rows = []
+    for graph, spectrum in task.graphs.items():
+        values, V, known = spectrum.eigenvalues, spectrum.V, known_at(labelled, task.y)
+        weights = improved_order_alignment(values, V, known)
+        K = comparators.of_weights(V, weights, labelled)
+        values, V = values[:N_VECTORS], V[:, :N_VECTORS]
+        start = V * np.sqrt(diffusion(values, V, known, time=DIFFUSION_TIME))
+        errors = {
+            IMPROVED: comparators.machine_error(K, task.y, labelled),
+            START: error_on_the_rest(start, task.y, labelled),
+        }
+        rows.append({"graph": graph, "error": errors})
     return rows
 
 
@@ -266,13 +291,14 @@ def on_new_rows(name: str, n_labels: int, seed: int) -> list[dict[str, Any]]:
 
 
 def errors_of(rows: list[dict[str, Any]], task: str, graph: str, labels: int, method: str) -> Any:
+    figure = "3, beside" if method in (IMPROVED, START) else "3"
     graph = "none" if method in comparators.PLAIN else graph
-    found = select(rows, "error", figure="3", task=task, graph=graph, labels=labels)
+    found = select(rows, "error", figure=figure, task=task, graph=graph, labels=labels)
     return [errors[method] for errors in found]
 
 
 def tables(rows: list[dict[str, Any]]) -> list[Table]:
-    methods = (OWN_MACHINE, *GRAPH_METHODS, *comparators.PLAIN)
+    methods = (OWN_MACHINE, START, *GRAPH_METHODS, *comparators.PLAIN)
     made = []
     for graph in GRAPHS:
         body = []
@@ -280,18 +306,14 @@ def tables(rows: list[dict[str, Any]]) -> list[Table]:
             for labels in label_counts:
                 cells = {m: errors_of(rows, task, graph, labels, m) for m in methods}
                 written = [mean_and_error(values) for values in cells.values()]
-                body.append([f"{task}, {labels} labels", *written, standing(cells)])
+                worse = np.mean(cells["G-ML"]) > np.mean(cells[START])
+                verdict = standing(cells) + (", above its start" if worse else "")
+                body.append([f"{task}, {labels} labels", *written, verdict])
         title = (
             f"Figure 3, {graph} graph. Error in %, mean ± standard error; "
             "1st: lowest of all, ≈: within a standard error of the lowest"
         )
         made.append(Table(title, ["", *methods, "G-ML is"], body))
-    body = []
-    for task, labels, most in TARGETS:
-        cells = [errors_of(rows, task, graph, labels, "G-ML") for graph in GRAPHS]
-        reached = "yes" if min(map(np.mean, cells)) <= most else "no"
-        body.append([f"{task}, {labels} labels", f"{most}", *map(mean_and_error, cells), reached])
-    made.append(Table("What G-ML is to reach", ["", "at most", *GRAPHS, "reached"], body))
     body = [
         [
             f"{r['task']}, {r['labels']} labels, {r['graph']}",
@@ -304,7 +326,7 @@ def tables(rows: list[dict[str, Any]]) -> list[Table]:
     title = "Error in % on one split: the learner with its own graph, and what is used above"
     made.append(Table(title, ["", "GeometryAware", "here"], body))
     body = []
-    for task, labels, _ in TARGETS:
+    for task, labels in INDUCTIVE:
         for method in ("Euclidean", "G-ML, spectral", "G-ML, data-dependent"):
             wanted = {"figure": "3, new rows", "task": task, "method": method}
             fitted, new = select(rows, "fitted", **wanted), select(rows, "new", **wanted)
@@ -318,7 +340,11 @@ def tables(rows: list[dict[str, Any]]) -> list[Table]:
 def standing(cells: dict[str, list[float]]) -> str:
     """How G-ML compares with the best of the others."""
     ours = np.mean(cells["G-ML"])
-    rivals = [values for method, values in cells.items() if not method.startswith("G-ML")]
+    rivals = [
+        values
+        for method, values in cells.items()
+        if method != START and not method.startswith("G-ML")
+    ]
     rival = min(rivals, key=np.mean)
     if ours <= np.mean(rival):
         return "1st"

@@ -57,7 +57,7 @@ def diffusion(
 
 def eigenmaps(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
     """Equal weights for all functions but those that are constant on each part of the graph."""
-    return np.asarray(eigenvalues > 1e-10 * eigenvalues[-1], dtype=np.float64)
+    return np.asarray(~_constant(eigenvalues), dtype=np.float64)
 
 
 def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
@@ -76,6 +76,25 @@ def ordered_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.
     return np.asarray(increments[::-1].cumsum()[::-1])
 
 
+def improved_order_alignment(
+    eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]
+) -> Floats:
+    """The same, but functions that are constant on each part of the graph are in no order.
+
+    In plain order these come first, so that no other can have more weight. They tell no points of a
+    part from each other, and may weigh nothing here: the improved order of Zhu et al.
+    """
+    free = _constant(eigenvalues)
+    terms = _terms(vectors, classes)
+    n_free = int(free.sum())
+    combined = np.concatenate([terms[free], np.cumsum(terms[~free], axis=0)])
+    found = _best_combination(combined, classes)
+    weights = np.empty(len(eigenvalues))
+    weights[free], increments = found[:n_free], found[n_free:]
+    weights[~free] = increments[::-1].cumsum()[::-1]
+    return weights
+
+
 def maximal_alignment(eigenvalues: Floats, vectors: Floats, classes: NDArray[np.integer]) -> Floats:
     """Weights of the kernel that is best aligned with the classes: any that are not negative."""
     return _best_combination(_terms(vectors, classes), classes)
@@ -85,8 +104,14 @@ SPECTRAL_KERNELS: dict[str, WeightRule] = {
     "diffusion": diffusion,
     "eigenmaps": eigenmaps,
     "ordered alignment": ordered_alignment,
+    "improved order alignment": improved_order_alignment,
     "maximal alignment": maximal_alignment,
 }
+
+
+def _constant(eigenvalues: Floats) -> NDArray[np.bool_]:
+    """Which functions are constant on each part of the graph."""
+    return np.asarray(eigenvalues <= 1e-10 * eigenvalues[-1])
 
 
 def _terms(vectors: Floats, classes: NDArray[np.integer]) -> Floats:
