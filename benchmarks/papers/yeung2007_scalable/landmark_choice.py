@@ -80,16 +80,19 @@ def values(rows: list[Row], measure: str, **names: object) -> list[float]:
 
 
 def tables(rows: list[Row]) -> list[Table]:
-    """One for each method: J and pair AUC of each strategy."""
+    """One for each method: J and pair AUC of each strategy; none before they are measured."""
 
     def cell(**names: object) -> str:
         J, auc = (np.mean(values(rows, measure, **names)) for measure in ("J", "auc"))
         return f"{J:.2f} ({auc:.3f})"
 
+    n_draws = len({row["seed"] for row in rows if row.get("part") == "landmarks"})
+    if not n_draws:
+        return []
     return [
         Table(
             f"Landmarks chosen in four ways, {method}: J (pair AUC); |S| = {N_PAIRS}, "
-            f"{DRAWS} draws",
+            f"{n_draws} draws",
             ["", "m", *STRATEGIES],
             [
                 [data, str(m)]

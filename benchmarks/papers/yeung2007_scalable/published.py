@@ -48,14 +48,10 @@ TABLE_2: dict[tuple[str, str], Printed] = {
 }
 
 
-def figure(printed: Printed, of_one_draw: float = 0.0) -> Figure:
-    """A printed mean with its standard error.
-
-    Where no deviation is printed the paper has one draw of the data, and our draws tell how far
-    another would be off.
-    """
+def figure(printed: Printed) -> Figure:
+    """A printed mean with its standard error."""
     mean, deviation = printed
-    return Figure(mean, of_one_draw if deviation is None else deviation / sqrt(N_RUNS))
+    return Figure(mean, 0.0 if deviation is None else deviation / sqrt(N_RUNS))
 
 
 def text(printed: Printed) -> str:
