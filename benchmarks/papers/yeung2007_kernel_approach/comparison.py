@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
@@ -19,6 +20,8 @@ from benchmarks.papers.yeung2007_kernel_approach.methods import (
 
 _LEVEL = 0.05
 _ROUNDING = 1e-9
+# Draws that a verdict takes: with fewer, hardly any difference is significant.
+ENOUGH = 5
 BETTER, WORSE, EQUAL, UNKNOWN = "+", "−", "=", ""
 PUBLISHED = (BETA, A)
 RIVALS = (RCA_, *MPCK, LLMA_)
@@ -30,29 +33,40 @@ VERSIONS = {
 }
 
 
-def values(rows: list[Row], data: str, method: str) -> dict[int, float]:
+# Balanced Rand by data set and method, and there by draw of pairs.
+Results = dict[tuple[str, str], dict[int, float]]
+
+
+def results_of(rows: list[Row]) -> Results:
+    results: Results = defaultdict(dict)
+    for row in rows:
+        results[row["data"], row["method"]][row["seed"]] = row["rand"]
+    return results
+
+
+def values(results: Results, data: str, method: str) -> dict[int, float]:
     """Balanced Rand by draw of pairs."""
-    return {r["seed"]: r["rand"] for r in rows if (r["data"], r["method"]) == (data, method)}
+    return results.get((data, method), {})
 
 
-def mean(rows: list[Row], data: str, method: str) -> float:
+def mean(results: Results, data: str, method: str) -> float:
     """Mean balanced Rand over all draws of pairs; lower than any if there are none."""
-    found = list(values(rows, data, method).values())
+    found = list(values(results, data, method).values())
     return float(np.mean(found)) if found else -1.0
 
 
-def complete_draws(rows: list[Row], data: str) -> int:
+def complete_draws(results: Results, data: str) -> int:
     """Draws of pairs on which every method as published was measured."""
-    return min(len(values(rows, data, method)) for method in (*PUBLISHED, *RIVALS))
+    return min(len(values(results, data, method)) for method in (*PUBLISHED, *RIVALS))
 
 
-def best_of(rows: list[Row], data: str, methods: Iterable[str]) -> str:
-    return max(methods, key=lambda method: mean(rows, data, method))
+def best_of(results: Results, data: str, methods: Iterable[str]) -> str:
+    return max(methods, key=lambda method: mean(results, data, method))
 
 
-def compared(rows: list[Row], data: str, ours: str, theirs: str) -> str:
+def compared(results: Results, data: str, ours: str, theirs: str) -> str:
     """Whether ours is significantly better, worse, or neither, on two common draws at least."""
-    one, two = values(rows, data, ours), values(rows, data, theirs)
+    one, two = values(results, data, ours), values(results, data, theirs)
     draws = sorted(one.keys() & two.keys())
     a, b = (np.array([x[seed] for seed in draws]) for x in (one, two))
     if len(draws) < 2:
@@ -65,7 +79,7 @@ def compared(rows: list[Row], data: str, ours: str, theirs: str) -> str:
     return BETTER if difference.mean() > 0 else WORSE
 
 
-def counted(rows: list[Row], names: Iterable[str], ours: str, theirs: Iterable[str]) -> list[int]:
+def counted(results: Results, names: Iterable[str], ours: str, theirs: Iterable[str]) -> list[int]:
     """On how many data sets ours is better and worse than the best of some others."""
-    signs = [compared(rows, x, ours, best_of(rows, x, theirs)) for x in names]
+    signs = [compared(results, x, ours, best_of(results, x, theirs)) for x in names]
     return [signs.count(BETTER), signs.count(WORSE)]
