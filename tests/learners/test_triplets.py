@@ -107,8 +107,6 @@ def refusing(X, y, pairs):
         "spread_pairs": lambda: nearkin.spread_pairs(X, pairs),
         "suggest_pairs": lambda: nearkin.suggest_pairs(metric, X, pairs=pairs),
         "learn_actively": lambda: nearkin.learn_actively(X, lambda i, j: True, 3, pairs=pairs),
-        "folds": lambda: next(nearkin.PairKFold(2).split(X, pairs=pairs)),
-        "cross_validate": lambda: nearkin.cross_validate(ITML(), X, pairs=pairs),
         "clusters": lambda: nearkin.MPCKMeans(2).fit(X, pairs=pairs),
         "picture": lambda: plot.embedding(X, pairs=pairs),
         "lesson": lambda: nearkin.studio(X, pairs=pairs),
@@ -170,3 +168,22 @@ def test_folds_of_triplets_share_no_point():
     for learn, judge in folds:
         taught, judged = pairs.subset(learn), pairs.subset(judge)
         assert not np.intersect1d(taught.points, judged.points).size
+
+
+def test_cross_validation_cuts_triplets_with_their_rows():
+    X, triplets = hidden_metric(n_triplets=400)
+    pairs = Pairs(closer=triplets)
+    told = []
+
+    def share(learner, X, y=None, *, pairs):
+        told.append(pairs.closer)
+        return share_kept(learner.transform(X), pairs.closer)
+
+    learner, folds = ITML(random_state=0), nearkin.PairKFold(3)
+    kept = nearkin.cross_validate(learner, X, pairs=pairs, cv=folds, scoring=share)["test_score"]
+    assert kept.mean() > share_kept(X, triplets) + 0.1
+    for (_, test), found in zip(folds.split(X, pairs=pairs), told, strict=True):
+        np.testing.assert_array_equal(found, pairs.restrict(test).closer)
+    by_pairs = nearkin.cross_validate(learner, X, pairs=pairs, cv=folds)["test_score"]
+    plain = nearkin.cross_validate(nearkin.Euclidean(), X, pairs=pairs, cv=folds)["test_score"]
+    assert by_pairs.mean() > plain.mean()

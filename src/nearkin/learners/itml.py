@@ -33,6 +33,7 @@ from nearkin.solvers.distance_bounds import (
     checked_bounds,
     random_bounds,
     random_ends,
+    reachable,
     warn_unless_converged,
 )
 from nearkin.solvers.logdet import project
@@ -107,7 +108,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     max_iter : int, default=1000
         Most sweeps over the pairs.
     tol : float, default=1e-9
-        Stop when the objective is known to be within this share of its minimum.
+        Stop when the objective is known to be within this share of its minimum; with triplets it
+        is 1e-4 at least.
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.
@@ -277,12 +279,13 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     ) -> tuple[Floats, dict[str, Any]]:
         prior, bounds = taught.settled
         links = example_pairs(taught.evidence, rng)
+        bounded = bounded_pairs(links.restrict(links.points), bounds, self.slack)
         solution = project(
             at_home(coordinates(links.points)),
-            bounded_pairs(links.restrict(links.points), bounds, self.slack),
+            bounded,
             prior,
             max_sweeps=self.max_iter,
-            tol=self.tol,
+            tol=reachable(self.tol, bounded),
         )
         remedy = "Raise max_iter or tol, or lower slack"
         warn_unless_converged(solution, "ITML", remedy)

@@ -23,6 +23,9 @@ _RANDOM_PAIRS = 10_000
 # The first is at least this share of the second: nearly coinciding rows would ask for too much.
 _LEAST_SHARE = 0.03
 
+# Many triplets compete: the objective is near its minimum long before it is known to be nearer.
+_TRIPLET_TOL = 1e-4
+
 # What scikit-learn checks of the parameters that these learners share.
 BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
     "slack": [Interval(Real, 0, None, closed="right")],
@@ -44,6 +47,11 @@ def bounded_pairs(pairs: Pairs, bounds: tuple[float, float], slack: float) -> Bo
         slack=float(slack),
         triplets=Triplets(pairs.closer, pairs.closer_weight),
     )
+
+
+def reachable(tol: float, pairs: BoundedPairs) -> float:
+    """The tolerance to stop at: with triplets, whose dual variables rest slowly, at least 1e-4."""
+    return max(tol, _TRIPLET_TOL) if len(pairs.triplets.rows) else tol
 
 
 def checked_bounds(bounds: Any) -> tuple[float, float] | None:

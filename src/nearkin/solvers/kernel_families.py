@@ -32,7 +32,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows.arrays import Floats
 from nearkin.rows.thread_limits import one_blas_thread
-from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds
+from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, reachable
 from nearkin.solvers.logdet import BoundedPairs, LogDetResult, divergence, project
 
 # Weights of a spectral kernel stay above this share of the largest, so that M can be inverted.
@@ -367,7 +367,8 @@ def alternate(
 
     def projected(family: SomeFamily) -> LogDetResult:
         coordinates, prior = family.coordinates, family.prior
-        return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=sweep_tol)
+        tol = reachable(sweep_tol, pairs)
+        return project(coordinates, pairs, prior, max_sweeps=max_sweeps, tol=tol)
 
     solution = projected(family)
     history = [float(solution.objective[-1])]

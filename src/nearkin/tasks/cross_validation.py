@@ -105,7 +105,7 @@ class PairKFold(BaseCrossValidator):
         ValueError
             If a fold had no pair to learn from or none to judge by.
         """
-        check_roles(y, pairs)
+        check_roles(y, pairs, triplets=True)
         if pairs is None:
             raise InputTypeError(
                 "PairKFold needs the pairs: use nearkin.cross_validate(learner, X, pairs=pairs, "
@@ -114,6 +114,7 @@ class PairKFold(BaseCrossValidator):
             )
         n_rows = n_rows_of(X)
         pairs.check_rows(n_rows)
+        pairs = pairs.as_weak_pairs()  # triplets tie rows together as pairs do
         rng = check_random_state(self.random_state) if self.shuffle else None
         fold = row_folds(pairs, n_rows, self.n_splits, rng)
         ends = fold[np.concatenate([pairs.must_link, pairs.cannot_link])]
@@ -167,7 +168,11 @@ class PairScorer:
 
 
 def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-    """As ``learner.score``, for whatever can embed rows: pipelines and searches too."""
+    """As ``learner.score``, for whatever can embed rows: pipelines and searches too.
+
+    Triplets judge as weak pairs (:meth:`nearkin.Pairs.as_weak_pairs`).
+    """
+    pairs = None if pairs is None else pairs.as_weak_pairs()
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
@@ -194,6 +199,8 @@ def cross_validate(
     """Judge a learner by pairs that it has not seen.
 
     scikit-learn's function of this name, with pairs that follow their rows through every split.
+    Triplets do, too; where rows are judged by the pair AUC, each stands for two pairs
+    (:meth:`nearkin.Pairs.as_weak_pairs`).
 
     Parameters
     ----------
@@ -326,7 +333,7 @@ def _routed(
     X: Any, y: Any, pairs: Any, params: Mapping[str, Any] | None, where: str
 ) -> dict[str, Any]:
     """All that belongs to rows, by name; pairs know the number of rows."""
-    check_roles(y, pairs)
+    check_roles(y, pairs, triplets=True)
     if pairs is None:
         raise InputTypeError(f"{where} needs pairs; by labels alone, scikit-learn's functions do.")
     if devices.is_remote(X):
