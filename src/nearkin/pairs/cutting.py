@@ -74,8 +74,8 @@ class CutWithRows:
             rows = np.arange(*self.shape)[rows]
         if np.ndim(rows) == 0:
             raise InputTypeError(
-                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; single pairs are "
-                "in .must_link and .cannot_link, triplets in .closer"
+                f"pairs[{rows!r}]: Pairs are cut by rows of X, as in pairs[rows]; triplets are "
+                "in .closer, single pairs in .must_link and .cannot_link"
             )
         return self.restrict(rows)
 
