@@ -79,6 +79,29 @@ def values(rows: list[Row], measure: str, **names: object) -> list[float]:
     return [row[measure] for row in rows if wanted.items() <= row.items()]
 
 
+def measured_sets(rows: list[Row]) -> list[str]:
+    """Data sets of which every cell has a draw at least."""
+    found = {
+        (row["data"], row["m"], row["strategy"]) for row in rows if row.get("part") == "landmarks"
+    }
+    return [
+        data
+        for data in DATA
+        if all((data, m, name) in found for m in LANDMARKS for name in STRATEGIES)
+    ]
+
+
+def draws_of(rows: list[Row]) -> int:
+    """The number of draws that every cell has."""
+    cells = [
+        values(rows, "auc", method=METHODS[0], data=data, m=m, strategy=name)
+        for data in measured_sets(rows)
+        for m in LANDMARKS
+        for name in STRATEGIES
+    ]
+    return min(map(len, cells), default=0)
+
+
 def tables(rows: list[Row]) -> list[Table]:
     """One for each method: J and pair AUC of each strategy; none before they are measured."""
 
@@ -86,18 +109,18 @@ def tables(rows: list[Row]) -> list[Table]:
         J, auc = (np.mean(values(rows, measure, **names)) for measure in ("J", "auc"))
         return f"{J:.2f} ({auc:.3f})"
 
-    n_draws = len({row["seed"] for row in rows if row.get("part") == "landmarks"})
+    n_draws = draws_of(rows)
     if not n_draws:
         return []
     return [
         Table(
             f"Landmarks chosen in four ways, {method}: J (pair AUC); |S| = {N_PAIRS}, "
-            f"{n_draws} draws",
+            f"number of draws {n_draws}",
             ["", "m", *STRATEGIES],
             [
                 [data, str(m)]
                 + [cell(method=method, data=data, m=m, strategy=name) for name in STRATEGIES]
-                for data in DATA
+                for data in measured_sets(rows)
                 for m in LANDMARKS
             ],
         )
@@ -109,10 +132,13 @@ def picture(rows: list[Row], path: Path) -> None:
     """Pair AUC against the number of landmarks, a panel for each data set and method."""
     import matplotlib.pyplot as plt
 
-    shape = (len(METHODS), len(DATA))
-    figure, grid = plt.subplots(*shape, figsize=(14, 5.5), sharex=True, layout="constrained")
+    sets = measured_sets(rows)
+    shape = (len(METHODS), len(sets))
+    figure, grid = plt.subplots(
+        *shape, figsize=(2.8 * len(sets), 5.5), sharex=True, layout="constrained"
+    )
     for line, method in zip(grid, METHODS, strict=True):
-        for ax, data in zip(line, DATA, strict=True):
+        for ax, data in zip(line, sets, strict=True):
             for name in STRATEGIES:
                 found = [
                     np.mean(values(rows, "auc", method=method, data=data, m=m, strategy=name))
