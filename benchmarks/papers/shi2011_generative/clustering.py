@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import rand_score
@@ -22,6 +21,7 @@ from benchmarks.papers.shi2011_generative.splits import (
     small_set,
 )
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import MetricKMeans
 
 SPLITS = 30
@@ -31,9 +31,9 @@ INTERPOLATIONS = (0.0, 0.2, 0.5, 0.8)
 ROUNDS = 10
 
 
-def jobs(name: str, n_splits: int) -> list[Any]:
+def jobs(name: str, n_splits: int) -> list[Job]:
     X, y = small_set(name)
-    return [delayed(one_split)(name, X, y, seed) for seed in range(n_splits)]
+    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from joblib import delayed
 from sklearn.manifold import Isomap
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -15,6 +14,7 @@ from benchmarks.data import load
 from benchmarks.papers.lu2009_geometry_aware.splits import mean_and_error, select
 from benchmarks.papers.shi2011_generative.splits import Rows, percent_wrong
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import Generative, MetricKMeans, plot
 
 DATA = ("digits 3, 5, 9",)
@@ -56,8 +56,8 @@ def maps(seed: int) -> tuple[dict[str, Rows], Rows]:
     }, images[-1]
 
 
-def jobs(name: str, n_splits: int) -> list[Any]:
-    return [delayed(one_split)(name, seed) for seed in range(n_splits)]
+def jobs(name: str, n_splits: int) -> list[Job]:
+    return [Job({"seed": seed}, one_split, (name, seed)) for seed in range(n_splits)]
 
 
 def one_split(name: str, seed: int) -> list[dict[str, Any]]:

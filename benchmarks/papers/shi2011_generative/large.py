@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 
 from benchmarks.data import load, load_columns
 from benchmarks.papers.lu2009_geometry_aware.splits import mean_and_error, select
@@ -15,6 +14,7 @@ from benchmarks.papers.shi2011_generative.deskew import deskewed
 from benchmarks.papers.shi2011_generative.published import LARGE, TABLE_6, TABLE_8
 from benchmarks.papers.shi2011_generative.splits import Rows, random_split, scaled
 from benchmarks.record import Table
+from benchmarks.resume import Job
 
 DATA = ("letters_scaled", "letters_original", "mnist_40", "mnist_60", "mnist_164")
 SPLITS = 10
@@ -48,11 +48,12 @@ def _digits() -> tuple[Rows, Rows, Rows]:
     return axes, X, np.concatenate([y, y_more]).astype(int)
 
 
-def jobs(name: str, n_splits: int) -> list[Any]:
+def jobs(name: str, n_splits: int) -> list[Job]:
     X, y = large_set(name)
     X = X.astype(np.float64)
     most = MOST_SPLITS[name.split("_")[0]]
-    return [delayed(one_split)(name, X, y, seed) for seed in range(min(n_splits, most))]
+    splits = range(min(n_splits, most))
+    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in splits]
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

@@ -63,9 +63,9 @@ def large_margin(
     ]
 
 
-def uniform(part: Split, grid: EnergyGrid = ENERGIES) -> list[Result]:
+def uniform(part: Split, grid: EnergyGrid = ENERGIES, **settings: Any) -> list[Result]:
     """M^UNI, and energies under it."""
-    metric, seconds = timed(Generative(random_state=0), part)
+    metric, seconds = timed(Generative(random_state=0, **settings), part)
     Z = embedded(metric, part)
     return [
         {"method": "M^UNI", **vote(part, Z)[0], "seconds": seconds},
@@ -73,25 +73,27 @@ def uniform(part: Split, grid: EnergyGrid = ENERGIES) -> list[Result]:
     ]
 
 
-def by_density(part: Split) -> list[Result]:
+def by_density(part: Split, **settings: Any) -> list[Result]:
     """M^GMM and M^KDE."""
     results = []
     for combine in ("gmm", "kde"):
-        metric, seconds = timed(Generative(combine=combine, random_state=0), part)
+        metric, seconds = timed(Generative(combine=combine, random_state=0, **settings), part)
         found, _ = vote(part, embedded(metric, part))
         results.append({"method": f"M^{combine.upper()}", **found, "seconds": seconds})
     return results
 
 
-def local(part: Split, n_valid: int | None = None, n_test: int | None = None) -> list[Result]:
+def local(
+    part: Split, n_valid: int | None = None, n_test: int | None = None, **settings: Any
+) -> list[Result]:
     """GLM^INT, with the metric at each new row; on the first rows only, if there are many."""
     X_valid, y_valid = part.X_valid[:n_valid], part.y_valid[:n_valid]
     tried = []
     for share in INTERPOLATIONS:
-        metric = _local_metric(part, share)
+        metric = _local_metric(part, share, **settings)
         tried.append(errors_by_neighbors(_classes_around(metric, part, X_valid), y_valid))
     which, place = divmod(middle_best(np.ravel(tried)), len(NEIGHBORS))
-    metric = _local_metric(part, INTERPOLATIONS[which])
+    metric = _local_metric(part, INTERPOLATIONS[which], **settings)
     errors = errors_by_neighbors(
         _classes_around(metric, part, part.X_test[:n_test]), part.y_test[:n_test]
     )
@@ -99,8 +101,9 @@ def local(part: Split, n_valid: int | None = None, n_test: int | None = None) ->
     return [{"method": "GLM^INT", "error": errors[place], **chosen}]
 
 
-def _local_metric(part: Split, share: float) -> Generative:
-    return Generative(combine="local", interpolation=share, random_state=0).fit(part.X, part.y)
+def _local_metric(part: Split, share: float, **settings: Any) -> Generative:
+    metric = Generative(combine="local", interpolation=share, random_state=0, **settings)
+    return metric.fit(part.X, part.y)
 
 
 def _classes_around(metric: Generative, part: Split, X: Rows) -> Rows:

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.papers.lu2009_geometry_aware.splits import mean_and_error, select
@@ -20,6 +19,7 @@ from benchmarks.papers.shi2011_generative.splits import (
     small_set,
 )
 from benchmarks.record import Table
+from benchmarks.resume import Job
 from nearkin import MultipleKernelClassifier
 
 SPLITS = 30
@@ -35,9 +35,9 @@ KERNELS = {
 }
 
 
-def jobs(name: str, n_splits: int) -> list[Any]:
+def jobs(name: str, n_splits: int) -> list[Job]:
     X, y = small_set(name)
-    return [delayed(one_split)(name, X, y, seed) for seed in range(n_splits)]
+    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-
-from joblib import Parallel
-from rich.progress import track
 
 from benchmarks.papers.shi2011_generative import (
     clustering,
     digits_map,
     large,
     nonlinear,
+    plain,
     small,
 )
-from benchmarks.record import Page, publish_page, store, stored
+from benchmarks.record import Page, publish_page, stored
+from benchmarks.resume import complete
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
 PARTS: dict[str, ModuleType] = {
+    "plain": plain,
     "small": small,
     "nonlinear": nonlinear,
     "clustering": clustering,
@@ -37,15 +38,13 @@ def run(draws: int) -> None:
 
 
 def measure(name: str, data: str, n_splits: int) -> None:
-    """One part on one data set, stored in the place of what was stored of it before."""
+    """What is not stored yet of one part on one data set."""
     part = PARTS[name]
-    jobs = part.jobs(data, n_splits)
-    done = Parallel(n_jobs=part.WORKERS, return_as="generator")(jobs)
-    results = track(done, total=len(jobs), description=f"{name}: {data}")
-    new = [{"part": name, **row} for rows in results for row in rows]
-    old = stored(RAW)[1] if RAW.exists() else []
-    kept = [row for row in old if (row["part"], row["data"]) != (name, data)]
-    store(RAW, kept + new)
+    jobs = [
+        replace(job, names={"part": name, "data": data, **job.names})
+        for job in part.jobs(data, n_splits)
+    ]
+    complete(RAW, jobs, f"{name}: {data}", processes=part.WORKERS)
 
 
 def score() -> None:

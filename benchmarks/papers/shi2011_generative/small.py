@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from scipy.stats import rankdata
 
 from benchmarks.papers.lu2009_geometry_aware.splits import mean_and_error, select
@@ -14,14 +13,15 @@ from benchmarks.papers.shi2011_generative.published import SMALL as DATA
 from benchmarks.papers.shi2011_generative.published import TABLE_4, TABLE_5, TABLE_7
 from benchmarks.papers.shi2011_generative.splits import Rows, random_split, small_set
 from benchmarks.record import Table
+from benchmarks.resume import Job
 
 SPLITS = 30
 WORKERS = 2
 
 
-def jobs(name: str, n_splits: int) -> list[Any]:
+def jobs(name: str, n_splits: int) -> list[Job]:
     X, y = small_set(name)
-    return [delayed(one_split)(name, X, y, seed) for seed in range(n_splits)]
+    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:
