@@ -170,17 +170,17 @@ class TeachableMixin(MetricMixin):
 
     def _find_space(self, X: Any, points: RowNumbers, rng: np.random.RandomState) -> Any:
         """Where to learn: every learner has its own. Points of pairs become landmarks."""
-        raise NotImplementedError
+        raise NotImplementedError  # the learner brings it
 
     def _settle(self, space: Any, evidence: Evidence, X: Any, rng: np.random.RandomState) -> Any:
         """What does not depend on pairs, beside the space: every learner has its own."""
-        raise NotImplementedError
+        raise NotImplementedError  # the learner brings it
 
     def _learn(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> Learned:
         """What is learned from coordinates: every learner has its own."""
-        raise NotImplementedError
+        raise NotImplementedError  # the learner brings it
 
 
 def begun(learner: TeachableMixin, X: Any, pairs: Pairs) -> Any:

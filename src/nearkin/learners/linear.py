@@ -259,7 +259,7 @@ class LinearInSpaceMixin(TeachableMixin):
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
     ) -> tuple[Floats, dict[str, Any]]:
         """The metric as a matrix of shape (r, r): every learner has its own."""
-        raise NotImplementedError
+        raise NotImplementedError  # the learner brings it
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:
         if self.kernel is None:
