@@ -16,9 +16,9 @@ from benchmarks.papers.shi2011_generative.published import SMALL as DATA
 from benchmarks.papers.shi2011_generative.published import TABLE_10
 from benchmarks.papers.shi2011_generative.splits import (
     Rows,
+    jobs_of,
     middle_best,
     random_split,
-    small_set,
 )
 from benchmarks.record import Table
 from benchmarks.resume import Job
@@ -32,8 +32,7 @@ ROUNDS = 10
 
 
 def jobs(name: str, n_splits: int) -> list[Job]:
-    X, y = small_set(name)
-    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
+    return jobs_of(name, n_splits, one_split)
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

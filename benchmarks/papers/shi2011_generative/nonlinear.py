@@ -13,10 +13,10 @@ from benchmarks.papers.shi2011_generative.published import NONLINEAR as DATA
 from benchmarks.papers.shi2011_generative.published import TABLE_9
 from benchmarks.papers.shi2011_generative.splits import (
     Rows,
+    jobs_of,
     middle_best,
     percent_wrong,
     random_split,
-    small_set,
 )
 from benchmarks.record import Table
 from benchmarks.resume import Job
@@ -36,8 +36,7 @@ KERNELS = {
 
 
 def jobs(name: str, n_splits: int) -> list[Job]:
-    X, y = small_set(name)
-    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
+    return jobs_of(name, n_splits, one_split)
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from benchmarks.papers.overview import Figure, verdict
 from benchmarks.papers.shi2011_generative import methods
 from benchmarks.papers.shi2011_generative.published import SMALL as DATA
 from benchmarks.papers.shi2011_generative.published import TABLE_4, TABLE_4_ERRORS
-from benchmarks.papers.shi2011_generative.splits import Rows, random_split, small_set
+from benchmarks.papers.shi2011_generative.splits import Rows, jobs_of, random_split
 from benchmarks.record import Table
 from benchmarks.resume import Job
 
@@ -21,8 +21,7 @@ METHODS = ("GLM^INT", "M^UNI", "M^GMM", "M^KDE", "M^UNI, energy")
 
 
 def jobs(name: str, n_splits: int) -> list[Job]:
-    X, y = small_set(name)
-    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
+    return jobs_of(name, n_splits, one_split)
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import mean_and_error, selec
 from benchmarks.papers.shi2011_generative import methods
 from benchmarks.papers.shi2011_generative.published import SMALL as DATA
 from benchmarks.papers.shi2011_generative.published import TABLE_4, TABLE_5, TABLE_7
-from benchmarks.papers.shi2011_generative.splits import Rows, random_split, small_set
+from benchmarks.papers.shi2011_generative.splits import Rows, jobs_of, random_split
 from benchmarks.record import Table
 from benchmarks.resume import Job
 
@@ -20,8 +20,7 @@ WORKERS = 2
 
 
 def jobs(name: str, n_splits: int) -> list[Job]:
-    X, y = small_set(name)
-    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
+    return jobs_of(name, n_splits, one_split)
 
 
 def one_split(name: str, X: Rows, y: Rows, seed: int) -> list[dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.data import load
+from benchmarks.resume import Job
 from nearkin.datasets import make_three_normal
 from nearkin.solvers.density_weights import majority
 
@@ -40,6 +41,12 @@ def scaled(X: Rows) -> Rows:
     """Columns from −1 to 1; constant ones are 0."""
     low, high = X.min(axis=0), X.max(axis=0)
     return np.where(high > low, 2 * (X - low) / np.where(high > low, high - low, 1) - 1, 0.0)
+
+
+def jobs_of(name: str, n_splits: int, one_split: Callable[..., list[dict[str, Any]]]) -> list[Job]:
+    """A step for each split of a small set."""
+    X, y = small_set(name)
+    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
 
 
 def random_split(X: Rows, y: Rows, seed: int, sizes: tuple[float, float] = (0.6, 0.2)) -> Split:
