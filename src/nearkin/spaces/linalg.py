@@ -198,11 +198,23 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
             values, vectors = eigsh(matrix, k=wanted, which="LA", v0=start)
             if values.min() <= rank_tol * values.max():
                 return values, vectors
+            if _foreseen_rank(values, rank_tol) > n // 2:
+                break
             wanted *= 2
     # Two threads gain little on a matrix this small, and lose all where cores are shared.
     with one_blas_thread(n <= _FULL_EIGH_ROWS):
         values, vectors = eigh(matrix, driver="evd")
     return values, vectors
+
+
+def _foreseen_rank(leading: Floats, rank_tol: float) -> float:
+    """Which eigenvalue would be ``rank_tol`` of the largest, if they fell on by a power law.
+
+    Spectra of smooth kernels fall faster in the end: it is an upper estimate for them.
+    """
+    half, last = np.sort(leading)[[len(leading) // 2, 0]] / leading.max()
+    steepness = max(float(np.log2(half / last)), _NUMERICAL_RANK)
+    return float(len(leading) * np.exp(min(np.log(last / rank_tol) / steepness, 100.0)))
 
 
 def some_eigenpairs(make: Callable[[], Floats], first: int, last: int) -> tuple[Floats, Floats]:
