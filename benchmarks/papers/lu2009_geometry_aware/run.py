@@ -33,7 +33,7 @@ def run(draws: int) -> None:
     n_splits = SPLITS if draws == 10 else min(draws, SPLITS)
     for name, figure in FIGURES.items():
         jobs = list(track(figure.jobs(n_splits), description=f"figure {name}: data"))
-        complete(RAW, jobs, f"figure {name}", processes=2)
+        complete(RAW, jobs, f"figure {name}", processes=1)
     two_dimensions.pictures(FOLDER)
     illumination.pictures(FOLDER)
 

@@ -24,6 +24,7 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
     labelled_rows,
     mean_and_error,
     neighbors_error,
+    root,
     select,
     standard_error,
 )
@@ -216,11 +217,6 @@ def learned_metrics(values: Rows, V: Rows, known: Rows, seed: int) -> list[Rows]
         metrics.append(alternate(family, pairs, n_iter=1).solution.B)
         family = family.nearest_to(metrics[-1])
     return metrics
-
-
-def root(B: Rows) -> Rows:
-    values, vectors = np.linalg.eigh(B)
-    return vectors * np.sqrt(np.maximum(values, 0))
 
 
 def same_as_the_learner(task: Task) -> list[dict[str, Any]]:

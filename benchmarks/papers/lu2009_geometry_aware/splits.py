@@ -42,6 +42,12 @@ def error_on_the_rest(Z: Rows, y: Rows, labelled: Rows) -> float:
     return neighbors_error(Z[labelled], y[labelled], Z[rest], y[rest])
 
 
+def root(B: Rows) -> Rows:
+    """R with R Rᵀ = B: coordinates times R have the distances of the metric B."""
+    values, vectors = np.linalg.eigh(B)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
+
+
 def percentage(wrong: Rows) -> float:
     return round(100 * float(np.mean(wrong)), 4)
 
