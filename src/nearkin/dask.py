@@ -44,7 +44,7 @@ from nearkin.rows.arrays import Floats
 from nearkin.rows.dask import DaskRows, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.rows.distances import rowwise_distances
-from nearkin.scores import pair_auc
+from nearkin.scores import order_kept
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.whole_file import StrPath
 
@@ -221,21 +221,22 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             Labels; negative means unknown. With labels the embedding of all rows comes to this
             process.
         pairs : Pairs, optional
-            Pairs of rows of this X, with both must-links and cannot-links. Only their rows come.
+            Pairs of rows of this X, with both must-links and cannot-links, or triplets. Only their
+            rows come.
 
         Returns
         -------
         float
-            Between 0 and 1; see :func:`nearkin.scores.pair_auc`.
+            Between 0 and 1, as of the local learner.
         """
         local = self.to_local()
         y = self._labels(y)
         if not is_dask(X):
             return float(local.score(X, y, pairs=pairs))
-        check_roles(y, pairs)
+        check_roles(y, pairs, triplets=True)
         if y is None:
             return float(local.score(DaskRows(X, client=self.client), pairs=pairs))
-        return pair_auc(self._computed(self.transform(X)), y, pairs=pairs)
+        return order_kept(self._computed(self.transform(X)), y, pairs=pairs)
 
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned distance between all rows of two arrays, as of the local learner."""

@@ -68,3 +68,8 @@ def few(texts: Iterable[str], most: int = 5) -> str:
     texts = list(texts)
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def counted(n: int, thing: str) -> str:
+    """A number with its noun."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

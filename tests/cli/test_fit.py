@@ -176,7 +176,7 @@ def test_many_rows_get_landmarks(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "nothing to learn from: give --pairs FILE or --labels COLUMN"),
+        ((), "nothing to learn from: give --pairs FILE, --triplets FILE or --labels"),
         (("-p", "numbered.csv", "--learner", "kernel-gamma"), "did you mean 'kernel-"),
         (("-p", "numbered.csv", *BETA[:2], "--set", "n_landmark=3"), "mean 'n_landmarks'?"),
         (("-p", "numbered.csv", *BETA[:2], "--set", "n_landmarks"), "give a name and a value"),
@@ -442,54 +442,3 @@ def test_fewer_dimensions_than_columns_asked_for_is_a_note(run, files):
         assert "has 2 dimensions, so that rows have 2 columns, not 5" in err
     arguments = (*which, "--learner", "rca", "--set", "n_components=1", "--components", 1)
     assert "--set n_components says it already" in fit(run, *arguments, status=2).err
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-@pytest.mark.parametrize("by", ["id", "row"])
-def test_triplets_teach_too(run, files, sample, kind, by):
-    triplets = np.array([(0, 5, 9), (3, 4, 8), (5, 0, 7)])
-    order = Pairs(closer=triplets, closer_weight=[1.0, 2.0, 1.0])
-    frame = order.to_frame(backend="pandas", ids=sample.ids if by == "id" else None)
-    if kind == "csv":
-        frame.to_csv("order.csv", index=False)
-    elif kind == "parquet":
-        frame.to_parquet("order.parquet")
-    else:
-        frame.to_json("order.jsonl", orient="records", lines=True)
-    which = ["--id", "name"] if by == "id" else []
-    told = fit(run, "rows.csv", *which, "--triplets", f"order.{kind}", "--columns", "a,b", *BETA)
-    assert "and 3 triplets: new.nearkin" in told.err
-    expected = KernelBeta(n_landmarks=30, random_state=0).fit(sample.X, pairs=order)
-    found = nearkin.load("new.nearkin")
-    frame = pd.DataFrame(sample.X, columns=["a", "b"])
-    assert_allclose(found.transform(frame), expected.transform(sample.X))
-    assert found.learned_from_["triplets"] == 3
-
-
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        (["anchor,closer", "0,1"], "has no column 'farther': triplets are in columns anchor"),
-        (["anchor,closer,farther"], "order.csv has a header but no rows"),
-        (["anchor,closer,farther", "0,1,"], "line 2, column 'farther' of order.csv is empty"),
-        (["anchor,closer,farther", "0,1,2", "4,4,5"], "line 3 of order.csv names a row twice"),
-        (["anchor,closer,farther", "0,1,999999"], "column 'farther' of order.csv is 999999"),
-        (["anchor,closer,farther", "0,1,2", "0,2,1"], "triplets contradict each other: d(0, "),
-    ],
-)
-def test_wrong_triplets_are_named(run, files, lines, said):
-    Path("order.csv").write_text("\n".join(lines) + "\n")
-    told = fit(run, "rows.csv", "--triplets", "order.csv", "--columns", "a,b", *BETA, status=2)
-    assert said in told.err
-
-
-def test_what_takes_no_triplets_says_so(run, files):
-    Path("order.csv").write_text("anchor,closer,farther\n0,1,2\n")
-    columns = ("--columns", "a,b")
-    told = fit(run, "rows.csv", "--pairs", "order.csv", *columns, status=2)
-    assert "only nearkin fit takes them, as --triplets FILE" in told.err
-    of_triplets = ("--triplets", "order.csv", *columns)
-    told = fit(run, "rows.csv", *of_triplets, "--learner", "gmml", status=2)
-    assert "1 triplets, but only must-links and cannot-links" in told.err
-    told = fit(run, "rows.csv", *of_triplets, "--test", "0.2", status=2)
-    assert "--test judges by pairs and labels" in told.err

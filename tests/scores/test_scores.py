@@ -10,7 +10,14 @@ from sklearn.metrics.pairwise import manhattan_distances
 from nearkin import Pairs
 from nearkin.rows import blocks
 from nearkin.rows.distances import linked_distances, rowwise_distances
-from nearkin.scores import balanced_rand, pair_auc, retrieval_recall, separability
+from nearkin.scores import (
+    balanced_rand,
+    order_kept,
+    pair_auc,
+    retrieval_recall,
+    separability,
+    triplets_kept,
+)
 from tests import oracles
 
 
@@ -140,6 +147,27 @@ def test_pair_auc_weighs_pairs_and_counts_ties_half():
     expected = oracles.pair_auc([1, 3], [1, 4], [2, 1], [3, 1])
     assert_allclose(expected, (2 * 3 / 2 + 2 * 1 + 0 + 1) / 12)
     assert_allclose(pair_auc(Z, pairs=pairs), expected)
+
+
+def test_triplets_kept_counts_by_weight_and_ties_half():
+    Z = np.array([[0.0], [1.0], [3.0], [-1.0], [0.1 + 0.2], [0.3]])
+    weights = [4.0, 2.0, 1.0, 1.0]  # right, equal, wrong, equal but for rounding
+    triplets = Pairs(closer=[(0, 1, 2), (0, 1, 3), (1, 2, 0), (0, 4, 5)], closer_weight=weights)
+    assert triplets_kept(Z, triplets) == (4 + 1 + 0.5) / 8
+    assert triplets_kept(sp.csr_array(Z), triplets) == (4 + 1 + 0.5) / 8
+    with pytest.raises(ValueError, match=r"triplets_kept needs triplets: Pairs\(closer="):
+        triplets_kept(Z, Pairs([(0, 1)]))
+    with pytest.raises(ValueError, match="names row 3, but X has 3 rows"):
+        triplets_kept(Z[:3], triplets)
+
+
+def test_pairs_and_triplets_count_by_their_weights():
+    Z = np.array([[0.0], [1.0], [3.0], [7.0]])
+    pairs, wrong = Pairs([(0, 1)], [(2, 3)]), Pairs(closer=[(1, 2, 0)])
+    assert order_kept(Z, pairs=pairs) == 1
+    assert order_kept(Z, pairs=pairs + wrong) == 2 / 3
+    assert order_kept(Z, pairs=Pairs([(0, 1)]) + wrong) == 0  # one kind alone is in no order
+    assert order_kept(Z, [0, 0, 1, -1], pairs=wrong) == 3 / 4
 
 
 def test_pair_auc_joins_labels_and_pairs():

@@ -12,9 +12,15 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.messages import counted
 from nearkin.cli.models import Model
-from nearkin.cli.scoring import Score, can_be_judged, scores_by_labels, scores_by_pairs
+from nearkin.cli.scoring import (
+    Score,
+    can_be_judged,
+    scores_by_labels,
+    scores_by_pairs,
+    scores_by_triplets,
+)
+from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Mask
 from nearkin.rows.base import Block
@@ -34,7 +40,7 @@ class Part:
     pairs: Pairs | None
 
     def chosen(self, rows: Mask) -> Part:
-        """Some of them; of pairs, those that have both ends there."""
+        """Some of them; of pairs and triplets, those that have all their rows there."""
         return Part(
             rows=_chosen(self.rows, np.flatnonzero(rows)),
             labels=None if self.labels is None else self.labels[rows],
@@ -47,6 +53,9 @@ class Part:
         if _has_both(self.pairs):
             assert self.pairs is not None
             found += scores_by_pairs(model, self.rows, self.pairs, "--pairs")
+        if _has_triplets(self.pairs):
+            assert self.pairs is not None
+            found += scores_by_triplets(model, self.rows, self.pairs)
         if can_be_judged(self.labels):
             found += scores_by_labels(model, self.rows, self.labels, seed)
         return found
@@ -55,18 +64,20 @@ class Part:
 def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
     """Rows to learn from, and a share of them to judge by, drawn at random.
 
-    Rows that pairs tie together stay together, so that nothing is known of those to judge by. Where
-    nearly all hang together they cannot, and pairs between the two parts are not used.
+    Rows that pairs and triplets tie together stay together, so that nothing is known of those to
+    judge by. Where nearly all hang together they cannot, and what is said of rows of both parts is
+    not used.
     """
     n = len(whole.rows)
     rng = np.random.default_rng(seed)
     for _ in range(_MOST_DRAWS):
         drawn = _drawn(n, share, whole.pairs, rng)
         test = whole.chosen(drawn)
-        if _has_both(test.pairs) or (whole.pairs is None and can_be_judged(test.labels)):
+        by_pairs = [kind(test.pairs) for kind in (_has_both, _has_triplets) if kind(whole.pairs)]
+        if all(by_pairs) if whole.pairs is not None else can_be_judged(test.labels):
             break
     else:
-        if not can_be_judged(test.labels):
+        if not any(by_pairs) and not can_be_judged(test.labels):
             raise UserError(
                 f"--test {share:g}: the {counted(int(drawn.sum()), 'row')} kept apart have no "
                 "pairs that are the same and others that are different to judge by. Give more "
@@ -81,16 +92,29 @@ def kept_apart(whole: Part, share: float, seed: int) -> tuple[Part, Part]:
 def what_is_apart(whole: Part, learn: Part, test: Part) -> str:
     """In words, with what is not used."""
     said = f"{len(test.rows)} of {len(whole.rows)} rows are kept apart"
-    if whole.pairs is not None and learn.pairs is not None and test.pairs is not None:
-        said += f", with {len(test.pairs)} of {counted(len(whole.pairs), 'pair')}"
-        between = len(whole.pairs) - len(learn.pairs) - len(test.pairs)
-        if between:
-            said += f"; not used: {counted(between, 'pair')} between them and the others"
-    return said
+    apart, between = [], []
+    for kind in ("pair", "triplet"):
+        n, n_learn, n_test = (_number_of(kind, part.pairs) for part in (whole, learn, test))
+        if n:
+            apart.append(f"{n_test} of {counted(n, kind)}")
+        if n > n_learn + n_test:
+            between.append(counted(n - n_learn - n_test, kind))
+    said += f", with {' and '.join(apart)}" * bool(apart)
+    return said + f"; not used: {' and '.join(between)} between them and the others" * bool(between)
 
 
 def _has_both(pairs: Pairs | None) -> bool:
     return pairs is not None and min(len(pairs.must_link), len(pairs.cannot_link)) > 0
+
+
+def _has_triplets(pairs: Pairs | None) -> bool:
+    return _number_of("triplet", pairs) > 0
+
+
+def _number_of(kind: str, pairs: Pairs | None) -> int:
+    if pairs is None:
+        return 0
+    return len(pairs.closer) if kind == "triplet" else len(pairs) - len(pairs.closer)
 
 
 def _drawn(n_rows: int, share: float, pairs: Pairs | None, rng: Rng) -> Mask:
@@ -107,7 +131,8 @@ def _drawn(n_rows: int, share: float, pairs: Pairs | None, rng: Rng) -> Mask:
 def _drawn_points(pairs: Pairs, share: float, rng: Rng) -> Mask:
     """A share of the points that pairs name, whole groups of them if these are small."""
     n = len(pairs.points)
-    ends = np.searchsorted(pairs.points, np.concatenate([pairs.must_link, pairs.cannot_link]))
+    links = [pairs.must_link, pairs.cannot_link, pairs.closer[:, :2], pairs.closer[:, 1:]]
+    ends = np.searchsorted(pairs.points, np.concatenate(links))
     graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
     _, group = connected_components(graph, directed=False)
     sizes = np.bincount(group)

@@ -12,8 +12,9 @@ from typing import IO, Any
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.pairs import pairs_of
 from nearkin.cli.files.tables import Table
-from nearkin.cli.messages import complain, counted, say
+from nearkin.cli.messages import complain, say
 from nearkin.cli.suggesting import Questions
+from nearkin.errors import counted
 from nearkin.rows.progress import tell
 from nearkin.storage.whole_file import is_written_through
 

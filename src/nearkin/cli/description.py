@@ -7,8 +7,7 @@ import textwrap
 from types import SimpleNamespace
 from typing import Any
 
-from nearkin.cli.messages import counted
-from nearkin.errors import few
+from nearkin.errors import counted, few
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.arrays import printable
 from nearkin.storage.models import ModelInfo
@@ -20,6 +19,8 @@ _METHODS = {
     "StandardScaler": "all columns at one scale",
     "PCA": "the axes that tell most",
 }
+# What scores that are told are judged by.
+_JUDGES = {"pair_auc": "pair", "triplets_kept": "triplet"}
 _MOST_COLUMNS = 12
 _WIDTH = 88
 _INDENT = 16
@@ -79,6 +80,8 @@ def _knowledge(info: ModelInfo) -> str:
     must, cannot = told.get("must_links", 0), told.get("cannot_links", 0)
     if must or cannot:
         parts.append(f"{must} pairs that are the same and {cannot} that are different")
+    if told.get("triplets"):
+        parts.append(counted(told["triplets"], "triplet"))
     if told.get("labels"):
         classes = told.get("classes", 0)
         parts.append(f"{counted(told['labels'], 'label')} of {classes} classes")
@@ -95,9 +98,9 @@ def _columns(info: ModelInfo) -> str:
 def _tests(info: ModelInfo) -> str:
     return "; ".join(
         f"{test.measure} {test.learned:.3f} (Euclidean {test.euclidean:.3f}) by "
-        f"{counted(test.pairs, 'pair')} of {counted(test.rows, 'row')} kept apart"
+        f"{counted(test.pairs, _JUDGES[test.measure])} of {counted(test.rows, 'row')} kept apart"
         for test in info.tested
-        if test.measure == "pair_auc"
+        if test.measure in _JUDGES
     )
 
 

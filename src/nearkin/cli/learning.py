@@ -15,7 +15,8 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.pairs import pairs_of, triplets_of
 from nearkin.cli.files.tables import Table
 from nearkin.cli.learners import landmarks_for
-from nearkin.cli.messages import counted, say
+from nearkin.cli.messages import say
+from nearkin.errors import counted
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs.pairs import Pairs
@@ -28,24 +29,18 @@ from nearkin.rows.streams import RowStream
 _MOST_READ = 2**23
 
 
-def known_triplets(
-    table: Table, path: Path | None, delimiter: str | None, pairs: Pairs | None
+def known_pairs(
+    table: Table, path: Path | None, delimiter: str | None, triplets: Path | None = None
 ) -> Pairs | None:
-    """Pairs, with triplets of a table's rows from a file beside them."""
-    if path is None:
-        return pairs
-    triplets = triplets_of(table, path, delimiter=delimiter)
-    return triplets if pairs is None else pairs + triplets
-
-
-def known_pairs(table: Table, path: Path | None, delimiter: str | None) -> Pairs | None:
-    """Pairs of a table's rows from a file."""
-    if path is None:
-        return None
-    pairs = pairs_of(table, path, delimiter=delimiter).pairs(len(table.rows))
-    if not len(pairs):
-        raise UserError(f"{path} says nothing: no pair is the same or different.")
-    return pairs
+    """Pairs of a table's rows from a file, and triplets from another; None without either."""
+    found = []
+    if path is not None:
+        found.append(pairs_of(table, path, delimiter=delimiter).pairs(len(table.rows)))
+        if not len(found[0]):
+            raise UserError(f"{path} says nothing: no pair is the same or different.")
+    if triplets is not None:
+        found.append(triplets_of(table, triplets, delimiter=delimiter))
+    return sum(found[1:], found[0]) if found else None
 
 
 def learned(

@@ -41,8 +41,3 @@ def complain(message: str) -> None:
 def is_watched() -> bool:
     """Whether somebody looks on who wants to see how far work has come."""
     return not MANNER.quiet and sys.stderr is not None and sys.stderr.isatty()
-
-
-def counted(n: int, thing: str) -> str:
-    """A number with its noun."""
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

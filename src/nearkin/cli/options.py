@@ -131,6 +131,16 @@ PairsPath: TypeAlias = Annotated[
         ".parquet or .feather; - for standard input.",
     ),
 ]
+TripletsPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--triplets",
+        metavar="FILE",
+        show_default=False,
+        help="Triplets, anchor nearer to closer than to farther: columns of these names and "
+        "perhaps weight, in files as of --pairs.",
+    ),
+]
 Labels: TypeAlias = Annotated[
     str | None,
     typer.Option(

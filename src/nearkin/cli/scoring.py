@@ -33,7 +33,7 @@ class Score(Trial):
     seen: int | None
 
 
-# How each is computed, and how many pairs it looks at.
+# How each is computed, and how many pairs or triplets it looks at.
 Measures = dict[str, tuple[Callable[[Floats], float], int]]
 
 
@@ -44,10 +44,18 @@ def scores_by_pairs(model: Model, rows: RowStream, pairs: Pairs, file: str) -> l
             f"{file} has {len(pairs.must_link)} pairs that are the same and "
             f"{len(pairs.cannot_link)} that are different: to be compared it needs both."
         )
-    X = rows.take(pairs.points)
+    pairs = pairs.without(pairs.closer)
     near = pairs.restrict(pairs.points)
     measures = {"pair_auc": (lambda Z: scores.pair_auc(Z, pairs=near), len(near))}
-    return _compared(model, X, "pairs", measures)
+    return _compared(model, rows.take(pairs.points), "pairs", measures)
+
+
+def scores_by_triplets(model: Model, rows: RowStream, pairs: Pairs) -> list[Score]:
+    """By triplets, which need rows of their own only."""
+    triplets = Pairs(closer=pairs.closer, closer_weight=pairs.closer_weight)
+    near = triplets.restrict(triplets.points)
+    measures = {"triplets_kept": (lambda Z: scores.triplets_kept(Z, near), len(near))}
+    return _compared(model, rows.take(triplets.points), "triplets", measures)
 
 
 def can_be_judged(y: Any) -> bool:

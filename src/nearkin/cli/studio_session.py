@@ -14,8 +14,9 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.files.inputs import is_stream
 from nearkin.cli.learners import landmarks_for, learner_class, parameters
-from nearkin.cli.messages import counted, say
+from nearkin.cli.messages import say
 from nearkin.cli.studio_rows import Wishes, records_of_file
+from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson

@@ -24,7 +24,7 @@ from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.one_row import matrix_of_rows, row_by_row
 from nearkin.rows.scaled import scaled
 from nearkin.rows.sparse import is_sparse, plain
-from nearkin.scores import pair_auc
+from nearkin.scores import order_kept
 from nearkin.scores.same_threshold import checked_prevalence, verdicts_of
 from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
@@ -274,14 +274,16 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
-            Pairs of rows of this X, with both must-links and cannot-links.
+            Pairs of rows of this X, with both must-links and cannot-links; or triplets.
 
         Returns
         -------
         float
-            Between 0 and 1; see :func:`nearkin.scores.pair_auc`.
+            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. By triplets it is their share that
+            is in order (:func:`nearkin.scores.triplets_kept`), by both the mean of the two, each
+            with the weight of what it is of.
         """
-        check_roles(y, pairs)
+        check_roles(y, pairs, triplets=True)
         if y is None and pairs is None:
             raise InputError(
                 "nothing to judge by: give score(X, y) or score(X, pairs=pairs). For "
@@ -295,8 +297,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             pairs.check_rows(n_rows_of(X))
             rows = pairs.points
             pairs = pairs.restrict(rows)
-            return pair_auc(self._embedded_rows(X, rows), pairs=pairs)
-        return pair_auc(self._embedded(X), y, pairs=pairs)
+            return order_kept(self._embedded_rows(X, rows), pairs=pairs)
+        return order_kept(self._embedded(X), y, pairs=pairs)
 
     def save(self, path: StrPath, *, forget_names: bool = False) -> None:
         """Write the fitted learner to a file that :func:`nearkin.load` reads.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, counted
 from nearkin.pairs.checks import (
     checked_count,
     checked_pairs,
@@ -259,8 +259,9 @@ class Pairs(CutWithRows):
         n_pairs = len(self) - len(self.closer)
         if closer is None and n_pairs and len(self.closer):
             raise InputError(
-                f"{n_pairs} pairs and {len(self.closer)} triplets do not fit in one table: use "
-                "to_frame(closer=False) and to_frame(closer=True), and add what is read back"
+                f"{counted(n_pairs, 'pair')} and {counted(len(self.closer), 'triplet')} do not fit "
+                "in one table: use to_frame(closer=False) and to_frame(closer=True), and add what "
+                "is read back"
             )
         if ids is not None:
             ids = list(row_of_id(ids))
@@ -291,9 +292,9 @@ class Pairs(CutWithRows):
 
     def __repr__(self) -> str:
         counts = {"must-link": len(self.must_link), "cannot-link": len(self.cannot_link)}
-        parts = [f"{count} {kind}{'s' * (count != 1)}" for kind, count in counts.items()]
-        if count := len(self.closer):
-            parts.append(f"{count} triplet{'s' * (count != 1)}")
+        parts = [counted(count, kind) for kind, count in counts.items()]
+        if len(self.closer):
+            parts.append(counted(len(self.closer), "triplet"))
         if self.n_rows is not None:
             parts.append(f"n_rows={self.n_rows}")
         return f"Pairs({', '.join(parts)})"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.triplets import against_pairs
@@ -97,9 +97,10 @@ def refuse_triplets(pairs: Pairs, name: str = "pairs") -> None:
     """Raise if there are triplets, for what takes pairs only: they would be left out silently."""
     if len(pairs.closer):
         raise InputError(
-            f"{name} has {len(pairs.closer)} triplets, but only must-links and cannot-links can be "
-            f"used here. Triplets are taken by fit of {', '.join(TAKE_TRIPLETS[:-1])} and "
-            f"{TAKE_TRIPLETS[-1]}; {name}.without({name}.closer) leaves them out."
+            f"{name} has {counted(len(pairs.closer), 'triplet')}, but only must-links and "
+            "cannot-links can be used here. Triplets are taken by fit of "
+            f"{', '.join(TAKE_TRIPLETS[:-1])} and {TAKE_TRIPLETS[-1]}; "
+            f"{name}.without({name}.closer) leaves them out."
         )
 
 

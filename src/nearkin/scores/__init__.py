@@ -21,7 +21,7 @@ from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle
 from nearkin.rows.distances import linked_distances
 
-__all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability"]
+__all__ = ["balanced_rand", "pair_auc", "retrieval_recall", "separability", "triplets_kept"]
 
 
 # Shares of a distance by which rounding may change it, and of most others that are nothing at all.
@@ -233,6 +233,59 @@ def pair_auc(
     weight = np.concatenate([judged.must_weight, judged.cannot_weight])
     distances = _without_rounding(devices.to_numpy(linked_distances(Z, links)))
     return min(float(roc_auc_score(same, -distances, sample_weight=weight)), 1.0)  # rounding
+
+
+def triplets_kept(Z: Any, pairs: Pairs) -> float:
+    """Share of the triplets whose order distances keep: a is nearer to b than to c.
+
+    Parameters
+    ----------
+    Z : array or sparse matrix of shape (n, q)
+        An embedding: Euclidean distances between rows are the distances to judge.
+    pairs : Pairs
+        With triplets (``closer``), which count by their weights. Its pairs are not looked at.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; one half is chance. A triplet of equal distances counts one half.
+
+    Examples
+    --------
+    >>> from nearkin import Pairs
+    >>> from nearkin.scores import triplets_kept
+    >>> triplets_kept([[0.0], [1.0], [4.0]], Pairs(closer=[(0, 1, 2), (1, 2, 0)]))
+    0.5
+    """
+    check_roles(None, pairs, triplets=True)
+    Z = _checked_embedding(Z, accept_sparse="csr")
+    if not len(pairs.closer):
+        raise InputError("triplets_kept needs triplets: Pairs(closer=[(a, b, c), ...]).")
+    pairs.check_rows(Z.shape[0])
+    links = np.concatenate([pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]])
+    distances = _without_rounding(devices.to_numpy(linked_distances(Z, links)))
+    near, far = np.split(distances, 2)
+    kept = (np.sign(far - near) + 1) / 2
+    return float(np.average(kept, weights=pairs.closer_weight))
+
+
+def order_kept(Z: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
+    """The pair AUC, or the share of triplets kept; where there are both, their mean.
+
+    The mean is by the weights of pairs and triplets; a label counts as one pair. Both numbers are
+    the probability that of two distances the right one is the smaller. Without labels, pairs of one
+    kind alone beside triplets are not judged: there is nothing to rank them against.
+    """
+    if pairs is None or not len(pairs.closer):
+        return pair_auc(Z, y, pairs=pairs)
+    kept = triplets_kept(Z, pairs)
+    alone = pairs.without(pairs.closer)
+    if y is None and not (len(alone.must_link) and len(alone.cannot_link)):
+        return kept
+    n_labels = 0 if y is None else int((class_numbers(y) >= 0).sum())
+    of_pairs = n_labels + alone.must_weight.sum() + alone.cannot_weight.sum()
+    of_each = [pair_auc(Z, y, pairs=alone), kept]
+    return float(np.average(of_each, weights=[of_pairs, pairs.closer_weight.sum()]))
 
 
 def _without_rounding(distances: Floats) -> Floats:

@@ -61,12 +61,12 @@ class Trial:
     Attributes
     ----------
     judged_by : str
-        "pairs" or "labels".
+        "pairs", "triplets" or "labels".
     measure : str
     learned, euclidean : float
         Of the model, and of the Euclidean distance.
     pairs, rows : int
-        How many it was judged by.
+        How many pairs (or triplets) and rows it was judged by.
     """
 
     judged_by: str

@@ -27,7 +27,7 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, devices
 from nearkin.rows.arrays import Ints
 from nearkin.rows.sparse import plain
-from nearkin.scores import pair_auc
+from nearkin.scores import order_kept
 from nearkin.scores.pair_folds import row_folds
 
 __all__ = ["PairKFold", "PairScorer", "cross_validate", "grid_search"]
@@ -114,14 +114,17 @@ class PairKFold(BaseCrossValidator):
             )
         n_rows = n_rows_of(X)
         pairs.check_rows(n_rows)
-        pairs = pairs.as_weak_pairs()  # triplets tie rows together as pairs do
         rng = check_random_state(self.random_state) if self.shuffle else None
-        fold = row_folds(pairs, n_rows, self.n_splits, rng)
-        ends = fold[np.concatenate([pairs.must_link, pairs.cannot_link])]
+        # Triplets tie rows together as pairs do.
+        fold = row_folds(pairs.as_weak_pairs(), n_rows, self.n_splits, rng)
+        ends = [fold[links] for links in (pairs.must_link, pairs.cannot_link, pairs.closer)]
         for number in range(self.n_splits):
-            there = ends == number
-            for part, kept in (("to judge by", there), ("to learn from", ~there)):
-                if not kept.all(axis=1).any():
+            there = [rows == number for rows in ends]
+            for part, kept in (
+                ("to judge by", there),
+                ("to learn from", [~rows for rows in there]),
+            ):
+                if not any(rows.all(axis=1).any() for rows in kept):
                     raise InputError(
                         f"{len(pairs)} pairs of {len(pairs.points)} rows do not make "
                         f"{self.n_splits} folds: fold {number} has no pair {part}. Use a smaller "
@@ -168,16 +171,12 @@ class PairScorer:
 
 
 def _learned_auc(learner: Any, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
-    """As ``learner.score``, for whatever can embed rows: pipelines and searches too.
-
-    Triplets judge as weak pairs (:meth:`nearkin.Pairs.as_weak_pairs`).
-    """
-    pairs = None if pairs is None else pairs.as_weak_pairs()
+    """As ``learner.score``, for whatever can embed rows: pipelines and searches too."""
     if y is None and pairs is not None:  # other rows are not needed
         rows = pairs.points
         X, pairs = access.take(X, rows), pairs.restrict(rows)
     Z = learner.transform(X)
-    return pair_auc(Z if devices.is_foreign(Z) else plain(Z), y, pairs=pairs)
+    return order_kept(Z if devices.is_foreign(Z) else plain(Z), y, pairs=pairs)
 
 
 def cross_validate(
@@ -199,8 +198,7 @@ def cross_validate(
     """Judge a learner by pairs that it has not seen.
 
     scikit-learn's function of this name, with pairs that follow their rows through every split.
-    Triplets do, too; where rows are judged by the pair AUC, each stands for two pairs
-    (:meth:`nearkin.Pairs.as_weak_pairs`).
+    Triplets do, too.
 
     Parameters
     ----------
@@ -215,10 +213,10 @@ def cross_validate(
         A number is that of the folds of :class:`PairKFold`. With other splitters, pairs between a
         training and a test row are left out, which may be most of them.
     scoring : None, str, callable, or list, tuple or dict of them, default=None
-        None is the pair AUC on pairs of test rows, or ``learner.score`` of what cannot
-        ``transform``, such as a classifier. A callable is called as ``scoring(learner, X, y,
-        pairs=pairs)``, or without pairs if it does not name them. A str is a scorer of
-        scikit-learn, which compares with y.
+        None is the pair AUC on pairs of test rows, or by triplets what ``score`` of learners gives,
+        or ``learner.score`` of what cannot ``transform``, such as a classifier. A callable is
+        called as ``scoring(learner, X, y, pairs=pairs)``, or without pairs if it does not name
+        them. A str is a scorer of scikit-learn, which compares with y.
     params : dict, optional
         More that belongs to rows, such as ``groups`` for a splitter that takes them.
     n_jobs : int, optional

@@ -54,9 +54,10 @@ def duplicates(
     from nearkin.cli.files.columns import table_of
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.messages import counted, say
+    from nearkin.cli.messages import say
     from nearkin.cli.models import Model
     from nearkin.cli.searching import index_of, members_of_groups
+    from nearkin.errors import counted
 
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)

@@ -9,6 +9,7 @@ def evaluate(
     model: o.ModelPath,
     data: o.Data,
     pairs: o.PairsPath = None,
+    triplets: o.TripletsPath = None,
     labels: o.Labels = None,
     output: o.OutputPath = None,
     columns: o.Columns = [],
@@ -24,7 +25,8 @@ def evaluate(
 ) -> None:
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
 
-    pair_auc: how often the same are closer than the different. With labels also separability (J,
+    pair_auc: how often the same are closer than the different. triplets_kept: how many of the
+    triplets are in order, as a share. With labels also separability (J,
     the mean distance between classes over that within them) and balanced_rand (of k-means). If
     the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
     are drawn. Beside each score: how many pairs and rows it is of, and how many of these the model
@@ -35,10 +37,19 @@ def evaluate(
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import Model
-    from nearkin.cli.scoring import Score, note_seen, score_table, scores_by_labels, scores_by_pairs
+    from nearkin.cli.scoring import (
+        Score,
+        note_seen,
+        score_table,
+        scores_by_labels,
+        scores_by_pairs,
+        scores_by_triplets,
+    )
 
-    if pairs is None and labels is None:
-        raise UserError("there is nothing to judge by: give --pairs FILE or --labels COLUMN.")
+    if pairs is None and labels is None and triplets is None:
+        raise UserError(
+            "there is nothing to judge by: give --pairs FILE, --triplets FILE or --labels COLUMN."
+        )
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
@@ -49,10 +60,11 @@ def evaluate(
             "nothing."
         )
     found: list[Score] = []
-    if pairs is not None:
-        known = known_pairs(table, pairs, choice.delimiter)
-        assert known is not None
+    known = known_pairs(table, pairs, choice.delimiter, triplets)
+    if known is not None and pairs is not None:
         found += scores_by_pairs(learned, table.rows, known, str(pairs))
+    if known is not None and triplets is not None:
+        found += scores_by_triplets(learned, table.rows, known)
     if labels is not None:
         found += scores_by_labels(learned, table.rows, table.labels(labels), seed)
     note_seen(found, str(model))

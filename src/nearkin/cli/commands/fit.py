@@ -24,15 +24,7 @@ def fit(
         ),
     ],
     pairs: o.PairsPath = None,
-    triplets: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Triplets, anchor nearer to closer than to farther: columns of these names and "
-            "perhaps weight, in files as of --pairs.",
-        ),
-    ] = None,
+    triplets: o.TripletsPath = None,
     labels: o.Labels = None,
     learner: Annotated[
         str,
@@ -112,19 +104,20 @@ def fit(
     from nearkin.cli.files.output import Output, check_target
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learners import learner_class, parameters
-    from nearkin.cli.learning import known_pairs, known_triplets, learned
-    from nearkin.cli.messages import counted, say
+    from nearkin.cli.learning import known_pairs, learned
+    from nearkin.cli.messages import say
     from nearkin.cli.models import Model, part_with, remembered
     from nearkin.cli.scoring import score_table
+    from nearkin.errors import counted
     from nearkin.storage.models import Facts, save
     from nearkin.storage.row_marks import smallest_marks
 
     cls = learner_class(learner)
     given = parameters(cls, settings, seed)
     if pairs is None and labels is None and triplets is None:
-        raise UserError("there is nothing to learn from: give --pairs FILE or --labels COLUMN.")
-    if triplets is not None and test is not None:
-        raise UserError("--test judges by pairs and labels, not by --triplets: leave out one.")
+        raise UserError(
+            "there is nothing to learn from: give --pairs FILE, --triplets FILE or --labels COLUMN."
+        )
     if forget_names and one_hot:
         raise UserError("--forget-names: --one-hot needs the names, to know values by them.")
     if is_standard_output(output):
@@ -139,8 +132,7 @@ def fit(
     choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
     table = open_table(data, choice, labels=labels)
     y = None if labels is None else table.labels(labels)
-    known = known_pairs(table, pairs, choice.delimiter)
-    whole = Part(table.rows, y, known_triplets(table, triplets, choice.delimiter, known))
+    whole = Part(table.rows, y, known_pairs(table, pairs, choice.delimiter, triplets))
     learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
     if apart is not None:
         say(what_is_apart(whole, learn, apart))

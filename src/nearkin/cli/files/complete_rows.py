@@ -17,7 +17,8 @@ from nearkin.cli.files.features import Features, Unseen
 from nearkin.cli.files.formats import Source
 from nearkin.cli.files.inputs import Input
 from nearkin.cli.files.missing import Missing, count_missing, filled, medians, refusal
-from nearkin.cli.messages import counted, say
+from nearkin.cli.messages import say
+from nearkin.errors import counted
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Block
 from nearkin.rows.open import npy_rows, open_stream

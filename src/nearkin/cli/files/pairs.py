@@ -18,7 +18,8 @@ from nearkin.cli.failures import UserError, listed
 from nearkin.cli.files.delimited import DelimitedFile
 from nearkin.cli.files.inputs import FORMS, Input, found_input
 from nearkin.cli.files.json_lines import json_lines
-from nearkin.cli.messages import counted, say
+from nearkin.cli.messages import say
+from nearkin.errors import counted
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.parquet import readable_as
@@ -269,8 +270,8 @@ def _check_columns(columns: Any, needed: tuple[str, ...], where: Any) -> None:
         return
     if needed != _TRIPLET and all(name in columns for name in _TRIPLET):
         raise UserError(
-            f"{where} has triplets, in columns {', '.join(_TRIPLET)}: only nearkin fit takes them, "
-            "as --triplets FILE."
+            f"{where} has triplets, in columns {', '.join(_TRIPLET)}: only nearkin fit, evaluate "
+            "and studio take them, as --triplets FILE."
         )
     kind = "triplets are in columns anchor, closer, farther"
     if needed != _TRIPLET:
