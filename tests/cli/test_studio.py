@@ -47,6 +47,19 @@ def test_numbers_are_learned_from_and_all_else_is_shown(run, files, served):
     assert os.path.exists("rows.csv.answers.jsonl")
 
 
+def test_triplets_are_known_from_the_start_and_kept(run, files, served):
+    write_csv(files / "order.csv", ["anchor", "closer", "farther"], [("n0", "n5", "n9")])
+    which = ("rows.csv", "--id", "name", "--exclude", "kind")
+    shown = opened(run, *which, "--triplets", "order.csv")
+    assert "answers are kept in rows.csv.answers.jsonl" in shown.err
+    assert "0 answers and 1 triplet in rows.csv.answers.jsonl" in shown.err
+    assert "resumed 0 answers and 1 triplet from rows.csv.answers.jsonl" in opened(run, *which).err
+    for lesson in served:
+        assert lesson.pairs.closer.tolist() == [[0, 5, 9]]
+    shown = run("studio", *which, "--learner", "gmml", "--no-browser", "--port", 0, status=2)
+    assert "GMML does not learn from triplets" in shown.err
+
+
 def test_it_goes_on_where_it_ended(run, files, served, sample):
     opened(run, "rows.csv", "--exclude", "name", "--pairs", "numbered.csv")
     lesson = Lesson(served[0].records, journal="rows.csv.answers.jsonl", pairs=sample.pairs)

@@ -108,7 +108,6 @@ def refusing(X, y, pairs):
         "learn_actively": lambda: nearkin.learn_actively(X, lambda i, j: True, 3, pairs=pairs),
         "clusters": lambda: nearkin.MPCKMeans(2).fit(X, pairs=pairs),
         "picture": lambda: plot.embedding(X, pairs=pairs),
-        "lesson": lambda: nearkin.studio(X, pairs=pairs),
         "chain": lambda: nearkin.Chain([nearkin.RCA()]).fit(X, pairs=pairs),
         "blend": lambda: nearkin.Blend([nearkin.GMML()]).fit(X, pairs=pairs),
     }

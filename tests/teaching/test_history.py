@@ -28,8 +28,13 @@ grouped = st.builds(
     st.lists(rows, max_size=3),
     st.booleans(),
 )
+triplets = st.tuples(rows, rows, rows)
+ordered = st.builds(lambda some: {"do": "closer", "triplets": some}, st.lists(triplets, max_size=1))
+disordered = st.builds(lambda triplet: {"do": "withdraw", "triplet": triplet}, triplets)
 undone = st.sampled_from([{"do": "undo"}, {"do": "redo"}])
-entries = st.lists(st.one_of(answered, withdrawn, grouped, undone, undone), max_size=25)
+entries = st.lists(
+    st.one_of(answered, withdrawn, grouped, ordered, disordered, undone, undone), max_size=25
+)
 
 
 def replayed(series):
@@ -72,6 +77,18 @@ def applied(known, entry):
         if not first or not second:
             return None
         return known | {(min(i, j), max(i, j)): False for i in first for j in second}
+    if entry["do"] == "closer":
+        if any(len(set(triplet)) < 3 for triplet in entry["triplets"]):
+            return None
+        known = dict(known)
+        for a, b, c in entry["triplets"]:
+            known.pop((a, c, b), None)
+            known[a, b, c] = 1.0
+        return known
+    if "triplet" in entry:
+        if entry["triplet"] not in known:
+            return None
+        return {rows: said for rows, said in known.items() if rows != entry["triplet"]}
     i, j = sorted((entry["left"], entry["right"]))
     if i == j:
         return None

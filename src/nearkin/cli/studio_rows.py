@@ -32,8 +32,8 @@ class Wishes:
     ----------
     choice : Choice
         Columns to learn from, and ids.
-    pairs : Path or None
-        File of pairs that are known.
+    pairs, triplets : Path or None
+        Files of pairs and of triplets that are known.
     labels : str or None
         Column of classes.
     image : str or None
@@ -45,6 +45,7 @@ class Wishes:
 
     choice: Choice
     pairs: Path | None = None
+    triplets: Path | None = None
     labels: str | None = None
     image: str | None = None
     show: Sequence[str] = ()
@@ -163,7 +164,7 @@ def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], roles: R
 
 def _known(table: Table, wishes: Wishes) -> Pairs | None:
     """Pairs from the file of pairs, and some that follow from labels."""
-    pairs = known_pairs(table, wishes.pairs, wishes.choice.delimiter)
+    pairs = known_pairs(table, wishes.pairs, wishes.choice.delimiter, wishes.triplets)
     if wishes.labels is None:
         return pairs
     both = with_labels(pairs, table.labels(wishes.labels), wishes.seed)

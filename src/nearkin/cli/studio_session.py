@@ -72,13 +72,14 @@ def hold(
             )
         records, pairs = records_of_file(data, wishes, most)
     path = journal or journal_beside(data)
+    is_new = not path.exists()
     taught = _learner(learner, settings, len(records), wishes.seed)
     with _lesson(
         records, pairs, path, learner=taught, standardise=standardise, seed=wishes.seed
     ) as lesson:
         serving = _serving(lesson, listen, port)
-        n_given = 0 if pairs is None else len(pairs)
-        _say_how_it_begins(path, lesson.state(), n_given, listen)
+        n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)
+        _say_how_it_begins(path, lesson.state(), n_given, listen, is_new)
         if sys.stdout is not None:  # closed from the start
             sys.stdout.write(f"{serving.url}\n")
             sys.stdout.flush()
@@ -137,8 +138,10 @@ def _serving(lesson: Lesson, listen: str | None, port: int | None) -> Serving:
         raise UserError(f"{option}: {error}") from error
 
 
-def _say_how_it_begins(path: Path, state: dict[str, int], n_given: int, listen: str | None) -> None:
-    if state["version"]:
+def _say_how_it_begins(
+    path: Path, state: dict[str, int], n_given: int, listen: str | None, is_new: bool
+) -> None:
+    if state["version"] and not is_new:
         say(f"resumed {_answers(state, n_given)} from {path}")
     else:
         say(f"answers are kept in {path}")
@@ -160,5 +163,6 @@ def _say_how_it_ended(path: Path, state: dict[str, int], n_given: int) -> None:
 
 
 def _answers(state: dict[str, int], n_given: int) -> str:
-    """How many there are beside the pairs that were given."""
-    return counted(max(0, state["n_answers"] - n_given), "answer")
+    """How many there are beside the pairs that were given, and triplets, if there are any."""
+    said = counted(max(0, state["n_answers"] - n_given), "answer")
+    return said + f" and {counted(state['n_triplets'], 'triplet')}" * bool(state["n_triplets"])

@@ -26,7 +26,7 @@ class AnswerBook:
     ----------
     n_rows : int
     pairs : Pairs or None
-        What is known before the first answer.
+        What is known before the first answer; its triplets are to be given by ``order``.
 
     Attributes
     ----------
@@ -116,10 +116,29 @@ class AnswerBook:
                 ) from error
         self._past, self.known = past, self._known_of(past, len(self._journal.entries))
 
+    def order(self, given: Pairs) -> None:
+        """Take triplets that are known from the start, unless they were given before.
+
+        So what was said of them later, or taken back, still counts.
+        """
+        before = [entry for entry in self._journal.entries if entry["do"] == "closer"]
+        known = {told for entry in before if entry.get("given") for told in _weighted(entry)}
+        entry = {"do": "closer", "triplets": given.closer, "weights": given.closer_weight}
+        new = [told for told in _weighted(_plain(entry)) if told not in known]
+        if new:
+            rows, weights = zip(*new, strict=True)
+            self.change({"do": "closer", "triplets": rows, "weights": weights, "given": True})
+
     def close(self) -> None:
         """Let others have the journal, once a change that has begun is in it."""
         with self._changing:
             self._journal.close()
+
+
+def _weighted(entry: Mapping[str, Any]) -> list[tuple[tuple[int, ...], float]]:
+    """Triplets of an entry, with their weights."""
+    weights = entry.get("weights") or [1.0] * len(entry["triplets"])
+    return list(zip(map(tuple, entry["triplets"]), weights, strict=True))
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.pairs.frames import TRIPLET
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.storage.formulas import quoted
@@ -34,6 +35,14 @@ def pairs_file(pairs: Pairs, unsure: NDArray[np.int64], ids: Sequence[Any]) -> F
         lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
     lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
     return "pairs.csv", _csv(lines)
+
+
+def triplets_file(triplets: Pairs, ids: Sequence[Any]) -> File:
+    """Triplets by their ids as ``nearkin fit --triplets`` reads them."""
+    lines: list[list[Any]] = [[*TRIPLET, "weight"]]
+    for rows, weight in zip(triplets.closer.tolist(), triplets.closer_weight.tolist(), strict=True):
+        lines.append([*(ids[row] for row in rows), f"{weight:g}"])
+    return "triplets.csv", _csv(lines)
 
 
 def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str) -> File:

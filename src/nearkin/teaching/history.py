@@ -4,13 +4,15 @@ An entry is a plain dict with the key ``do``:
 
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure) and ``origin``;
 - ``groups``: ``first``, ``second`` (row numbers) and ``same``;
-- ``withdraw``: ``left``, ``right``;
+- ``withdraw``: ``left``, ``right``, or ``triplet``;
+- ``closer``: ``triplets`` (a, b, c), a nearer to b than to c, perhaps with their ``weights``, and
+  ``given`` if they were known from the start, so that no step back takes them away;
 - ``undo`` and ``redo``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -18,13 +20,17 @@ from typing import Any
 import numpy as np
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.pairs.checks import checked_weights
 from nearkin.rows.arrays import Ints
 
 # Two rows, the smaller first, and what was said of them: same, different, or None for unsure.
 Pair = tuple[int, int]
-Answers = Mapping[Pair, bool | None]
-# A change: pairs with what is said of them from then on; a pair that is not known is "nothing".
-Change = list[tuple[Pair, "bool | Nothing | None"]]
+# Three rows, the first nearer to the second than to the third; what is said is how much it counts.
+Triplet = tuple[int, int, int]
+Said = bool | float | None
+Answers = Mapping[Pair | Triplet, Said]
+# A change: rows with what is said of them from then on; of those that are not known, "nothing".
+Change = list[tuple[Pair | Triplet, "Said | Nothing"]]
 
 # Cannot-links that two groups are turned into at most.
 MOST_BETWEEN = 2000
@@ -61,7 +67,8 @@ class Past:
 
     Attributes
     ----------
-    answers : mapping of pairs to True, False or None
+    answers : mapping
+        Of pairs to True, False or None, and of triplets to their weights.
     undo, redo : tuple of changes
         What takes back each step, the latest at the end, and what does each step again that was
         taken back.
@@ -75,11 +82,15 @@ class Past:
     back: Change = field(default_factory=list)
 
     def changes(self) -> list[dict[str, Any]]:
-        """What the last entry has changed: ``left``, ``right``, and ``before`` and ``now``."""
+        """The pairs that the last entry has changed.
+
+        Each with ``left``, ``right``, and ``before`` and ``now``.
+        """
         found = []
-        for (left, right), before in reversed(self.back):
-            now = self.answers.get((left, right), NOTHING)
-            if now is not before:
+        for rows, before in reversed(self.back):
+            now = self.answers.get(rows, NOTHING)
+            if len(rows) == 2 and now is not before:
+                left, right = rows
                 found.append({"left": left, "right": right, "before": word_of(before)})
                 found[-1]["now"] = word_of(now)
         return found
@@ -124,6 +135,8 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
         answers, back = _changed(past.answers, past.redo[-1])
         return Past(answers, (*past.undo, back), past.redo[:-1], back)
     answers, back = _changed(past.answers, change_of(past.answers, entry, n_rows))
+    if entry.get("given"):
+        return Past(answers, past.undo, past.redo, back)
     return Past(answers, (*past.undo, back), (), back)
 
 
@@ -133,6 +146,11 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     if do == "answer":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
         return [(pair, checked_answer(entry["same"]))]
+    if do == "withdraw" and "triplet" in entry:
+        triplet = checked_triplet(entry["triplet"], n_rows)
+        if triplet not in answers:
+            raise InputError("row {} was not said to be nearer to {} than to {}.".format(*triplet))
+        return [(triplet, NOTHING)]
     if do == "withdraw":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
         if pair not in answers:
@@ -144,10 +162,27 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
             raise InputError("same must be true or false for groups.")
         links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
         return [((i, j), same) for i, j in links.tolist()]
+    if do == "closer":
+        triplets = [checked_triplet(rows, n_rows) for rows in entry["triplets"]]
+        weights = checked_weights(entry.get("weights"), len(triplets), "weight of triplet")
+        opposites = () if entry.get("given") else answers
+        return _ordered(opposites, triplets, weights.tolist())
     raise InputError(f"an entry that says do={do!r} is unknown.")
 
 
-def word_of(said: bool | Nothing | None) -> str:
+def _ordered(
+    answers: Collection[Pair | Triplet], triplets: list[Triplet], weights: list[float]
+) -> Change:
+    """Triplets that are said; each takes the place of its opposite among the answers."""
+    change: Change = []
+    for (a, b, c), weight in zip(triplets, weights, strict=True):
+        if (a, c, b) in answers:
+            change.append(((a, c, b), NOTHING))
+        change.append(((a, b, c), weight))
+    return change
+
+
+def word_of(said: Said | Nothing) -> str:
     """What is said of two rows, in a word.
 
     Examples
@@ -181,7 +216,7 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
             other.append((pair, word_of(said)))
     if not other:
         return
-    (left, right), word = other[0]
+    (left, right, *_), word = other[0]
     if len(change) == 1:
         message = f"{word} was said of rows {left} and {right} meanwhile."
         raise Conflict(message, word, (left, right))
@@ -193,7 +228,7 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     )
 
 
-def _changed(answers: Answers, change: Change) -> tuple[dict[Pair, bool | None], Change]:
+def _changed(answers: Answers, change: Change) -> tuple[dict[Pair | Triplet, Said], Change]:
     """Answers after a change, and the change back."""
     new = dict(answers)
     back: Change = []
@@ -260,16 +295,26 @@ def pairs_of_groups(
 
 def checked_pair(left: Any, right: Any, n_rows: int) -> Pair:
     """Two different rows, the smaller first, or an error."""
-    rows = []
-    for row in (left, right):
-        if isinstance(row, bool) or not isinstance(row, Integral):
-            raise InputTypeError(f"{row!r:.60} is not a row number.")
-        if not 0 <= int(row) < n_rows:
-            raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
-        rows.append(int(row))
+    rows = [_checked_row(row, n_rows) for row in (left, right)]
     if rows[0] == rows[1]:
         raise InputError(f"a pair takes two rows, not row {rows[0]} twice.")
     return min(rows), max(rows)
+
+
+def checked_triplet(rows: Any, n_rows: int) -> Triplet:
+    """Three different rows, or an error."""
+    a, b, c = (_checked_row(row, n_rows) for row in rows)
+    if len({a, b, c}) < 3:
+        raise InputError(f"a triplet takes three rows: ({a}, {b}, {c}) names one twice.")
+    return a, b, c
+
+
+def _checked_row(row: Any, n_rows: int) -> int:
+    if isinstance(row, bool) or not isinstance(row, Integral):
+        raise InputTypeError(f"{row!r:.60} is not a row number.")
+    if not 0 <= int(row) < n_rows:
+        raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
+    return int(row)
 
 
 def checked_answer(same: Any) -> bool | None:

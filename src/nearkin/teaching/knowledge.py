@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
-from nearkin.teaching.history import Pair, Past
+from nearkin.teaching.history import Pair, Past, Triplet
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000
@@ -30,13 +30,16 @@ class Knowledge:
     version : int
         How many changes there were.
     pairs : Pairs
-        With the number of rows.
+        With the number of rows, without triplets.
+    triplets : Pairs
+        Triplets alone.
     unsure : int ndarray of shape (k, 2)
     can_undo, can_redo : bool
     """
 
     version: int
     pairs: Pairs
+    triplets: Pairs
     unsure: Ints
     can_undo: bool
     can_redo: bool
@@ -55,23 +58,25 @@ class Knowledge:
             "n_same": n_same,
             "n_different": n_different,
             "n_unsure": len(self.unsure),
+            "n_triplets": len(self.triplets),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
             "conflicts": self.n_conflicts,
         }
 
     def listed(self) -> dict[str, Any]:
-        """All pairs that something is said of, as flat lists of row numbers."""
+        """All pairs and triplets that something is said of, as flat lists of row numbers."""
         return {
             "version": self.version,
             "must_link": self.pairs.must_link.ravel().tolist(),
             "cannot_link": self.pairs.cannot_link.ravel().tolist(),
             "unsure": self.unsure.ravel().tolist(),
+            "closer": self.triplets.closer.ravel().tolist(),
         }
 
     @cached_property
     def told(self) -> Pairs:
-        """What a learner is told: these pairs and what follows from them.
+        """What a learner is told: these pairs, what follows from them, and the triplets.
 
         Of groups of rows that contradict themselves only what was said, since anything follows from
         a contradiction. At most 1000 pairs of each kind beside those that were said.
@@ -79,7 +84,8 @@ class Knowledge:
         pairs, groups = self.pairs, self.pairs.groups
         wrong = groups.cannot[groups.contradicted, 0]
         ends = np.concatenate([groups.must[:, None].repeat(2, axis=1), groups.cannot])
-        return pairs + _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
+        drawn = _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
+        return pairs + drawn + self.triplets
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
@@ -104,7 +110,10 @@ class Knowledge:
 def start_of(
     pairs: Pairs | None,
 ) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:
-    """What is known from the start, how much each pair counts, and what is to be said of it."""
+    """What is known from the start, how much each pair counts, and what is to be said of it.
+
+    Of pairs: triplets are in the journal, as answers are.
+    """
     if pairs is None:
         return Past(), {}, []
     weights: dict[Pair, tuple[bool, float]] = {}
@@ -143,8 +152,12 @@ def knowledge_of(
         What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
     """
     kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
-    for pair, said in past.answers.items():
-        kinds[said].append(pair)
+    triplets: dict[Triplet, float] = {}
+    for rows, said in past.answers.items():
+        if len(rows) == 3:
+            triplets[rows] = float(said or 0)
+        else:
+            kinds[None if said is None else bool(said)].append(rows)
 
     def weighted(said: bool) -> list[float]:
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
@@ -157,8 +170,9 @@ def knowledge_of(
         cannot_weight=weighted(False) if weights else None,
         n_rows=n_rows,
     )
+    order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
     unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    return Knowledge(version, pairs, unsure, bool(past.undo), bool(past.redo))
+    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo))
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:

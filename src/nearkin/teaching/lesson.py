@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError
@@ -18,10 +17,10 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.tasks.questions.strategies import strategy_named
-from nearkin.teaching import exports
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.history import pairs_of_groups
 from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.looking import Looking, Seen
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
@@ -34,26 +33,17 @@ from nearkin.teaching.taught_metric import (
     first_learned,
     learned_after,
     metric_of_records,
+    refuse_triplets_for,
     shares_of,
     untaught,
 )
-from nearkin.teaching.thumbnails import Image
 
 ORIGINS = ("question", "suspect", "neighbors", "group")
-EXPORTS = ("pairs", "embedding", "clusters", "model")
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What was learned last, and the picture of it."""
-
-    learned: TaughtMetric
-    coordinates: NDArray[np.float32]
-
-
-class Lesson:
+class Lesson(Looking):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -64,7 +54,8 @@ class Lesson:
         File that every answer is written to before it counts. If it is there already, the lesson
         goes on where it ended.
     pairs : Pairs, optional
-        What is known of rows of ``records.X`` before the first answer.
+        What is known of rows of ``records.X`` before the first answer. Triplets of it go to the
+        journal, so that they need not be given again.
     entries : sequence of dict, optional
         Of a lesson about the same records (its ``entries``) that this one goes on from, unless the
         journal has some of its own.
@@ -115,7 +106,7 @@ class Lesson:
         strategy: str = "consolidate",
         seed: int = 0,
     ) -> None:
-        check_roles(None, pairs)
+        check_roles(None, pairs, triplets=True)
         strategy_named(strategy)
         if pairs is not None:
             pairs.check_rows(len(records))
@@ -134,10 +125,15 @@ class Lesson:
             self._book.go_on_from(entries)
             self._euclidean = aligned(PlainView(self._rows).coordinates(), None)
             first = first_learned(self._learner, self._rows, self._book.known.told)
-            self._seen = _Seen(first, aligned(first.view.coordinates(), self._euclidean))
+            self._seen = Seen(first, aligned(first.view.coordinates(), self._euclidean))
             self._before = shares_of(untaught(first, self._rows))
             if self._book.entries:
                 self._book.resume()
+            if pairs is not None:
+                refuse_triplets_for(self._learner, len(pairs.closer))
+                self._book.order(pairs)
+            refuse_triplets_for(self._learner, len(self._book.known.triplets))
+            if self._book.entries:
                 self.place()
         except BaseException:
             self.close()
@@ -220,6 +216,28 @@ class Lesson:
         """Take back what was said of two rows, whenever that was; ``before`` as in ``answer``."""
         return self._change({"do": "withdraw", "left": left, "right": right}, before=before)
 
+    def answer_order(self, anchor: int, closer: int, farther: int) -> dict[str, Any]:
+        """Say of a row that it is nearer to one than to another.
+
+        It takes the place of the opposite. ValueError if distances cannot follow it beside others.
+
+        Parameters
+        ----------
+        anchor, closer, farther : int
+            Row numbers of ``records.X``.
+
+        Returns
+        -------
+        dict
+            As :meth:`answer`.
+        """
+        refuse_triplets_for(self._learner, 1)
+        return self._change({"do": "closer", "triplets": [[anchor, closer, farther]]})
+
+    def withdraw_order(self, anchor: int, closer: int, farther: int) -> dict[str, Any]:
+        """Take back that a row is nearer to one than to another, whenever that was said."""
+        return self._change({"do": "withdraw", "triplet": [anchor, closer, farther]})
+
     def undo(self, version: int | None = None) -> dict[str, Any]:
         """Take back the last change; ValueError if there is none.
 
@@ -247,9 +265,9 @@ class Lesson:
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``; ``can_undo``, ``can_redo``; ``conflicts``, the number of
-            different pairs that follow to be the same; and ``question``, the first of the last
-            report's questions that is still open, or None.
+            ``n_different``, ``n_unsure``; ``n_triplets``; ``can_undo``, ``can_redo``;
+            ``conflicts``, the number of different pairs that follow to be the same; and
+            ``question``, the first of the last report's questions that is still open, or None.
         """
         return self._state_of(self._book.known)
 
@@ -257,7 +275,7 @@ class Lesson:
         return known.state() | {"question": known.first_open(self._questions)}
 
     def known(self) -> dict[str, Any]:
-        """All pairs that something is said of, as flat lists of row numbers."""
+        """All pairs and triplets that something is said of, as flat lists of row numbers."""
         return self._book.known.listed()
 
     @property
@@ -273,7 +291,7 @@ class Lesson:
     @property
     def pairs(self) -> Pairs:
         """What is known, as rows of ``records.X``; without what someone was unsure of."""
-        return self._book.known.pairs
+        return self._book.known.pairs + self._book.known.triplets
 
     # Learning
 
@@ -289,7 +307,7 @@ class Lesson:
         seen = self._newest()[1]
         return {"version": seen.learned.version, "coordinates": seen.coordinates}
 
-    def _newest(self) -> tuple[Knowledge, _Seen]:
+    def _newest(self) -> tuple[Knowledge, Seen]:
         with self._learning:
             known, seen = self._book.known, self._seen
             if known.version == seen.learned.version:
@@ -301,7 +319,7 @@ class Lesson:
                 learned = learned_after(before, self._rows, known.told, known.version)
                 turned = aligned(learned.view.coordinates(), seen.coordinates)
                 turned.setflags(write=False)
-                seen = _Seen(learned, turned)
+                seen = Seen(learned, turned)
             self._seen = seen
             return known, seen
 
@@ -345,93 +363,6 @@ class Lesson:
         ValueError if the learner can make nothing of what is known.
         """
         return metric_of_records(self._newest()[1].learned, self.records, self._scaler)
-
-    # Looking
-
-    def about(self) -> dict[str, Any]:
-        """What the data are, as plain values."""
-        return self._looks.about(None if self.journal is None else self.journal.name)
-
-    def layout(self, name: str) -> dict[str, Any]:
-        """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
-        if name == "euclidean":
-            return {"version": 0, "coordinates": self._euclidean}
-        if name == "learned":
-            seen = self._seen
-            return {"version": seen.learned.version, "coordinates": seen.coordinates}
-        raise InputError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
-
-    def colouring(self, key: str, n_clusters: int | None = None) -> dict[str, Any]:
-        """Colours of the rows.
-
-        Parameters
-        ----------
-        key : str
-            One of those that :meth:`about` lists.
-        n_clusters : int, optional
-            For ``"clusters"``.
-
-        Returns
-        -------
-        dict
-            ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most), and
-            ``values``, a float32 array of shape (n,): numbers of categories, or amounts; NaN where
-            unknown.
-        """
-        return self._looks.colouring(key, self._book.known, self._seen.learned, n_clusters)
-
-    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
-        """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
-        return self.records.record(row, beside)
-
-    def image(self, row: int) -> Image | None:
-        """Bytes and media type of a row's thumbnail, or None."""
-        return self.records.image(row)
-
-    def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
-        """The rows nearest to one in the learned metric.
-
-        Parameters
-        ----------
-        row : int
-        n : int, default=10
-
-        Returns
-        -------
-        dict
-            ``version`` and ``neighbors``, the nearest first, each with ``row``, ``id``,
-            ``distance`` and ``same``: what is known of the two or follows, None if nothing.
-        """
-        learned, known = self._seen.learned, self._book.known
-        found = self._looks.neighbors(row, n, known, learned)
-        return {"version": learned.version, "neighbors": found}
-
-    def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
-        """A file of what was taught: its name and its content.
-
-        Parameters
-        ----------
-        what : {"pairs", "embedding", "clusters", "model"}
-            What was answered, by the ids of the rows; the learned coordinates of all rows shown;
-            their clusters; or the metric, as :func:`nearkin.load` reads it.
-        n_clusters : int, optional
-            10 by default.
-        """
-        if what not in EXPORTS:
-            raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
-        known, seen = self._newest()
-        ids, id_name = self.records.ids, self.records.id_name
-        if not self.records.ids_differ:
-            ids, id_name = self.records.numbers.tolist(), "row"
-        if what == "pairs":
-            return exports.pairs_file(known.pairs, known.unsure, ids)
-        if what == "clusters":
-            clusters = self._looks.clusters(seen.learned, n_clusters)
-            return exports.clusters_file(clusters, ids, id_name)
-        if what == "embedding":
-            Z = seen.learned.view.embedding()
-            return exports.embedding_file(Z, seen.coordinates, ids, id_name)
-        return exports.model_file(metric_of_records(seen.learned, self.records, self._scaler))
 
     def close(self) -> None:
         """Let others have the journal, once a change that has begun is in it.

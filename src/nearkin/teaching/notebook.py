@@ -117,7 +117,7 @@ def studio(
         shown. Columns that name or count rows (``id``, ``index``), look like classes (``label``,
         ``target``) or say yes or no are only shown too, and the page says so.
     pairs : Pairs, optional
-        What is known of rows of X already.
+        What is known of rows of X already. Triplets of it are kept in the journal with the answers.
     labels : array-like of shape (n,), optional
         Classes, as far as they are known (-1 or None if not): up to 500 pairs of them count as
         known, and points can be coloured by them.

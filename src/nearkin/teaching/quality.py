@@ -83,6 +83,7 @@ def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Tr
                 view = learned.step.view.seen_by(metric)
         except (ValueError, np.linalg.LinAlgError):
             continue  # the learner can make nothing of this part
+        learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
         others = np.flatnonzero(~learn)
         rank = _ranks(view, links[others], random_links)
         total[others] += rank

@@ -149,6 +149,15 @@ def checked_learner(learner: Any, n_rows: int, seed: int) -> Any:
     return own
 
 
+def refuse_triplets_for(learner: Any, n: int) -> None:
+    """Raise if there are triplets, and the learner would leave them out."""
+    if n and not learner._takes_triplets:
+        raise InputError(
+            f"{type(learner).__name__} does not learn from triplets, of which there "
+            f"{'is' if n == 1 else 'are'} {n}: take ITML or KernelBeta."
+        )
+
+
 def first_learned(learner: Any, X: Floats, pairs: Pairs) -> TaughtMetric:
     """What is learned before the first answer: from pairs, or from none.
 

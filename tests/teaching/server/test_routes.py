@@ -76,7 +76,7 @@ def test_answers_undone_and_done_again(fresh):
     assert (undone["version"], undone["n_unsure"], undone["can_redo"]) == (3, 0, True)
     assert fresh.post("/api/redo").json()["n_unsure"] == 1
     assert fresh.get("/api/known").json() == {
-        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3]
+        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "closer": []
     }  # fmt: skip
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
     assert state["n_same"] == 0
@@ -190,8 +190,43 @@ MALFORMED = {
 }
 
 
+@pytest.mark.parametrize("path", ["orders", "orders/withdrawals"])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"anchor": 0, "closer": 1}, 422),
+        ({"anchor": 0, "closer": 1, "farther": 40}, 422),
+        ({"anchor": 0, "closer": 1, "farther": True}, 422),
+        ({"anchor": 0, "closer": 1, "farther": 2, "given": True}, 422),
+        ({"anchor": 0, "closer": 1, "farther": 1}, None),
+    ],
+)
+def test_wrong_orders_change_nothing(studio, client, path, body, status):
+    before = studio.lesson.state()["version"]
+    reply = client.post(f"/api/{path}", json=body)
+    assert reply.status_code in ((422, 409) if status is None else (status,))
+    assert list(reply.json()) == ["message"]
+    assert studio.lesson.state()["version"] == before
+
+
+def test_orders_are_said_taken_back_and_exported(fresh):
+    order = {"anchor": 0, "closer": 1, "farther": 2}
+    assert fresh.post("/api/orders", json=order).json()["n_triplets"] == 1
+    assert fresh.get("/api/known").json()["closer"] == [0, 1, 2]
+    file = fresh.get("/api/export/triplets")
+    assert 'filename="triplets.csv"' in file.headers["Content-Disposition"]
+    assert file.text.splitlines()[0] == "anchor,closer,farther,weight"
+    opposite = {"anchor": 0, "closer": 2, "farther": 1}
+    assert fresh.post("/api/orders", json=opposite).json()["n_triplets"] == 1
+    assert fresh.post("/api/orders/withdrawals", json=order).status_code == 409
+    assert fresh.post("/api/orders/withdrawals", json=opposite).json()["n_triplets"] == 0
+    assert fresh.post("/api/undo").json()["n_triplets"] == 1
+
+
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-@pytest.mark.parametrize("path", ["answers", "groups", "withdrawals"])
+@pytest.mark.parametrize(
+    "path", ["answers", "groups", "withdrawals", "orders", "orders/withdrawals"]
+)
 def test_bodies_that_are_malformed(studio, client, path, body):
     before = studio.lesson.state()["version"]
     headers = {"Content-Type": "application/json"}

@@ -22,6 +22,7 @@ def studio(
         ),
     ] = None,
     pairs: o.PairsPath = None,
+    triplets: o.TripletsPath = None,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -129,6 +130,7 @@ def studio(
         Wishes(
             o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing),
             pairs=pairs,
+            triplets=triplets,
             labels=labels,
             image=image,
             show=show,

@@ -87,6 +87,14 @@ class Withdrawal(_Body):
     before: Said | None = None
 
 
+class Order(_Body):
+    """A row is nearer to one than to another."""
+
+    anchor: Row
+    closer: Row
+    farther: Row
+
+
 class Step(_Body):
     """A step back or forth from a version that is the newest, as far as a page knows."""
 
@@ -233,7 +241,8 @@ def _add_looks(app: FastAPI, room: Room) -> None:
 
     @app.get("/api/export/{what}")
     def export(
-        what: Literal["pairs", "embedding", "clusters", "model"], clusters: Clusters = None
+        what: Literal["pairs", "triplets", "embedding", "clusters", "model"],
+        clusters: Clusters = None,
     ) -> Response:
         check_clusters(clusters)
         try:
@@ -280,6 +289,18 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     async def withdraw(body: Withdrawal, by: Tab = "") -> Response:
         check(body.left, body.right)
         return await changed(by, 409, lesson.withdraw, body.left, body.right, body.before)
+
+    @app.post("/api/orders")
+    async def order(body: Order, by: Tab = "") -> Response:
+        rows = body.anchor, body.closer, body.farther
+        check(*rows)
+        return await changed(by, 422, lesson.answer_order, *rows)
+
+    @app.post("/api/orders/withdrawals")
+    async def withdraw_order(body: Order, by: Tab = "") -> Response:
+        rows = body.anchor, body.closer, body.farther
+        check(*rows)
+        return await changed(by, 409, lesson.withdraw_order, *rows)
 
     @app.post("/api/undo")
     async def undo(body: Step | None = None, by: Tab = "") -> Response:

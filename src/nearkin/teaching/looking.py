@@ -1,0 +1,131 @@
+"""What is seen of a lesson, and files of it: nothing here changes what is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.errors import InputError
+from nearkin.teaching import exports
+from nearkin.teaching.answer_book import AnswerBook
+from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.looks import Looks
+from nearkin.teaching.records import Records
+from nearkin.teaching.taught_metric import TaughtMetric, metric_of_records
+from nearkin.teaching.thumbnails import Image
+
+EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was learned last, and the picture of it."""
+
+    learned: TaughtMetric
+    coordinates: NDArray[np.float32]
+
+
+class Looking:
+    """Looks at a :class:`nearkin.teaching.lesson.Lesson`, which brings these."""
+
+    records: Records
+    _book: AnswerBook
+    _looks: Looks
+    _seen: Seen
+    _euclidean: Any
+    _scaler: Any
+
+    def _newest(self) -> tuple[Knowledge, Seen]:
+        raise NotImplementedError  # Lesson brings it
+
+    def about(self) -> dict[str, Any]:
+        """What the data are, as plain values."""
+        path = self._book.path
+        return self._looks.about(None if path is None else path.name)
+
+    def layout(self, name: str) -> dict[str, Any]:
+        """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
+        if name == "euclidean":
+            return {"version": 0, "coordinates": self._euclidean}
+        if name == "learned":
+            seen = self._seen
+            return {"version": seen.learned.version, "coordinates": seen.coordinates}
+        raise InputError(f"there is no layout {name!r:.60}: euclidean and learned there are.")
+
+    def colouring(self, key: str, n_clusters: int | None = None) -> dict[str, Any]:
+        """Colours of the rows.
+
+        Parameters
+        ----------
+        key : str
+            One of those that :meth:`about` lists.
+        n_clusters : int, optional
+            For ``"clusters"``.
+
+        Returns
+        -------
+        dict
+            ``key``, ``name``, ``kind``, ``categories`` (names) or ``range`` (least and most), and
+            ``values``, a float32 array of shape (n,): numbers of categories, or amounts; NaN where
+            unknown.
+        """
+        return self._looks.colouring(key, self._book.known, self._seen.learned, n_clusters)
+
+    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
+        """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
+        return self.records.record(row, beside)
+
+    def image(self, row: int) -> Image | None:
+        """Bytes and media type of a row's thumbnail, or None."""
+        return self.records.image(row)
+
+    def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
+        """The rows nearest to one in the learned metric.
+
+        Parameters
+        ----------
+        row : int
+        n : int, default=10
+
+        Returns
+        -------
+        dict
+            ``version`` and ``neighbors``, the nearest first, each with ``row``, ``id``,
+            ``distance`` and ``same``: what is known of the two or follows, None if nothing.
+        """
+        learned, known = self._seen.learned, self._book.known
+        found = self._looks.neighbors(row, n, known, learned)
+        return {"version": learned.version, "neighbors": found}
+
+    def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
+        """A file of what was taught: its name and its content.
+
+        Parameters
+        ----------
+        what : {"pairs", "triplets", "embedding", "clusters", "model"}
+            What was answered, by the ids of the rows, of pairs or of triplets; the learned
+            coordinates of all rows shown; their clusters; or the metric, as :func:`nearkin.load`
+            reads it.
+        n_clusters : int, optional
+            10 by default.
+        """
+        if what not in EXPORTS:
+            raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
+        known, seen = self._newest()
+        ids, id_name = self.records.ids, self.records.id_name
+        if not self.records.ids_differ:
+            ids, id_name = self.records.numbers.tolist(), "row"
+        if what == "pairs":
+            return exports.pairs_file(known.pairs, known.unsure, ids)
+        if what == "triplets":
+            return exports.triplets_file(known.triplets, ids)
+        if what == "clusters":
+            clusters = self._looks.clusters(seen.learned, n_clusters)
+            return exports.clusters_file(clusters, ids, id_name)
+        if what == "embedding":
+            Z = seen.learned.view.embedding()
+            return exports.embedding_file(Z, seen.coordinates, ids, id_name)
+        return exports.model_file(metric_of_records(seen.learned, self.records, self._scaler))
