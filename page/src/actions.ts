@@ -2,7 +2,7 @@
 
 import { api, ServerError } from "./api";
 import { saidOfPair, withAnswer, wordOf } from "./logic/known";
-import type { Change, Pair, Same, State, Suspect, Word } from "./logic/types";
+import type { Change, Pair, Same, State, Suspect, Triplet, Word } from "./logic/types";
 import { counted } from "./logic/words";
 import {
   type Asked,
@@ -164,6 +164,27 @@ export function answerNeighbour(
     return known === null ? "nothing" : saidOfPair(known, pair);
   };
   return answerPair(model, pair, same, "neighbors", before, pressedAt);
+}
+
+/** Of a point and two of its neighbours; it takes the place of the opposite. */
+export async function answerOrder(model: Model, triplet: Triplet): Promise<void> {
+  const { anchor, closer, farther } = triplet;
+  model.ordering.set(false);
+  const [one, near, far] = [anchor, closer, farther].map((row) => nameOf(model, row));
+  await change(
+    model,
+    () => api.order(triplet),
+    ({ n_triplets }) =>
+      `${one} is nearer to ${near} than to ${far}. ${counted(n_triplets, "triplet")}.`,
+  );
+}
+
+export async function withdrawOrder(model: Model, triplet: Triplet): Promise<void> {
+  await change(
+    model,
+    () => api.withdrawOrder(triplet),
+    ({ n_triplets }) => `Withdrawn. ${counted(n_triplets, "triplet")}.`,
+  );
 }
 
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {

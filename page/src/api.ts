@@ -13,6 +13,7 @@ import type {
   Report,
   Same,
   State,
+  Triplet,
   Word,
 } from "./logic/types";
 import { token } from "./session";
@@ -28,7 +29,7 @@ export class ServerError extends Error {
   }
 }
 
-export type ExportName = "pairs" | "embedding" | "clusters" | "model";
+export type ExportName = "pairs" | "triplets" | "embedding" | "clusters" | "model";
 
 /** Tells this page from others that are open; each says it with what it changes. */
 export const TAB = Math.random().toString(36).slice(2);
@@ -123,6 +124,8 @@ export const api = {
     post<GroupsState>("groups", { first, second, same, before }),
   withdraw: (left: number, right: number, before: Word) =>
     post<State>("withdrawals", { left, right, before }),
+  order: (triplet: Triplet) => post<State>("orders", triplet),
+  withdrawOrder: (triplet: Triplet) => post<State>("orders/withdrawals", triplet),
   undo: (version: number) => post<State>("undo", { version }),
   redo: (version: number) => post<State>("redo", { version }),
 

@@ -60,7 +60,8 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
       announce("Groups cleared.");
-    } else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
+    } else if (model.ordering.value) model.ordering.set(false);
+    else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
     else {
       model.selected.set(null);
       model.hovered.set(null);

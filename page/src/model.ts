@@ -65,6 +65,9 @@ export interface Model {
   problem: string | null;
   selected: Signal<number | null>;
   hovered: Signal<number | null>;
+  /** Whether it is said which of two neighbours of the selected point is nearer, and the nearer one of them. */
+  ordering: Signal<boolean>;
+  nearer: Signal<number | null>;
   groups: Signal<Groups>;
   lassoMode: Signal<boolean>;
   suspect: Signal<number>;
@@ -101,6 +104,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     problem: null,
     selected: new Signal<number | null>(null),
     hovered: new Signal<number | null>(null),
+    ordering: new Signal(false),
+    nearer: new Signal<number | null>(null),
     groups: new Signal(NO_GROUPS),
     lassoMode: new Signal(false),
     suspect: new Signal(0),

@@ -1,6 +1,6 @@
 /** What is known, after one more answer, without asking the server for all of it again. */
 
-import type { Known, Pair, Same, Word } from "./types";
+import type { Known, Pair, Same, Triplet, Word } from "./types";
 
 function without(links: number[], { left, right }: Pair): number[] {
   const kept: number[] = [];
@@ -34,5 +34,14 @@ export function withAnswer(known: Known, pair: Pair, same: Same, version: number
   const unsure = without(known.unsure, pair);
   const links = same === null ? unsure : same ? must_link : cannot_link;
   links.push(pair.left, pair.right);
-  return { version, must_link, cannot_link, unsure };
+  return { ...known, version, must_link, cannot_link, unsure };
+}
+
+/** Triplets of a flat list. */
+export function triplesOf(rows: number[]): Triplet[] {
+  const found: Triplet[] = [];
+  for (let k = 0; k < rows.length; k += 3) {
+    found.push({ anchor: rows[k], closer: rows[k + 1], farther: rows[k + 2] });
+  }
+  return found;
 }

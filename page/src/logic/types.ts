@@ -5,6 +5,13 @@ export interface Pair {
   right: number;
 }
 
+/** The anchor is nearer to one than to another. */
+export interface Triplet {
+  anchor: number;
+  closer: number;
+  farther: number;
+}
+
 /** What is said of two records, in a word. */
 export type Word = "same" | "different" | "unsure" | "nothing";
 
@@ -19,6 +26,7 @@ export interface State {
   n_same: number;
   n_different: number;
   n_unsure: number;
+  n_triplets: number;
   can_undo: boolean;
   can_redo: boolean;
   conflicts: number;
@@ -52,6 +60,8 @@ export interface Lesson {
   colourings: ColouringName[];
   /** The file that answers are kept in; null if they are in memory only. */
   journal: string | null;
+  /** Whether the learner learns from triplets. */
+  takes_triplets: boolean;
   notes: string[];
   state: State;
   nearkin: string;
@@ -62,6 +72,8 @@ export interface Known {
   must_link: number[];
   cannot_link: number[];
   unsure: number[];
+  /** Triplets: anchor, closer, farther. */
+  closer: number[];
 }
 
 export interface Quality {

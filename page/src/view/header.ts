@@ -11,6 +11,7 @@ import { byId, h, replace } from "./dom";
 
 const EXPORTS: { name: ExportName; label: string; about: string }[] = [
   { name: "pairs", label: "Pairs", about: "your answers" },
+  { name: "triplets", label: "Triplets", about: "what you said is nearer" },
   { name: "embedding", label: "Embedding", about: "coordinates in the learned metric" },
   { name: "clusters", label: "Clusters", about: "k-means in the learned metric" },
   { name: "model", label: "Model", about: "the metric, for nearkin.load" },
@@ -74,7 +75,12 @@ function showExportMenu(model: Model): void {
     });
     return entry;
   });
-  replace(menu, ...entries.map((entry) => h("li", {}, entry)));
+  const lines = entries.map((entry) => h("li", {}, entry));
+  replace(menu, ...lines);
+  model.state.show(({ n_triplets }) => {
+    lines[EXPORTS.findIndex(({ name }) => name === "triplets")].hidden = n_triplets === 0;
+  });
+  const shown = (): HTMLButtonElement[] => entries.filter((_, k) => !lines[k].hidden);
 
   const open = (): void => {
     menu.hidden = false;
@@ -93,8 +99,9 @@ function showExportMenu(model: Model): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close();
     else if (step !== undefined) {
-      const now = entries.indexOf(document.activeElement as HTMLButtonElement);
-      entries[(now + step + entries.length) % entries.length].focus();
+      const open = shown();
+      const now = open.indexOf(document.activeElement as HTMLButtonElement);
+      open[(now + step + open.length) % open.length].focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();

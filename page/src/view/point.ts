@@ -7,13 +7,20 @@ import type { DataRecord, Neighbour } from "../logic/types";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
 import { h, key, replace } from "./dom";
+import { keepOrder, orderButton, orderList, orderSwitch } from "./order";
 import { fieldList, recordName, thumbnail } from "./record";
 
 export function pointPanel(model: Model): HTMLElement {
   const body = h("div", { class: "panel-body", testid: "point" });
   const record = h("div", { class: "point-record" });
-  const heading = h("h3", { text: "Neighbours in the learned metric" });
+  const heading = h(
+    "div",
+    { class: "neighbours-head" },
+    h("h3", { text: "Neighbours in the learned metric" }),
+    model.lesson.takes_triplets && orderSwitch(model),
+  );
   const list = h("ol", { class: "rows neighbours", testid: "neighbours" });
+  const orders = orderList(model);
   let listed = -1;
 
   const showRecord = async (row: number): Promise<void> => {
@@ -45,10 +52,11 @@ export function pointPanel(model: Model): HTMLElement {
       return replace(body, h("p", { class: "hint", text: hint }));
     }
     replace(list);
-    replace(body, record, heading, list);
+    replace(body, record, heading, list, orders);
     showRecord(row).catch(notifyProblem);
     showNeighbours();
   });
+  keepOrder(model, list);
   model.learned.listen(showNeighbours);
   model.panel.listen(showNeighbours);
   return body;
@@ -89,7 +97,7 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
   const say = (label: string, same: boolean): HTMLElement =>
     h("button", {
       type: "button",
-      class: "small quiet",
+      class: "small quiet pairwise",
       text: label,
       "aria-pressed": String(near.same === same),
       "aria-label": `${label}: ${name} and the selected point`,
@@ -124,6 +132,12 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       h("span", { class: "unseen", text: ", distance " }),
       h("span", { class: "distance", text: near.distance.toPrecision(3) }),
     ),
-    h("div", { class: "row-actions" }, say("Same", true), say("Different", false)),
+    h(
+      "div",
+      { class: "row-actions" },
+      say("Same", true),
+      say("Different", false),
+      orderButton(model, row, near.row, name),
+    ),
   );
 }

@@ -36,6 +36,7 @@ export function qualityPanel(model: Model): HTMLElement {
 function counts(state: State): HTMLElement[] {
   const figure = (label: string, n: number, testid: string): HTMLElement =>
     h("div", {}, h("dt", { text: label }), h("dd", { text: whole(n), testid }));
+  const { n_triplets } = state;
   return [
     h(
       "dl",
@@ -44,6 +45,7 @@ function counts(state: State): HTMLElement[] {
       figure("Different", state.n_different, "n-different"),
       figure("Unsure", state.n_unsure, "n-unsure"),
       figure("Conflicts", state.conflicts, "n-conflicts"),
+      n_triplets > 0 && figure("Triplets", n_triplets, "n-triplets"),
     ),
   ];
 }

@@ -34,6 +34,7 @@ class Looking:
     records: Records
     _book: AnswerBook
     _looks: Looks
+    _learner: Any
     _seen: Seen
     _euclidean: Any
     _scaler: Any
@@ -44,7 +45,8 @@ class Looking:
     def about(self) -> dict[str, Any]:
         """What the data are, as plain values."""
         path = self._book.path
-        return self._looks.about(None if path is None else path.name)
+        about = self._looks.about(None if path is None else path.name)
+        return about | {"takes_triplets": bool(self._learner._takes_triplets)}
 
     def layout(self, name: str) -> dict[str, Any]:
         """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
