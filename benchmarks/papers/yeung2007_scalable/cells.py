@@ -106,17 +106,21 @@ def best(rows: list[Row], cell: Cell) -> tuple[str, float]:
     return max(means.items(), key=lambda item: item[1])
 
 
+def learned(cell: Cell) -> bool:
+    """Whether it is of KernelBeta, not of a baseline."""
+    return cell.m is not None
+
+
 def line(rows: list[Row], cell: Cell) -> Line:
     """For the page over all papers. Of a baseline there is no better one of ours."""
     name, mean = best(rows, cell)
-    learned = cell.m is not None
     return Line(
         f"Table {cell.table}, {cell.title}",
         published.text(cell.printed),
         shown(values(rows, cell, cell.method)),
-        f"{mean:.4f} ({name.partition(', ')[2]})" if learned else "",
+        f"{mean:.4f} ({name.partition(', ')[2]})" if learned(cell) else "",
         judged(rows, cell),
-        mean >= cell.printed[0] - ROUNDING if learned else None,
+        mean >= cell.printed[0] - ROUNDING if learned(cell) else None,
     )
 
 
@@ -145,7 +149,7 @@ def tables(rows: list[Row]) -> list[Table]:
                 shown(values(rows, cell, cell.method)),
                 str(len(values(rows, cell, cell.method))),
                 judged(rows, cell),
-                *(shown(values(rows, cell, name)) for name in others),
+                *(shown(values(rows, cell, name)) if learned(cell) else "" for name in others),
             ]
             for cell in of_table
         ]
@@ -154,7 +158,11 @@ def tables(rows: list[Row]) -> list[Table]:
         by_auc = [
             [
                 cell.title,
-                *(shown(values(rows, cell, name, "auc"), 3) for name in (cell.method, *others)),
+                shown(values(rows, cell, cell.method, "auc"), 3),
+                *(
+                    shown(values(rows, cell, name, "auc"), 3) if learned(cell) else ""
+                    for name in others
+                ),
             ]
             for cell in of_table
             if cell.method != "RBF"
