@@ -107,7 +107,7 @@ def by_kernel_beta(method: str, data: str, m: int, seed: int, more: Row) -> list
     landmarks = choose_landmarks(
         X, m, "random", kernel=Kernel("rbf"), include=points, random_state=seed
     )
-    learner = kernel_beta(method, seed, gamma=width(data), **more)
+    learner = kernel_beta(method, seed, **{"gamma": width(data), **more})
     row = on_landmarks(learner, data, landmarks, links, seed)
     return [{**row, "pair_points": len(points)}]
 
