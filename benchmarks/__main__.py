@@ -52,7 +52,7 @@ def main() -> None:
         "--check", action="store_true", help="only whether pages of papers are right"
     )
     parser.add_argument("--write", action="store_true", help="with --check: put right what is not")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     names = [one for name in options.names for one in (PAPERS if name == "papers" else [name])]
     for name in names:
         if name not in BENCHMARKS:
