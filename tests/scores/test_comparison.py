@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from nearkin.scores.comparison import (
     USUAL_GAIN,
     AnswerModel,
     Comparison,
+    average_precision,
     compare,
     model_answers,
     placements,
@@ -73,6 +74,16 @@ def test_mean_placements_are_the_area_under_the_curve():
     assert_allclose([above.mean(), below.mean()], expected)
     loops = [np.mean([(c > m) + (c == m) / 2 for c in rank[~same]]) for m in rank[same]]
     assert_allclose(above, loops)
+
+
+def test_average_precision_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    rank, same = rng.integers(30, size=200) / 30, rng.random(200) < 0.2
+    expected = average_precision_score(same, -rank)
+    assert_allclose(average_precision(np.sort(rank), same[np.argsort(rank)]), expected)
+    assert average_precision(np.array([0.1, 0.2, 0.3]), np.array([True, True, False])) == 1
+    near, far = (average_precision(np.full(3, at), np.ones(3, dtype=bool)) for at in (0.05, 0.9))
+    assert near > 0.3 > far  # beside random pairs
 
 
 def test_standard_error_is_that_of_repeated_draws():

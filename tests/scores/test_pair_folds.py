@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin import Pairs
-from nearkin.scores.pair_folds import pair_folds
+from nearkin.scores.pair_folds import new_point_folds, pair_folds
 
 
 def some_pairs(n_points, n_pairs, seed):
@@ -66,3 +66,30 @@ def test_same_seed_same_folds():
 @pytest.mark.parametrize("pairs", [Pairs(), Pairs([(0, 1)]), Pairs([(0, 1), (1, 2), (0, 2)])])
 def test_too_little_for_two_sides_gives_no_fold(pairs):
     assert pair_folds(pairs, 5, np.random.RandomState(0)) == []
+
+
+@pytest.mark.parametrize("kind", ["both", "must", "cannot"])
+def test_every_pair_that_is_judged_has_a_new_point(kind):
+    y = np.repeat([0, 1, 2], [20, 20, 10])
+    pairs = Pairs.from_labels(y, 150, kind=kind, random_state=0)
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    folds = new_point_folds(pairs, 5, np.random.RandomState(0))
+    assert len(folds) == 5
+    for learn, judge in folds:
+        assert (learn != judge).all()
+        assert not np.isin(links[judge], links[learn]).all(axis=1).any()
+    assert np.any([judge for _, judge in folds], axis=0).all()
+
+
+def test_new_points_are_of_every_class():
+    y = np.arange(50) % 5
+    pairs = Pairs.from_labels(y, 1200, random_state=0)  # ties all of a class together
+    links = np.concatenate([pairs.must_link, pairs.cannot_link])
+    for learn, judge in new_point_folds(pairs, 5, np.random.RandomState(0)):
+        new = np.setdiff1d(links[judge], links[learn])
+        assert sorted(y[new]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+@pytest.mark.parametrize("pairs", [Pairs([(0, 1)]), Pairs((), ())])
+def test_too_little_to_hold_something_out(pairs):
+    assert new_point_folds(pairs, 5, np.random.RandomState(0)) == []

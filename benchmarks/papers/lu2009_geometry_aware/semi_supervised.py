@@ -30,7 +30,8 @@ from benchmarks.papers.lu2009_geometry_aware.splits import (
 )
 from benchmarks.record import Table
 from benchmarks.resume import Job
-from nearkin import GeometryAware
+from nearkin import GeometryAware, Pairs
+from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
@@ -78,6 +79,8 @@ GRAPH_METHODS = (
 OWN_MACHINE = "G-ML with SVM"
 # What G-ML begins with, for the same neighbours.
 START = "its start"
+# As many rounds as pairs that are held out gain by, perhaps none.
+HELD_OUT = "G-ML, rounds by held-out pairs"
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ def jobs(n_splits: int) -> Iterator[Job]:
                 yield Job(names, one_split, (task, n_labels, seed))
                 names = {**names, "figure": "3, beside"}
                 yield Job(names, beside, (task, n_labels, seed))
+                names = {**names, "figure": "3, held out"}
+                yield Job(names, by_held_out_pairs, (task, n_labels, seed))
     for name, n_labels in INDUCTIVE:
         for seed in range(min(n_splits, N_INDUCTIVE)):
             names = {"figure": "3, new rows", "task": name, "labels": n_labels, "seed": seed}
@@ -205,18 +210,60 @@ def beside(task: Task, n_labels: int, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def by_held_out_pairs(task: Task, n_labels: int, seed: int) -> list[dict[str, Any]]:
+    """G-ML that ends where pairs that are held out gain no more."""
+    labelled = labelled_rows(task.y, n_labels, seed)
+    known = known_at(labelled, task.y)
+    rows = []
+    for graph, spectrum in task.graphs.items():
+        V = spectrum.V[:, :N_VECTORS]
+        problem = Problem.of(spectrum.eigenvalues[:N_VECTORS], V, known, seed)
+        n_rounds = rounds_that_gain(
+            problem.family,
+            problem.links,
+            problem.bounds,
+            SLACK,
+            problem.ends,
+            most=N_ITER,
+            rng=problem.rng,
+        )
+        Z = V @ root(problem.metrics(n_rounds)[-1])
+        error = error_on_the_rest(Z, task.y, labelled)
+        rows.append({"graph": graph, "error": {HELD_OUT: error}, "rounds": n_rounds})
+    return rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What G-ML is to solve, as :class:`GeometryAware` draws it from labels."""
+
+    family: SpectralFamily
+    links: Pairs
+    bounds: tuple[float, float]
+    ends: Rows
+    rng: np.random.RandomState
+
+    @classmethod
+    def of(cls, values: Rows, V: Rows, known: Rows, seed: int) -> Problem:
+        rng = np.random.RandomState(seed)
+        links = example_pairs(gather_evidence(len(V), known), rng)
+        family = SpectralFamily(V, diffusion(values, V, known, time=DIFFUSION_TIME))
+        ends = random_ends(len(V), rng)
+        return cls(family, links, random_bounds(V, ends, family.prior), ends, rng)
+
+    def metrics(self, n_iter: int) -> list[Rows]:
+        """On the family's coordinates, before learning and after each round."""
+        family, pairs = self.family, bounded_pairs(self.links, self.bounds, SLACK)
+        found = [family.prior]
+        for _ in range(n_iter):
+            found.append(alternate(family, pairs, n_iter=1).solution.B)
+            family = family.nearest_to(found[-1])
+        return found
+
+
 def learned_metrics(values: Rows, V: Rows, known: Rows, seed: int) -> list[Rows]:
     """G-ML's metric on the coordinates V before learning and after each round."""
-    rng = np.random.RandomState(seed)
-    links = example_pairs(gather_evidence(len(V), known), rng)
-    family = SpectralFamily(V, diffusion(values, V, known, time=DIFFUSION_TIME))
-    bounds = random_bounds(V, random_ends(len(V), rng), family.prior)
-    pairs = bounded_pairs(links, bounds, SLACK)
-    metrics = [family.prior]
-    for _ in range(N_ITER):
-        metrics.append(alternate(family, pairs, n_iter=1).solution.B)
-        family = family.nearest_to(metrics[-1])
-    return metrics
+    return Problem.of(values, V, known, seed).metrics(N_ITER)
 
 
 def same_as_the_learner(task: Task) -> list[dict[str, Any]]:
@@ -287,7 +334,7 @@ def on_new_rows(name: str, n_labels: int, seed: int) -> list[dict[str, Any]]:
 
 
 def errors_of(rows: list[dict[str, Any]], task: str, graph: str, labels: int, method: str) -> Any:
-    figure = "3, beside" if method in (IMPROVED, START) else "3"
+    figure = {IMPROVED: "3, beside", START: "3, beside", HELD_OUT: "3, held out"}.get(method, "3")
     graph = "none" if method in comparators.PLAIN else graph
     found = select(rows, "error", figure=figure, task=task, graph=graph, labels=labels)
     return [errors[method] for errors in found]

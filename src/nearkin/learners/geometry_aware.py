@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
+from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
@@ -28,7 +29,6 @@ from nearkin.solvers.distance_bounds import (
     warn_unless_converged,
 )
 from nearkin.solvers.kernel_families import (
-    Alternated,
     DataDependentFamily,
     RbfFamily,
     SomeFamily,
@@ -124,6 +124,9 @@ class GeometryAware(MetricMixin, BaseEstimator):
         cannot-links the spectral family keeps its size, or all would shrink to one place.
     tol : float, default=1e-3
         Share of the objective below which a round is the last.
+    stop : {"converged", "held_out"}, default="converged"
+        ``"held_out"``: take a round only if pairs that are held out are told apart better after
+        it, perhaps none; then learn anew from all. Not in the rbf family.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
@@ -222,6 +225,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         bounds: tuple[float, float] | None = None,
         n_iter: int = 20,
         tol: float = 1e-3,
+        stop: str = "converged",
         kernel: str | KernelFunction = "rbf",
         gamma: str | float = "mean",
         degree: float = 3,
@@ -249,6 +253,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.bounds = bounds
         self.n_iter = n_iter
         self.tol = tol
+        self.stop = stop
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -279,6 +284,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         "diffusion": [Interval(Real, 0, None, closed="left")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "stop": [StrOptions({"converged", "held_out"})],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -327,11 +333,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         weights = diffusion(self.eigenvalues_, V, unknown, time=self.diffusion)
         alone = len(links.cannot_link) == 0
         family = SpectralFamily(V, np.maximum(weights, _LEAST_WEIGHT), keeps_size=alone)
-        learned = self._alternate(family, links, rng, self.n_iter)
-        self.weights_ = learned.family.weights
+        family, B = self._alternate(family, links, rng, self.n_iter)
+        self.weights_ = family.weights
         kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
         extension = LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors)
-        return extension, leading_coordinates(learned.solution.B, V, V, self.n_components)
+        return extension, leading_coordinates(B, V, V, self.n_components)
 
     def _learn_bent_kernel(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
@@ -345,14 +351,19 @@ class GeometryAware(MetricMixin, BaseEstimator):
         directions = space.weighted_directions[:, :_MOST_DIRECTIONS]
         F = extension.embed(X, directions).astype(np.float64)
         family = DataDependentFamily.on_graph(F, self.eigenvalues_, V)
-        learned = self._alternate(family, links, rng, self.n_iter)
+        _, B = self._alternate(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
-        return extension, leading_coordinates(learned.solution.B, F, directions, self.n_components)
+        return extension, leading_coordinates(B, F, directions, self.n_components)
 
     def _learn_width(
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Rbf family: the width that suits the pairs, judged on some rows."""
+        if self.stop == "held_out":
+            raise InputError(
+                'stop="held_out" counts rounds on a graph, and family="rbf" has none: take '
+                'stop="converged", or another family.'
+            )
         kernel = bind_kernel("rbf", X, gamma=self.gamma, random_state=rng)
         wanted = self.n_landmarks or min(X.shape[0], _WIDTH_POINTS)
         named = links.points
@@ -371,26 +382,33 @@ class GeometryAware(MetricMixin, BaseEstimator):
         links = links.restrict(rows)
         found = width_for_pairs(squared, kernel.gamma, links.as_weak_pairs(), rng)
         family = RbfFamily(squared, found.family.gamma)
-        learned = self._alternate(family, links, rng, n_iter=1)
+        _, B = self._alternate(family, links, rng, n_iter=1)
         self.objective_, self.n_iter_ = found.objective, (len(found.objective) + 1) // 2
         self.gamma_ = family.gamma
         F, axes = family.coordinates, np.eye(len(rows) - 1)
-        components = leading_coordinates(learned.solution.B, F, axes, self.n_components).T
+        components = leading_coordinates(B, F, axes, self.n_components).T
         expansion = KernelExpansion(KernelLandmarks(Kernel("rbf", family.gamma), X[rows]))
         return expansion, family.coefficients(components)
 
     def _alternate(
         self, family: SomeFamily, links: Pairs, rng: np.random.RandomState, n_iter: int
-    ) -> Alternated[SomeFamily]:
+    ) -> tuple[SomeFamily, Floats]:
+        """The member of the family and the metric on its coordinates, after all rounds."""
         ends = random_ends(len(family.coordinates), rng)
         drawn = random_bounds(family.coordinates, ends, family.prior)
-        self.bounds_ = checked_bounds(self.bounds) or drawn
-        bounded = bounded_pairs(links, self.bounds_, self.slack)
+        self.bounds_ = bounds = checked_bounds(self.bounds) or drawn
+        if self.stop == "held_out":
+            slack = float(self.slack)
+            n_iter = rounds_that_gain(family, links, bounds, slack, ends, most=n_iter, rng=rng)
+        if n_iter == 0:
+            self.objective_, self.n_iter_ = np.empty(0), 0
+            return family, family.prior
+        bounded = bounded_pairs(links, bounds, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
         warn_unless_converged(learned.solution, "GeometryAware")
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
-        return learned
+        return learned.family, learned.solution.B
 
 
 def _smooth_functions(

@@ -129,6 +129,19 @@ def auc_of(rank: Floats, same: Mask) -> float:
     return float(placements(ranked, kinds)[0].mean())
 
 
+def average_precision(rank: Floats, same: Mask) -> float:
+    """Mean share of must-links among the pairs up to each must-link's rank.
+
+    It looks at the nearest most, :func:`auc_of` at all alike. Random pairs stand for a kind that is
+    missing.
+    """
+    kinds, (ranked,) = with_both_kinds(same, rank)
+    must, cannot = np.sort(ranked[kinds]), np.sort(ranked[~kinds])
+    up_to = np.searchsorted(must, must, side="right")
+    others = np.searchsorted(cannot, must, side="right")
+    return float(np.mean(up_to / (up_to + others)))
+
+
 def compare(rank: Floats, other: Floats, same: Mask) -> Comparison:
     """Pair AUC of two metrics, and the standard error of the difference by DeLong's method.
 

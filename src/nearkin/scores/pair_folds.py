@@ -48,6 +48,36 @@ def pair_folds(pairs: Pairs, n_folds: int, rng: np.random.RandomState) -> list[t
     return [(learn, judge) for learn, judge in masks if learn.any() and judge.any()]
 
 
+def new_point_folds(
+    pairs: Pairs, n_folds: int, rng: np.random.RandomState
+) -> list[tuple[Mask, Mask]]:
+    """Parts of the pairs to learn from, and others that each have a point which is in none of them.
+
+    Of a point in no pair that is learned from, nothing follows. Each group of points that
+    must-links tie together is dealt to the folds evenly, so that each has some of every class, and
+    pairs of both kinds to judge by.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    n_folds : int
+    rng : RandomState
+
+    Returns
+    -------
+    list of (bool ndarray, bool ndarray)
+        As of :func:`pair_folds`; here every pair is in one of the two.
+    """
+    kinds = (pairs.must_link, pairs.cannot_link, pairs.closer)
+    ends = [np.searchsorted(pairs.points, links) for links in kinds]
+    order = rng.permutation(len(pairs.points))
+    group = _groups(ends[0], len(order))
+    fold = np.empty(len(order), dtype=np.int64)
+    fold[order[np.argsort(group[order], kind="stable")]] = np.arange(len(order)) % n_folds
+    judged = [np.concatenate([(fold[x] == j).any(axis=1) for x in ends]) for j in range(n_folds)]
+    return [(~judge, judge) for judge in judged if judge.any() and not judge.all()]
+
+
 def row_folds(
     pairs: Pairs, n_rows: int, n_folds: int, rng: np.random.RandomState | None
 ) -> NDArray[np.int64]:
