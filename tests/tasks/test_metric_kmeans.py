@@ -66,6 +66,24 @@ def test_clusters_that_still_change_are_told_of():
     assert record[0].filename == __file__
 
 
+def test_restarts_leave_clusters_that_others_beat():
+    """With restarts no k-means in the learned metric is better than the clusters found."""
+    X = np.random.default_rng(4).uniform(size=(150, 3))
+    settings = {"n_init": 1, "max_iter": 200, "interpolation": 0.8, "random_state": 0}
+
+    def lost(model):
+        """How much better other starts are in the learned metric."""
+        Z = X @ model.components_.T
+        best = KMeans(5, n_init=50, random_state=1).fit(Z).inertia_
+        clusters = [Z[model.labels_ == c] for c in range(5)]
+        return sum(((rows - rows.mean(axis=0)) ** 2).sum() for rows in clusters) / best - 1
+
+    stuck = MetricKMeans(5, **settings).fit(X)
+    freed = MetricKMeans(5, n_restarts=20, **settings).fit(X)
+    assert lost(stuck) > 0.05
+    assert lost(freed) < 1e-3
+
+
 # Bad input
 
 

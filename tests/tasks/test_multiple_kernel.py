@@ -118,6 +118,15 @@ def test_too_few_steps_are_told_of(wine):
     assert record[0].filename == __file__
 
 
+def test_weights_to_start_from_save_steps(wine):
+    X, _, y, _ = wine
+    first = MultipleKernelClassifier(n_regions=3, C=1.0, random_state=0).fit(X, y)
+    cold = clone(first).set_params(C=10.0).fit(X, y)
+    warm = clone(first).set_params(C=10.0, init=cold.weights_).fit(X, y)
+    assert warm.n_iter_ < cold.n_iter_ / 2
+    assert warm.objective_[-1] == pytest.approx(cold.objective_[-1], rel=2 * cold.tol)
+
+
 def test_one_class_is_not_enough(wine):
     X, *_ = wine
     with pytest.raises(ValueError, match=r"all rows are of one class .*at least two classes"):
@@ -131,6 +140,8 @@ def test_one_class_is_not_enough(wine):
         ({"kernels": ["rbf"]}, "list of functions"),
         ({"bandwidths": (1.0, -1.0)}, "positive numbers"),
         ({"bandwidths": ()}, "positive numbers"),
+        ({"init": [1.0, 1.0]}, r"init must be 15 weights.* it has shape \(2,\)"),
+        ({"bandwidths": SHORT, "init": [1, -1, 1]}, "not negative and not all"),
         ({"kernels": [lambda A, B: A @ A.T[:, :1]]}, r"kernels\[0\] must give"),
         ({"kernels": [lambda A, B: np.full((len(A), len(B)), np.nan)]}, r"kernels\[0\] must give"),
     ],

@@ -76,6 +76,7 @@ def combine_kernels(
     C: float,
     max_iter: int,
     tol: float,
+    start: Floats | None = None,
 ) -> Combination:
     """Weights of kernels that make the best machines for all problems together.
 
@@ -92,13 +93,15 @@ def combine_kernels(
         Most steps.
     tol : float
         Stop when the duality gap is at most this share of J.
+    start : ndarray of shape (M,), optional
+        Weights of sum 1 to start from, equal by default. What is 0 there stays 0.
 
     Notes
     -----
     A step trains one machine for each problem and takes O(M n²) time. Two n×n matrices are held
     beside those that ``kernel`` keeps.
     """
-    weights = np.full(n_kernels, 1 / n_kernels)
+    weights = np.full(n_kernels, 1 / n_kernels) if start is None else start
     history: list[float] = []
     while True:
         value, q = _train(weights, kernel, problems, C)

@@ -27,6 +27,9 @@ from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
+# Sums of squares that differ by no more than this share are equal.
+_ROUNDING = 1e-9
+
 
 def metric_of_clusters(
     X: Floats, labels: NDArray[np.integer], regularization: str | float, interpolation: float
@@ -48,6 +51,23 @@ def metric_of_clusters(
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
 
+def _clusters_again(
+    Z: Floats, labels: NDArray[np.integer], n_restarts: int, rng: np.random.RandomState
+) -> NDArray[np.integer]:
+    """Clusters of k-means from those at hand, or from the best of some other starts.
+
+    The latter are numbered in the order of their first rows, so that they are known again.
+    """
+    start = np.array([Z[labels == c].mean(axis=0) for c in np.unique(labels)])
+    found = KMeans(len(start), init=start, n_init=1, random_state=rng).fit(Z)
+    if n_restarts:
+        other = KMeans(len(start), n_init=n_restarts, random_state=rng).fit(Z)
+        if other.inertia_ < (1 - _ROUNDING) * found.inertia_:
+            _, first, number = np.unique(other.labels_, return_index=True, return_inverse=True)
+            return np.asarray(np.argsort(np.argsort(first))[number])
+    return np.asarray(found.labels_)
+
+
 class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
     """K-means that learns its metric from its own clusters.
 
@@ -65,7 +85,10 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
     max_iter : int, default=20
         Most rounds of learning the metric.
     n_init : int, default=10
-        Starts of the first k-means; later ones start from the clusters at hand.
+        Starts of the first k-means.
+    n_restarts : int, default=0
+        Starts of every later k-means beside that from the clusters at hand; the best counts. The
+        paper's k-means starts anew in each round.
     scale : bool, default=False
         Divide columns by their spreads first, so that all have equal weight in the first k-means.
         Without it there is a :class:`ScaleWarning` where units differ by more than 100.
@@ -114,6 +137,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         interpolation: float = 0.5,
         max_iter: int = 20,
         n_init: int = 10,
+        n_restarts: int = 0,
         scale: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -122,6 +146,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         self.interpolation = interpolation
         self.max_iter = max_iter
         self.n_init = n_init
+        self.n_restarts = n_restarts
         self.scale = scale
         self.random_state = random_state
 
@@ -131,6 +156,7 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         "interpolation": [Interval(Real, 0, 1, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "scale": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -169,15 +195,12 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         n_iter, settled = 0, self.n_clusters == 1
         while n_iter < self.max_iter and not settled:
             found = np.unique(labels, return_inverse=True)[1]
-            learned = metric_of_clusters(X, found, self.regularization, self.interpolation)
-            Z = X @ learned.T.astype(X.dtype)
-            start = np.array([Z[labels == c].mean(axis=0) for c in np.unique(labels)])
+            components = metric_of_clusters(X, found, self.regularization, self.interpolation)
+            Z = X @ components.T.astype(X.dtype)
             with one_blas_thread():
-                again = KMeans(len(start), init=start, n_init=1, random_state=rng).fit(Z)
+                labels = _clusters_again(Z, labels, self.n_restarts, rng)
             n_iter += 1
-            components = learned
-            settled = again.labels_.tobytes() in seen
-            labels = again.labels_
+            settled = labels.tobytes() in seen
             seen.add(labels.tobytes())
         if not settled:
             notice(

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -36,6 +36,8 @@ BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 BANDWIDTHS = tuple(2.0**power for power in range(-6, 9))
 # Kernel matrices are kept up to this many bytes, and computed anew at each use beyond.
 _KEPT_BYTES = 2 * 2**30
+# Share of equal weights in those to start from: what is zero there would stay zero.
+_EVEN = 0.02
 
 
 class MetricRbf:
@@ -70,6 +72,9 @@ def regional_kernels(
     bandwidths: Sequence[float],
     n_regions: int,
     random_state: Any = None,
+    *,
+    covariance: str = "shrunk",
+    regularization: str | float = "auto",
 ) -> list[BaseKernel]:
     """Rbf kernels under metrics of regions of the data, each with all bandwidths.
 
@@ -85,9 +90,11 @@ def regional_kernels(
         τ: multiples of one over the mean squared distance under the metric.
     n_regions : int
     random_state : int, RandomState or None
+    covariance, regularization
+        Of the classes' Gaussians, see :func:`nearkin.solvers.class_gaussians.fit_class_models`.
     """
     X = centred(X, middle(X))
-    models = fit_class_models(X, classes)
+    models = fit_class_models(X, classes, covariance=covariance, regularization=regularization)
     region = np.zeros(len(X), dtype=int)
     if n_regions > 1:
         n_regions = min(n_regions, len(np.unique(X, axis=0)))
@@ -135,6 +142,9 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         Most steps of the weights.
     tol : float, default=0.01
         Stop when the objective is known to be within this share of its minimum (duality gap).
+    init : array of shape (n_kernels,) or None, default=None
+        Weights to start from, such as ``weights_`` of an earlier fit with another C, which saves
+        steps; all get a little more. Equal by default.
     random_state : int, RandomState or None, default=None
         Of the regions.
 
@@ -189,6 +199,7 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         multi_class: str = "ovr",
         max_iter: int = 500,
         tol: float = 0.01,
+        init: ArrayLike | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernels = kernels
@@ -198,6 +209,7 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         self.multi_class = multi_class
         self.max_iter = max_iter
         self.tol = tol
+        self.init = init
         self.random_state = random_state
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -208,6 +220,7 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         "multi_class": [StrOptions({"ovr", "ovo"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "init": ["array-like", None],
         "random_state": ["random_state"],
     }
 
@@ -234,7 +247,13 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         problems = binary_problems(classes, self.multi_class)
         matrix = _kept(kernels, X)
         found = combine_kernels(
-            len(kernels), matrix, problems, C=self.C, max_iter=self.max_iter, tol=self.tol
+            len(kernels),
+            matrix,
+            problems,
+            C=self.C,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            start=self._start(len(kernels)),
         )
         if not found.converged:
             notice(
@@ -281,6 +300,17 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         """
         K = self._kernel_to(X)
         return np.asarray(self._machine.decision_function(K))
+
+    def _start(self, n_kernels: int) -> Floats | None:
+        if self.init is None:
+            return None
+        weights = np.asarray(self.init, dtype=np.float64)
+        if weights.shape != (n_kernels,) or not (weights >= 0).all() or not weights.sum() > 0:
+            raise InputError(
+                f"init must be {n_kernels} weights, one for each kernel, not negative and not all "
+                f"zero; it has shape {weights.shape}."
+            )
+        return np.asarray((1 - _EVEN) * weights / weights.sum() + _EVEN / n_kernels)
 
     def _kernel_to(self, X: Any) -> Floats:
         check_is_fitted(self)
