@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -119,9 +120,10 @@ def energy(part: Split, Z: Rows, Z_valid: Rows, Z_test: Rows, grid: EnergyGrid) 
     center = Z.mean(axis=0)
     Z, Z_valid, Z_test = Z - center, Z_valid - center, Z_test - center
     tried, candidates = [], []
+    most, _ = gather_members(Z, part.y, max(grid.neighbors))
+    margins = np.array(grid.margins) * typical_gap(most)
     for k in grid.neighbors:
-        members, _ = gather_members(Z, part.y, k)
-        margins = np.array(grid.margins) * typical_gap(members)
+        members = replace(most, nearest=most.nearest[:, : k + 1], squared=most.squared[:, : k + 1])
         found = energies(Z_valid, members, margins, PUSH).argmin(axis=2)
         tried += [percent_wrong(labels, part.y_valid) for labels in found]
         candidates += [

@@ -46,7 +46,7 @@ def scaled(X: Rows) -> Rows:
 def jobs_of(name: str, n_splits: int, one_split: Callable[..., list[dict[str, Any]]]) -> list[Job]:
     """A step for each split of a small set."""
     X, y = small_set(name)
-    return [Job({"seed": seed}, one_split, (name, X, y, seed)) for seed in range(n_splits)]
+    return [Job({"seed": seed}, one_split, (X, y, seed)) for seed in range(n_splits)]
 
 
 def random_split(X: Rows, y: Rows, seed: int, sizes: tuple[float, float] = (0.6, 0.2)) -> Split:
