@@ -11,7 +11,7 @@ from benchmarks.papers.claims import Claim
 from benchmarks.papers.overview import Figure, Line, verdict
 from benchmarks.record import Page, Table, publish_page, store, stored
 
-PAPERS = ["yeung2007_kernel_approach", "yeung2007_scalable"]
+PAPERS = ["shi2011_generative", "yeung2007_kernel_approach", "yeung2007_scalable"]
 
 
 @pytest.mark.parametrize("name", PAPERS)

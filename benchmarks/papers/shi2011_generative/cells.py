@@ -51,6 +51,14 @@ class Measured:
     def values(self, key: Key, measure: str) -> list[float]:
         return [row[measure] for row in self._rows.get(key, []) if measure in row]
 
+    def differences(self, one: Key, other: Key, measure: str) -> np.ndarray:
+        """Of two kinds of rows, on the splits that both have."""
+        by_seed = [
+            {row["seed"]: row[measure] for row in self._rows.get(key, [])} for key in (one, other)
+        ]
+        seeds = sorted(by_seed[0].keys() & by_seed[1].keys())
+        return np.array([by_seed[0][seed] - by_seed[1][seed] for seed in seeds])
+
 
 @dataclass(frozen=True)
 class Cell:

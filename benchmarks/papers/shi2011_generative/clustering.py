@@ -58,6 +58,7 @@ def one_split(X: Rows, y: Rows, seed: int, kind: str) -> list[dict[str, Any]]:
             warnings.simplefilter("ignore", ConvergenceWarning)
             tried.append(clusters.fit(part.X))
     chosen = tried[middle_best(-m.score(part.X_valid, part.y_valid) for m in tried)]
+    weights = (chosen.components_**2).sum(axis=0)  # of columns, in the learned metric
     return [
         {
             "method": "k-means",
@@ -70,5 +71,6 @@ def one_split(X: Rows, y: Rows, seed: int, kind: str) -> list[dict[str, Any]]:
             "interpolation": chosen.interpolation,
             "rounds": chosen.n_iter_,
             "left": float(1 - rand_score(plain.labels_, chosen.labels_)),
+            "heaviest": float(weights.max() / weights.sum()),
         },
     ]
