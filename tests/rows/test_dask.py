@@ -424,6 +424,22 @@ def test_scores_are_those_of_rows_in_memory():
     assert_allclose(metric.score(X, y), local.score(X, y))
 
 
+@pytest.mark.parametrize("name", ["ITML", "KernelBeta"])
+def test_triplets_teach_and_judge_as_with_rows_in_memory(name):
+    order = Pairs(closer=[(0, 5, 9), (299, 40, 8), (120, 7, 30)])
+    learner = getattr(on_dask, f"Dask{name}")(random_state=0)
+    rows = da.from_array(X, chunks=(70, 4))
+    found = in_process(learner, rows, pairs=order)
+    expected = local_twin(learner, X, pairs=order)
+    assert_same_metric(found, expected)
+    with dask.config.set(scheduler="synchronous"):
+        assert found.score(rows, pairs=order) == expected.score(X, pairs=order)
+        with pytest.raises(ValueError, match="3 triplets, but only must-links and cannot-links"):
+            found.calibrate(rows, pairs=order)
+        with pytest.raises(ValueError, match="3 triplets, but only must-links and cannot-links"):
+            DaskGMML().fit(rows, pairs=order)
+
+
 def test_models_leave_dask_behind(tmp_path):
     rows = da.from_array(X, chunks=(70, 4))
     learner = DaskKernelBeta(n_landmarks=40, random_state=0)

@@ -118,6 +118,11 @@ def test_pairs_for_other_sets(sets):
         ManifoldAlignment().fit(sets, pairs=Pairs([(0, 999)]))
 
 
+def test_triplets_are_refused(sets, links):
+    with pytest.raises(ValueError, match="1 triplet, but only must-links and cannot-links"):
+        ManifoldAlignment().fit(sets, pairs=links + Pairs(closer=[(0, 60, 70)]))
+
+
 def test_no_such_set(sets, links):
     alignment = ManifoldAlignment(random_state=0).fit(sets, pairs=links)
     with pytest.raises(ValueError, match="no set 3"):

@@ -181,8 +181,8 @@ class ITML(LinearInSpaceMixin, BaseEstimator):
     compare squared distances with bounds that are not squared; here both are distances.
 
     Triplets are used, too: each adds γ max(0, 1 + (p − r) / m) times its weight to the objective, p
-    and r the squared distances of which p is to be the smaller, and m a tenth of the squared
-    distance that cannot-links are to have (:mod:`nearkin.solvers.logdet_triplets`).
+    and r the squared distances of which p is to be the smaller, and m the squared distance that
+    cannot-links are to have (:mod:`nearkin.solvers.logdet_triplets`).
 
     Labels act through pairs drawn from them, about five of each kind for a labelled row, which
     together weigh as much as there are labelled rows.

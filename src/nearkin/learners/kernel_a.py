@@ -129,7 +129,7 @@ class KernelA(MetricMixin, BaseEstimator):
     paper has in mind: each row is composed of the landmarks, ``Y = A F`` with A n×m, which starts
     from their local weights. Labels act through pairs drawn from them, about five of each kind
     for a labelled row. Triplets, which the paper does not have, move their points until the two
-    distances differ by a tenth of the root mean squared one
+    distances differ by three tenths of the root mean squared one
     (:mod:`nearkin.solvers.stress_triplets`).
 
     Up to 2000 rows: O(n³) time, O(n²) memory. Beyond: O(n q) a row for the neighbour search, from

@@ -31,7 +31,7 @@ _TOLERANCE = 1e-4
 _MOST_STEPS = 500
 
 # How much farther the farther point of a triplet is to be, in root mean squared distances.
-_TRIPLET_MARGIN = 0.1
+_TRIPLET_MARGIN = 0.3
 
 # What scikit-learn checks of the parameters that these learners share.
 WINDOW_CONSTRAINTS: dict[str, list[Any]] = {
