@@ -51,6 +51,12 @@ def test_wrong_triplets_are_named(run, files, lines, said):
     assert said in told.err
 
 
+def test_a_cycle_is_named_by_ids(run, files):
+    Path("order.csv").write_text("anchor,closer,farther\nn0,n1,n2\nn0,n2,n1\n")
+    which = ("rows.csv", "--id", "name", "--exclude", "kind", "--triplets", "order.csv")
+    assert "d(n0, n1) < d(n0, n2) < d(n0, n1)" in fit(run, *which, *BETA, status=2).err
+
+
 def test_what_takes_no_triplets_says_so(run, files):
     Path("order.csv").write_text("anchor,closer,farther\n0,1,2\n")
     columns = ("--columns", "a,b")

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearkin import GeometryAware, Pairs
@@ -261,3 +261,13 @@ def test_one_row_has_no_distance_to_judge_a_width_by(moons):
     X, _, pairs = moons
     with pytest.raises(ValueError, match="n_landmarks=1 is one row"):
         GeometryAware(family="rbf", n_landmarks=1, random_state=0).fit(X, pairs=pairs)
+
+
+def test_a_direction_that_must_links_let_grow_without_end_is_told():
+    X, y = load_iris(return_X_y=True)  # the graph falls into two parts, which no pair joins
+    pairs = Pairs.from_labels(y, 40, kind="must", random_state=0)
+    with pytest.warns(UserWarning, match="others vanish. Must-links alone may let it grow"):
+        found = GeometryAware(random_state=0).fit(X, pairs=pairs).transform(X)
+    assert np.isfinite(found).all()
+    assert np.ptp(found) > 0
+    GeometryAware(random_state=0, n_iter=3).fit(X, pairs=pairs)  # without a word

@@ -85,6 +85,21 @@ def test_pairs_and_triplets_are_learned_from_together(learner):
         assert found.shape != alone.shape or not np.allclose(found, alone)
 
 
+@each_learner
+def test_triplets_that_no_metric_can_follow_leave_one(learner):
+    X, _ = hidden_metric(n_triplets=1)
+    X[1] = X[2] = X[0]
+    contradicted = Pairs([(5, 7)], [(5, 6)], closer=[(5, 6, 7)])
+    with pytest.warns(nearkin.ContradictionWarning, match="pairs contradict triplets"):
+        metrics = [learner.fit(X, pairs=contradicted)]
+    # Equal rows, of which none can be nearer; one that is to be nearer than an equal one.
+    metrics += [learner.fit(X, pairs=Pairs(closer=[rows])) for rows in ((0, 1, 2), (0, 9, 1))]
+    for metric in metrics:
+        found = metric.transform(X)
+        assert np.isfinite(found).all()
+        assert np.ptp(found) > 0
+
+
 def test_triplets_that_come_and_go():
     X, triplets = hidden_metric()
     first, more = Pairs(closer=triplets[:50]), Pairs(closer=triplets[50:60])

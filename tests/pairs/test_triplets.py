@@ -119,6 +119,9 @@ def test_frames_of_triplets():
         Pairs.from_frame(pd.DataFrame({"anchor": [1], "closer": [1], "farther": [2]}))
     with pytest.raises(ValueError, match="1 identifiers in anchor and closer and farther"):
         Pairs.from_frame(frame.replace("a", "z"), ids=names)
+    opposite = frame.rename(columns={"closer": "farther", "farther": "closer"})
+    with pytest.raises(ValueError, match=r"d\(a, \w\) < d\(a, \w\) < d\(a, \w\)"):
+        Pairs.from_frame(pd.concat([frame, opposite]), ids=names)
 
 
 def test_pairs_that_contradict_triplets_are_noted():
@@ -126,6 +129,13 @@ def test_pairs_that_contradict_triplets_are_noted():
     with pytest.warns(ContradictionWarning, match=r"triplet \(0, 1, 5\), yet rows 0 and 1 differ"):
         gather_evidence(6, None, pairs, triplets=True)
     gather_evidence(6, None, Pairs([(0, 2)], [(0, 1)], closer=[(0, 2, 1)]), triplets=True)
+
+
+def test_labels_that_contradict_triplets_are_noted():
+    y = [0, 0, 1, -1]
+    with pytest.warns(ContradictionWarning, match=r"triplets contradict the labels: .*\(0, 2, 1\)"):
+        gather_evidence(4, y, Pairs(closer=[(0, 2, 1)]), triplets=True)
+    gather_evidence(4, y, Pairs(closer=[(0, 1, 2), (0, 3, 1), (3, 2, 0)]), triplets=True)
 
 
 def test_refused_unless_they_are_taken():

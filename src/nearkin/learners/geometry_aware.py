@@ -26,7 +26,7 @@ from nearkin.solvers.distance_bounds import (
     checked_bounds,
     random_bounds,
     random_ends,
-    warn_unless_converged,
+    warn_of_rounds,
 )
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
@@ -405,7 +405,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
             return family, family.prior
         bounded = bounded_pairs(links, bounds, self.slack)
         learned = alternate(family, bounded, n_iter=n_iter, tol=self.tol)
-        warn_unless_converged(learned.solution, "GeometryAware")
+        warn_of_rounds(learned.solution, family.prior, learned.family.prior, "GeometryAware")
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
         return learned.family, learned.solution.B

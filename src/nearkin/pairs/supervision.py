@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.triplets import against_labels as triplets_against_labels
 from nearkin.pairs.triplets import against_pairs
 from nearkin.rows.arrays import Ints
 from nearkin.rows.notices import is_heard, notice, noticed
@@ -218,8 +219,11 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
             "labels"
             for i, j in links[wrong].tolist()
         ]
+    remedy = "leave out the wrong ones of them"
     if against_labels:
-        _warn("pairs contradict the labels", against_labels, "leave out the wrong ones of them")
+        _warn("pairs contradict the labels", against_labels, remedy)
+    if doubted := triplets_against_labels(pairs.closer, classes):
+        _warn("triplets contradict the labels", doubted, remedy)
 
 
 def _warn(problem: str, cases: list[str], remedy: str) -> None:

@@ -6,7 +6,11 @@ together is a directed graph over pairs of rows, which distances can follow if i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -39,8 +43,11 @@ def normalised_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles
     return triplets[last], weights[last]
 
 
-def refuse_cycles(triplets: Ints) -> None:
-    """Raise if no distances can follow the triplets, and name a cycle of them."""
+def refuse_cycles(triplets: Ints, ids: Sequence[Any] | None = None) -> None:
+    """Raise if no distances can follow the triplets, and name a cycle of them.
+
+    By row numbers, or by what rows are called.
+    """
     if not len(triplets):
         return
     ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
@@ -58,7 +65,8 @@ def refuse_cycles(triplets: Ints) -> None:
     while way[-1] != start:
         way.append(int(parents[way[-1]]))
     circle = [goal, *way[::-1]]
-    said = " < ".join(f"d({i}, {j})" for i, j in ends_of(pairs[circle]).tolist())
+    names = range(int(triplets.max()) + 1) if ids is None else ids
+    said = " < ".join(f"d({names[i]}, {names[j]})" for i, j in ends_of(pairs[circle]).tolist())
     raise InputError(
         f"triplets contradict each other: {said}, which no distances can follow. Leave out one of "
         "them."
@@ -74,5 +82,16 @@ def against_pairs(triplets: Ints, groups: Groups) -> list[str]:
     wrong = groups.differ(near) & groups.alike(far)
     return [
         f"triplet ({a}, {b}, {c}), yet rows {a} and {b} differ and rows {a} and {c} are alike"
+        for a, b, c in triplets[wrong].tolist()
+    ]
+
+
+def against_labels(triplets: Ints, classes: NDArray[np.integer]) -> list[str]:
+    """The triplets that labels contradict: said to be nearer to another class than to their own."""
+    a, b, c = classes[triplets].T
+    wrong = (a == c) & (a != b) & (classes[triplets] >= 0).all(axis=1)
+    return [
+        f"triplet ({a}, {b}, {c}) of rows {a} and {b} with different labels and rows {a} and {c} "
+        "with equal ones"
         for a, b, c in triplets[wrong].tolist()
     ]

@@ -26,6 +26,9 @@ _LEAST_SHARE = 0.03
 # Many triplets compete: the objective is near its minimum long before it is known to be nearer.
 _TRIPLET_TOL = 1e-4
 
+# A direction of a kernel that grows by more than this in rounds of learning runs away.
+_MOST_GROWTH = 1e4
+
 # What scikit-learn checks of the parameters that these learners share.
 BOUNDS_CONSTRAINTS: dict[str, list[Any]] = {
     "slack": [Interval(Real, 0, None, closed="right")],
@@ -109,6 +112,28 @@ def random_bounds(
     if upper >= (1 - 1e-6) * lower:
         return lower / 2, lower
     return max(upper, _LEAST_SHARE * lower), lower
+
+
+def warn_of_rounds(solution: LogDetResult, before: Floats, after: Floats, name: str) -> None:
+    """Say what is wrong after rounds of projecting and moving within a family of kernels.
+
+    Parameters
+    ----------
+    solution : LogDetResult
+        Of the last round.
+    before, after : ndarray of shape (r, r)
+        The family's member at first and at last.
+    name : str
+        Of the learner.
+    """
+    warn_unless_converged(solution, name)
+    growth = float((np.diag(after) / np.diag(before)).max())
+    if growth > _MOST_GROWTH:
+        notice(
+            f"{name}: one direction of the kernel has become {growth:.0e} times as long, and "
+            "beside it all others vanish. Must-links alone may let it grow without end: give "
+            "cannot-links too, or take fewer rounds (n_iter).",
+        )
 
 
 def warn_unless_converged(solution: LogDetResult, name: str, remedy: str = "Lower slack") -> None:

@@ -31,7 +31,7 @@ from nearkin.solvers.distance_bounds import (
     checked_bounds,
     random_bounds,
     random_ends,
-    warn_unless_converged,
+    warn_of_rounds,
 )
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
 from nearkin.spaces.equal_rows import equal_where_rows_are
@@ -239,7 +239,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         large = random_bounds(V, random_ends(len(V), rng), family.prior)[1]
         bounds = checked_bounds(self.bounds) or (_MEET * large, large)
         learned = alternate(family, bounded_pairs(pairs, bounds, self.slack), n_iter=self.n_iter)
-        warn_unless_converged(learned.solution, "ManifoldAlignment")
+        warn_of_rounds(learned.solution, family.prior, learned.family.prior, "ManifoldAlignment")
 
         covariance = np.atleast_2d(np.cov(V.T, bias=True))
         components = leading_components(learned.solution.B, covariance, self.n_components)

@@ -22,6 +22,7 @@ from nearkin.cli.messages import say
 from nearkin.errors import counted
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.triplets import refuse_cycles
 from nearkin.rows.parquet import readable_as
 from nearkin.storage.formulas import unquoted
 
@@ -188,6 +189,7 @@ def triplets_of(table: Table, path: Path, *, delimiter: str | None = None) -> Pa
     if repeated.any():
         where = wheres[int(repeated.argmax())]
         raise UserError(f"{where} of {file} names a row twice: a triplet is of three.")
+    refuse_cycles(rows, None if ids is None else ids.to_pylist())
     places = table.places()
     rows = rows if places is None else places[rows]
     kept = (rows >= 0).all(axis=1)
