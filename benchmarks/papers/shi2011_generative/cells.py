@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,13 +155,13 @@ def judged(found: Measured, cell: Cell) -> str:
     return _verdict(cell, ours)
 
 
-def _verdict(cell: Cell, ours: list[float]) -> str:
+def _verdict(cell: Cell, values: list[float]) -> str:
     assert cell.printed is not None
+    ours = Figure.of(values)
+    if len(values) == 1:  # as spread as the paper's
+        ours = Figure(ours.mean, cell.printed.error * sqrt(published.splits(cell.data)))
     return verdict(
-        Figure.of(ours),
-        cell.printed,
-        larger_is_better=cell.larger_is_better,
-        rounding=rounding(cell),
+        ours, cell.printed, larger_is_better=cell.larger_is_better, rounding=rounding(cell)
     )
 
 

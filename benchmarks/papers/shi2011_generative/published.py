@@ -66,6 +66,7 @@ TABLE_7 = {
 }
 
 LARGE = ("mnist_40", "mnist_60", "mnist_164", "letters_scaled", "letters_original")
+_SPLITS = {"mnist": 5, "letters": 10}
 # Tables 2 and 6.
 TABLE_6 = {
     "Euclidean": (2.09, 2.02, 2.16, 5.05, 5.25),
@@ -110,3 +111,8 @@ TABLE_10_ERRORS = {
     "k-means": (0.003, 0.008, 0.009, 0.008, 0.001, None, None, 0.0005),
     "k-means + M^UNI": (0.008, 0.008, 0.006, 0.007, None, None, None, None),
 }
+
+
+def splits(data: str) -> int:
+    """How many of them a mean is of."""
+    return _SPLITS.get(data.partition("_")[0], 30)
