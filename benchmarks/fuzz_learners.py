@@ -26,6 +26,7 @@ from sklearn.base import clone
 
 import nearkin as nk
 from benchmarks.campaign import Campaign, Case, main
+from nearkin.pairs.supervision import TAKE_TRIPLETS
 from tests.common.learners import LEARNERS, as_seen_by
 
 # --- rows and knowledge ----------------------------------------------------------------------
@@ -68,6 +69,7 @@ FORMATS = {
 }
 LABELS = ("classes", "some", "few", "words", "gaps", "one class", "unknown", "each its own")
 LINKS = ("true", "random", "must only", "cannot only", "one", "weights", "contradicting", "chain")
+ORDERS = ("triplets", "pairs and triplets")  # for those that take them
 
 
 def _read_only(X: np.ndarray) -> np.ndarray:
@@ -136,7 +138,21 @@ def links_of(case: Case) -> nk.Pairs | None:
         case "chain":
             row = np.arange(n - 1)
             return nk.Pairs(np.column_stack([row, row + 1]), [(0, n - 1)])
+        case "triplets":
+            return nk.Pairs(closer=_order(n, case["links"], rng))
+        case "pairs and triplets":
+            order = _order(n, case["links"], rng)
+            weight = 10.0 ** rng.uniform(-4, 4, len(order))
+            return nk.Pairs(ends[same], ends[~same], closer=order, closer_weight=weight)
     return nk.Pairs(ends[same], ends[~same])
+
+
+def _order(n: int, count: int, rng: np.random.Generator) -> Any:
+    """Triplets of a distance that has nothing to do with the rows."""
+    place = rng.standard_normal(n)
+    rows = np.array([rng.permutation(n)[:3] for _ in range(count)]) if n > 2 else np.empty((0, 3))
+    a, b, c = (place[column] for column in rows.astype(np.int64).T)
+    return np.where((abs(a - b) < abs(a - c))[:, None], rows, rows[:, [0, 2, 1]]).astype(np.int64)
 
 
 # --- parameters ------------------------------------------------------------------------------
@@ -245,6 +261,7 @@ def draw(rng: np.random.Generator) -> Case:
         known = (LEARNERS | TASKS)[name].get_params()
     free = sorted(set(known) & PARAMETERS.keys() - ({"kernel"} if name == "precomputed" else set()))
     changed = [] if not free else rng.choice(free, min(len(free), rng.integers(0, 4)), False)
+    takes_triplets = type(LEARNERS.get(name)).__name__ in TAKE_TRIPLETS
     n = int(one([2, 3, 5, 8, 12, 16, 20, 30]))
     labelled, linked = one([(True, False), (False, True), (True, True)])
     if rng.random() < 0.02:
@@ -257,7 +274,7 @@ def draw(rng: np.random.Generator) -> Case:
         "n": n,
         "d": int(one([1, 2, 3, 5])) if rng.random() < 0.9 else int(n + rng.integers(1, 12)),
         "labels": one(LABELS[: 4 if rng.random() < 0.7 else None]) if labelled else "none",
-        "pairs": one(LINKS) if linked else "none",
+        "pairs": one((*LINKS, *ORDERS) if takes_triplets else LINKS) if linked else "none",
         "links": int(one([2, 6, 20])),
         "classes": int(one([1, 2, 2, 3, 4])),
         "again": bool(rng.random() < 0.25),

@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import nearkin
 from nearkin import LMNN, RCA, Euclidean, Generative, KernelBeta, Pairs
 from nearkin.learners.metric import MetricMixin
+from nearkin.pairs.supervision import TAKE_TRIPLETS
 from nearkin.scores import pair_auc
 from tests.common.learners import (
     CLASSES,
@@ -472,7 +473,7 @@ def weird_data(draw):
 @settings(max_examples=20)  # benchmarks.fuzz_learners tries many more
 @pytest.mark.filterwarnings("ignore:all landmarks coincide:UserWarning")
 @pytest.mark.filterwarnings("ignore:all rows of X coincide:UserWarning")
-@pytest.mark.filterwarnings("ignore:pairs contradict:UserWarning")
+@pytest.mark.filterwarnings("ignore::nearkin.ContradictionWarning")
 @pytest.mark.filterwarnings("ignore::nearkin.ScaleWarning")
 # Columns of very different scale are slow to learn from, which it says.
 @pytest.mark.filterwarnings("ignore:LMNN did not converge:sklearn.exceptions.ConvergenceWarning")
@@ -494,7 +495,11 @@ def test_finite_input_gives_finite_output(name, X, data):
         X = np.concatenate([X, X[:1] + 1, X[:1] + 1, X[:1] + 2])
         y = None if y is None else [*y, -1, -1, -1]
         must, cannot = [*must, (n, n + 1)], [(n, n + 2)]
-    metric = clone(learner).fit(X, y, pairs=Pairs(must, cannot))
+    pairs = Pairs(must, cannot)
+    if type(learner).__name__ in TAKE_TRIPLETS and n > 2 and data.draw(st.booleans()):
+        a, b, c = data.draw(st.permutations(range(n)))[:3]
+        pairs += Pairs(closer=[(a, b, c), (b, a, c)])
+    metric = clone(learner).fit(X, y, pairs=pairs)
     Z = metric.transform(X)
     assert np.isfinite(Z).all()
     assert np.isfinite(metric.distance(X)).all()

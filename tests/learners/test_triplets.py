@@ -152,10 +152,12 @@ def test_all_else_refuses_them(name):
         refusing(X, None, pairs)[name]()
 
 
+@pytest.mark.parametrize("learn_weights", [False, True])
 @pytest.mark.parametrize("window_neighbors", [None, 8])
-def test_kernel_a_moves_points_into_the_order_said(window_neighbors):
+def test_kernel_a_moves_points_into_the_order_said(window_neighbors, learn_weights):
     X, triplets = hidden_metric(n_triplets=40)
-    learner = KernelA(random_state=0, n_iter=60, window_neighbors=window_neighbors)
+    settings = {"window_neighbors": window_neighbors, "learn_weights": learn_weights}
+    learner = KernelA(random_state=0, n_iter=60, **settings)
     metric = learner.fit(X, pairs=Pairs(closer=triplets))
     assert (np.diff(metric.objective_) <= 1e-9 * metric.objective_[0]).all()
     assert share_kept(metric.transform(X), triplets) > share_kept(X, triplets) + 0.15

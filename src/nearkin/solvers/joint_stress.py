@@ -11,8 +11,8 @@ window while must-links pull, both in Y and in what is to be kept:
             + \sum_S w_{ij} d_g(i, j)^2
     \quad\text{s.t.}\quad \sum_r s_r g_r = \sum_r s_r ,
 
-and cannot-links push as ever. With g fixed this is stress; with Y where g puts the rows only the
-must-links are left, the published criterion for weights.
+and cannot-links push, and triplets order lengths, as ever. With g fixed this is stress; with Y
+where g puts the rows only the must-links are left, the published criterion for weights.
 """
 
 from __future__ import annotations
@@ -32,15 +32,18 @@ from nearkin.solvers.stress_springs import (
     Springs,
     all_squared_distances,
 )
+from nearkin.solvers.stress_triplets import OrderedSprings
 
 # As for the published weights: a direction without any spread counts as this share of the mean.
 _NO_SPREAD, _LEAST_SPREAD = 1e-12, 1e-6
 
 
 class _Window:
-    """The springs that hold distances, apart from those of pairs."""
+    """The springs that hold distances, apart from those of pairs and triplets."""
 
     def __init__(self, springs: AnySprings) -> None:
+        self._order = springs if isinstance(springs, OrderedSprings) else None
+        springs = springs if self._order is None else self._order.springs
         self._springs: Any = springs
         if isinstance(springs, Springs):
             self._held = ~springs.strut & (springs.rest > 0)
@@ -64,7 +67,7 @@ class _Window:
             rest[self._held] = distances
             distances = rest
         found: AnySprings = replace(self._springs, rest=distances)
-        return found
+        return found if self._order is None else replace(self._order, springs=found)
 
     def spread(self, weight: Floats, F: Floats) -> Floats:
         """Weighted squared differences between ends, summed along each direction."""
@@ -119,7 +122,7 @@ def relax_jointly(
 
     Parameters
     ----------
-    springs : Springs or CompleteSprings
+    springs : Springs or CompleteSprings, or with triplets OrderedSprings
         Of pairs and of the window, at rest in F.
     F : ndarray of shape (n, q)
         Where rows start, along directions.
