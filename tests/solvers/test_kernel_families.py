@@ -10,12 +10,11 @@ from scipy.optimize import minimize
 
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
-    RbfFamily,
     SpectralFamily,
     alternate,
-    learn_width,
     ordered_weights,
 )
+from nearkin.solvers.learned_width import RbfFamily, learn_width
 from nearkin.solvers.logdet import BoundedPairs, divergence
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.smooth_functions import smoothest
@@ -175,6 +174,27 @@ def test_data_dependent_prior_is_the_kernel_of_the_paper():
     M = S - S @ np.linalg.solve(np.eye(25) + T @ S, T @ S)
     assert_allclose(F @ family.prior @ F.T, M, atol=1e-6)
     assert (np.diff(theta) >= 0).all()
+
+
+@pytest.mark.parametrize("beyond", [1.0, 50.0])
+def test_what_is_beyond_the_smooth_functions_counts_as_rough_as_is_asked_for(beyond):
+    X, pairs = rows_and_pairs()
+    values, V = smoothest(neighbor_graph(X, 6), 5)
+    F = families(X)["data-dependent"].coordinates
+    family = DataDependentFamily.on_graph(F, values, V, beyond)
+    thetas = np.cumsum(family.increments)
+    assert_allclose(thetas[-1], beyond * thetas[4])
+    T = (V * thetas[:5]) @ V.T + thetas[-1] * (np.eye(len(X)) - V @ V.T)
+    assert_allclose(family.prior, np.linalg.inv(np.eye(8) + F.T @ T @ F), atol=1e-10)
+    objective = alternate(family, pairs, n_iter=6, tol=0.0).objective
+    assert all(b <= a + 1e-5 * abs(a) for a, b in pairwise(objective))
+
+
+def test_nothing_is_beyond_as_many_functions_as_directions():
+    X, _ = rows_and_pairs()
+    values, V = smoothest(neighbor_graph(X, 6), 5)
+    few = DataDependentFamily.on_graph(V[:, 1:4], values, V, 50.0)
+    assert_allclose(few.increments, DataDependentFamily.on_graph(V[:, 1:4], values, V).increments)
 
 
 def test_inverse_of_the_learned_kernel_has_the_form_of_the_paper():

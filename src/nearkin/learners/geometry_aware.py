@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
+from nearkin.learners.along_data import functions_along
 from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import example_pairs, gather_evidence
 from nearkin.rows.arrays import Floats
-from nearkin.rows.notices import notice
 from nearkin.rows.once import once
 from nearkin.solvers.distance_bounds import (
     BOUNDS_CONSTRAINTS,
@@ -30,12 +30,11 @@ from nearkin.solvers.distance_bounds import (
 )
 from nearkin.solvers.kernel_families import (
     DataDependentFamily,
-    RbfFamily,
     SomeFamily,
     SpectralFamily,
     alternate,
-    width_for_pairs,
 )
+from nearkin.solvers.learned_width import RbfFamily, width_for_pairs
 from nearkin.solvers.stress_springs import all_squared_distances
 from nearkin.spaces.equal_rows import equal_where_rows_are
 from nearkin.spaces.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
@@ -44,8 +43,6 @@ from nearkin.spaces.graph import (
     WEIGHTS,
     Metric,
     Weight,
-    ball_graph,
-    neighbor_graph,
 )
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import KERNEL_NAMES, Kernel, KernelFunction, Rows, bind_kernel
@@ -54,7 +51,6 @@ from nearkin.spaces.landmarks import choose_landmarks
 from nearkin.spaces.linalg import leading_coordinates
 from nearkin.spaces.maps import ThroughLandmarks
 from nearkin.spaces.neighbor_cells import SEARCHES, Search
-from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
 from nearkin.spaces.spectral_kernels import diffusion
 from nearkin.storage.schema import floats, maybe, numbers, positive, real, tuple_of, whole
 
@@ -127,6 +123,10 @@ class GeometryAware(MetricMixin, BaseEstimator):
     stop : {"converged", "held_out"}, default="converged"
         ``"held_out"``: take a round only if pairs that are held out are told apart better after
         it, perhaps none; then learn anew from all. Not in the rbf family.
+    beyond : float, default=1.0
+        Data-dependent family: how many times as rough as the last smooth function all others
+        count at the start. With 1 their number outweighs what is smooth; 100 and a ``rank_tol`` of
+        0.003 told digits apart as well as the spectral family.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
@@ -226,6 +226,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         n_iter: int = 20,
         tol: float = 1e-3,
         stop: str = "converged",
+        beyond: float = 1.0,
         kernel: str | KernelFunction = "rbf",
         gamma: str | float = "mean",
         degree: float = 3,
@@ -254,6 +255,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.n_iter = n_iter
         self.tol = tol
         self.stop = stop
+        self.beyond = beyond
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -284,6 +286,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         "diffusion": [Interval(Real, 0, None, closed="left")],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "beyond": [Interval(Real, 1, None, closed="left")],
         "stop": [StrOptions({"converged", "held_out"})],
     }
 
@@ -326,7 +329,7 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Spectral family: coordinates of new rows by way of the nearest training rows."""
-        self.eigenvalues_, V = once(_smooth_functions, self, X, rng)
+        self.eigenvalues_, V = once(functions_along, self, X, rng)
         self.n_vectors_ = V.shape[1]
         V = equal_where_rows_are(X, V, self.metric)
         unknown = np.full(len(V), -1)
@@ -343,14 +346,14 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self, X: Rows, links: Pairs, rng: np.random.RandomState
     ) -> tuple[Extension, Floats]:
         """Data-dependent family: a kernel for any row."""
-        self.eigenvalues_, V = once(_smooth_functions, self, X, rng)
+        self.eigenvalues_, V = once(functions_along, self, X, rng)
         self.n_vectors_ = V.shape[1]
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, links.points, rank_tol, rng)
         extension = space.extension("nystroem", self.n_neighbors)
         directions = space.weighted_directions[:, :_MOST_DIRECTIONS]
         F = extension.embed(X, directions).astype(np.float64)
-        family = DataDependentFamily.on_graph(F, self.eigenvalues_, V)
+        family = DataDependentFamily.on_graph(F, self.eigenvalues_, V, self.beyond)
         _, B = self._alternate(family, links, rng, self.n_iter)
         self.gamma_ = space.kernel.gamma
         return extension, leading_coordinates(B, F, directions, self.n_components)
@@ -409,42 +412,3 @@ class GeometryAware(MetricMixin, BaseEstimator):
         self.objective_ = learned.objective
         self.n_iter_ = (len(learned.objective) + 1) // 2
         return learned.family, learned.solution.B
-
-
-def _smooth_functions(
-    learner: GeometryAware, X: Rows, rng: np.random.RandomState
-) -> tuple[Floats, Floats]:
-    """Functions of the rows that change little along the data, and how much: whatever the pairs."""
-    if learner.coordinates == "lle":
-        found = lle_coordinates(X, learner.graph_neighbors, learner.n_vectors)
-    elif learner.coordinates == "isomap":
-        found = isomap_coordinates(X, learner.graph_neighbors, learner.n_vectors)
-    else:
-        found = smoothest(
-            _graph(learner, X, rng),
-            learner.n_vectors,
-            normalized=learner.normalized,
-            random_state=rng,
-        )
-        if len(found[0]) > 1 and found[0][-1] == 0 and len(found[0]) < X.shape[0]:
-            notice(
-                f"the graph falls into at least {len(found[0])} parts, and n_vectors="
-                f"{learner.n_vectors} functions can tell no more than its largest parts apart. "
-                "Raise n_vectors, or join more rows (graph_neighbors, radius).",
-            )
-    return found
-
-
-def _graph(learner: GeometryAware, X: Rows, rng: np.random.RandomState) -> Any:
-    metric, weight = learner.metric, learner.edge_weight
-    if learner.radius is not None:
-        return ball_graph(X, learner.radius, metric=metric, weight=weight)
-    return neighbor_graph(
-        X,
-        learner.graph_neighbors,
-        metric=metric,
-        weight=weight,
-        mutual=learner.mutual,
-        search=learner.search,
-        random_state=rng,
-    )
