@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
@@ -96,8 +96,9 @@ def checked_weights(values: Any, count: int, item: str) -> Doubles:
         return np.ones(count)
     array = np.asarray(values)
     if array.shape != (count,):
+        each = counted(count, item.rpartition(" ")[2])
         raise InputError(
-            f"{item}s have shape {array.shape}: needed is one weight for each of {count} pairs"
+            f"{item}s have shape {array.shape}: needed is one weight for each of {each}"
         )
     if count and array.dtype.kind not in "iuf":
         entries = array.tolist()
