@@ -70,7 +70,8 @@ def width(rows: Rows) -> Numbers:
         - np.mean(widths.values(rows, data, widths.START))
         for data in widths.DATA
     ]
-    return {**numbers, "start_least": min(start), "start_most": max(start)}
+    least, most = (round(float(extreme(start)), 1) + 0.0 for extreme in (min, max))  # not -0.0
+    return {**numbers, "start_least": least, "start_most": most}
 
 
 def mean(rows: Rows, task: str, labels: int, method: str, graph: str = AS_PUBLISHED) -> float:
@@ -274,14 +275,14 @@ SEEN = [
     ),
     Claim(
         "All rounds, as published, end above their start in {plain_n_worse} of {n} cells "
-        "({plain_worse}), by {plain_worst:.1f} points at most; in the mean they gain "
+        "({plain_worse}; {plain_worst:+.1f} points at the worst); in the mean they gain "
         "{plain_mean:.1f}. On ten digits with 50 labels the least error comes after {least_at} "
         "rounds ({least:.1f} %, after all of them {last:.1f}).",
         rounds,
     ),
     Claim(
         "Rounds by held-out pairs end above their start in {held_n_worse} of {n} cells "
-        "({held_worse}), by {held_worst:.1f} points at most, and gain {held_mean:.1f} in the mean; "
+        "({held_worse}; {held_worst:+.1f} points at the worst), and gain {held_mean:.1f} in the mean; "
         "{taken:.1f} rounds are taken in the mean, none in {none:.0f} % of the splits. They are "
         "below all rounds in {better} of {n} cells. Ten digits with 100 labels: start "
         "{digits_start:.1f} %, all rounds {digits_plain:.1f}, by held-out pairs {digits_held:.1f}.",
