@@ -100,18 +100,18 @@ class Unfolding:
 
     def refined(self, Z: Rows) -> Rows:
         """A local maximum of the same objective over all coordinates of all rows."""
+        return descended(self.value_and_slope, Z)
 
-        def value_and_slope(Z: Rows) -> tuple[float, Rows]:
-            towards = Z[self.first] - Z[self.second]
-            excess = (towards**2).sum(axis=1) - self.squared
-            along = self.members.T @ Z
-            forces = (4 * PENALTY / len(excess)) * excess[:, None] * towards
-            slope = -2 * self.members @ along
-            np.add.at(slope, self.first, forces)
-            np.subtract.at(slope, self.second, forces)
-            return float(PENALTY * np.mean(excess**2) - np.sum(along**2)), slope
-
-        return descended(value_and_slope, Z)
+    def value_and_slope(self, Z: Rows) -> tuple[float, Rows]:
+        """Of the negative objective at an embedding."""
+        towards = Z[self.first] - Z[self.second]
+        excess = (towards**2).sum(axis=1) - self.squared
+        along = self.members.T @ Z
+        forces = (4 * PENALTY / len(excess)) * excess[:, None] * towards
+        slope = -2 * self.members @ along
+        np.add.at(slope, self.first, forces)
+        np.subtract.at(slope, self.second, forces)
+        return float(PENALTY * np.mean(excess**2) - np.sum(along**2)), slope
 
 
 def descended(value_and_slope: Callable[[Rows], tuple[float, Rows]], start: Rows) -> Rows:

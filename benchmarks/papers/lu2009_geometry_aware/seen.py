@@ -282,9 +282,9 @@ SEEN = [
     ),
     Claim(
         "Rounds by held-out pairs end above their start in {held_n_worse} of {n} cells "
-        "({held_worse}; {held_worst:+.1f} points at the worst), and gain {held_mean:.1f} in the mean; "
-        "{taken:.1f} rounds are taken in the mean, none in {none:.0f} % of the splits. They are "
-        "below all rounds in {better} of {n} cells. Ten digits with 100 labels: start "
+        "({held_worse}; {held_worst:+.1f} points at the worst), and gain {held_mean:.1f} in the "
+        "mean; {taken:.1f} rounds are taken in the mean, none in {none:.0f} % of the splits. They "
+        "are below all rounds in {better} of {n} cells. Ten digits with 100 labels: start "
         "{digits_start:.1f} %, all rounds {digits_plain:.1f}, by held-out pairs {digits_held:.1f}.",
         rounds,
     ),
