@@ -225,12 +225,12 @@ def shown(values: list[float], digits: int) -> str:
 
 
 def gain(found: Measured, cell: Cell) -> str:
-    """How much better than the plainest method of the table, ours and the paper's."""
+    """How much better than the plainest method of the table: ours on common splits, the paper's."""
     plainest = cell_of(cell.table, cell.data, PLAINEST[cell.table])
     sign = 1 if cell.larger_is_better else -1
-    ours = [found.values(key, cell.measure) for key in (cell.ours, plainest.ours)]
+    ours = sign * found.differences(cell.ours, plainest.ours, cell.measure)
     theirs = [cell.printed, plainest.printed]
-    by_us = f"{sign * (np.mean(ours[0]) - np.mean(ours[1])):+.{cell.digits}f}" if all(ours) else "−"
+    by_us = f"{ours.mean():+.{cell.digits}f}" if len(ours) else "−"
     if theirs[0] is None or theirs[1] is None:
         return f"{by_us} (?)"
     return f"{by_us} ({sign * (theirs[0].mean - theirs[1].mean):+.{cell.digits}f})"
@@ -281,4 +281,5 @@ def _with_number(found: Measured, cell: Cell, name: str) -> str:
     if name not in cell.others:
         return ""
     values = found.values(cell.others[name], cell.measure)
-    return f"{shown(values, cell.digits)}, {len(values)} splits" if values else "−"
+    number = "1 split" if len(values) == 1 else f"{len(values)} splits"
+    return f"{shown(values, cell.digits)}, {number}" if values else "−"

@@ -132,14 +132,12 @@ def hard_data(found: Measured) -> Numbers:
     gains = {}
     for data in ("heart", *published.OTHER_DATA):
         base, learned = (cell_of("Table 4", data, m) for m in ("Euclidean", "M^UNI"))
-        ours = [found.values(cell.ours, "error") for cell in (base, learned)]
-        if not ours[1]:
-            ours[1] = found.values(learned.others[REGULARISED], "error")
+        key = learned.ours if found.values(learned.ours, "error") else learned.others[REGULARISED]
         assert base.printed is not None
         assert learned.printed is not None
-        gains[f"{data}_euclidean"] = np.mean(ours[0])
+        gains[f"{data}_euclidean"] = mean(found, "Table 4", data, "Euclidean")
         gains[f"{data}_euclidean_paper"] = base.printed.mean
-        gains[data] = np.mean(ours[0]) - np.mean(ours[1])
+        gains[data] = found.differences(base.ours, key, "error").mean()
         gains[f"{data}_paper"] = base.printed.mean - learned.printed.mean
     return {
         **{
@@ -252,7 +250,7 @@ def clusters(found: Measured) -> Numbers:
         plain = cell.ours._replace(method="k-means", kind=AS_PUBLISHED)
         ours = found.values(cell.ours, "rand")
         if ours:
-            gains[data] = float(np.mean(np.subtract(ours, found.values(plain, "rand"))))
+            gains[data] = float(found.differences(cell.ours, plain, "rand").mean())
             stays[data] = [left == 0 for left in found.values(cell.ours, "left")]
     at_hand = {
         data: float(
