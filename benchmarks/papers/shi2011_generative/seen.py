@@ -383,9 +383,9 @@ SEEN = [
     ),
     Claim(
         "The metric of wrong clusters confirms them. Splits on which the clusters are those of "
-        "plain k-means in the end, although each round starts anew: {stays}. On german the first "
-        "clusters are the two values of one column, and in the median {heaviest:.0f} % of the "
-        "metric that they teach is on one column: k-means from other starts comes back to them.",
+        "plain k-means in the end, although each round starts anew: {stays}. In the median "
+        "{heaviest:.0f} % of the metric that the clusters of german teach is on one column, and "
+        "k-means from other starts comes back to them.",
         clusters,
     ),
     Claim(
