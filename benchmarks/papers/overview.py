@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.papers.claims import Paper
 from benchmarks.record import Page, Table, Text, stored
 
-FOLDER = Path(__file__).parent
+README = Path(__file__).parent / "README.md"
 AGREES, ABOVE, BELOW, NOT_COMPARABLE = "agrees", "above", "below", "not comparable"
 # Differences of two means up to this many of their combined standard errors are chance.
 _CHANCE = 2.0
@@ -96,6 +96,12 @@ def page(papers: Sequence[Paper]) -> Page:
         )
         blocks.append(Table("Every table and figure", columns, body, n_words=1))
     return Page("The papers, reproduced", [Text(summary(every)), *blocks], None)
+
+
+def problems(papers: Sequence[Paper]) -> Iterator[str]:
+    """Whether the page is not what the stored results give."""
+    if not README.exists() or README.read_text() != page(papers).markdown():
+        yield f"papers/{README.name} is not what the stored results give"
 
 
 def summary(lines: Sequence[Line]) -> str:
