@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.papers.overview import NOT_COMPARABLE, Figure, Line, verdict
+from benchmarks.papers.overview import NOT_COMPARABLE, Figure, Line
 from benchmarks.papers.shi2011_generative import published
 from benchmarks.papers.shi2011_generative.cells import (
     AS_PUBLISHED,
+    FEW_SPLITS,
     REGULARISED,
     Measured,
     cell_of,
+    judged_by,
     shown,
 )
 from benchmarks.papers.shi2011_generative.nonlinear import REGIONS
@@ -38,10 +40,10 @@ def lines(found: Measured) -> list[Line]:
         elif not ours:
             said = f"{NOT_COMPARABLE}: not measured as published"
         else:
-            said = verdict(Figure.of(ours), figure, larger_is_better=False, rounding=0.005)
+            said = judged_by(figure, ours, data)
         known = {AS_PUBLISHED: ours, REGULARISED: beside}
         name, mean = min(
-            ((name, float(np.mean(values))) for name, values in known.items() if values),
+            ((name, float(np.mean(v))) for name, v in known.items() if len(v) >= FEW_SPLITS),
             key=lambda item: item[1],
         )
         reached = None if data in published.OTHER_DATA else mean <= figure.mean + 0.005
