@@ -238,6 +238,10 @@ def machines(found: Measured) -> Numbers:
         "n_best": sum(best),
         "n_cells": len(best),
         "lower": verdicts(found, mine)[BELOW],
+        "ionosphere": np.mean(best_regions.errors(found, "ionosphere", AS_PUBLISHED)),
+        "ionosphere_regularised": np.mean(best_regions.errors(found, "ionosphere", REGULARISED)),
+        "ionosphere_rbf": mean(found, "Table 9", "ionosphere", "rbf"),
+        "ionosphere_paper": best_regions.printed("ionosphere").mean,
         "splits": ", ".join(f"{data} {a} and {b}" for data, (a, b) in splits.items()),
     }
 
@@ -372,7 +376,9 @@ SEEN = [
         "of {n} figures agree, {n_above} are above and {n_below} below ({lower}). The best number "
         "of regions, taken afterwards as in the paper, is at or below the rbf kernels on {below} "
         "of {of} sets as published, on {below_regularised} of {of_regularised} regularised, and "
-        "on {below_paper} of 7 in the paper.",
+        "on {below_paper} of 7 in the paper. On ionosphere, where the paper's regions fail, they "
+        "have {ionosphere:.2f} as published (paper {ionosphere_paper:.2f}) and "
+        "{ionosphere_regularised:.2f} regularised, the rbf kernels {ionosphere_rbf:.2f}.",
         machines,
     ),
     Claim(
