@@ -65,5 +65,12 @@ def mean_and_error(values: Any, digits: int = 1) -> str:
 
 
 def select(rows: list[dict[str, Any]], value: str, **wanted: Any) -> list[Any]:
-    """One value of each stored row that is as wanted."""
-    return [row[value] for row in rows if all(row.get(k) == v for k, v in wanted.items())]
+    """One value of each stored row that is as wanted, in the order of seeds."""
+    found = [row for row in rows if all(row.get(k) == v for k, v in wanted.items())]
+    return [row[value] for row in sorted(found, key=lambda row: int(row.get("seed", 0)))]
+
+
+def differences(first: Any, second: Any) -> Rows:
+    """On the same splits, which are the first of them where one has more."""
+    n = min(len(first), len(second))
+    return np.subtract(first[:n], second[:n])

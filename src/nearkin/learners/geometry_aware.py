@@ -58,9 +58,10 @@ COORDINATES = ("laplacian", "lle", "isomap")
 FAMILIES = ("spectral", "data_dependent", "rbf")
 # Points whose kernel matrix the learned width is judged by, at most, where none are asked for.
 _WIDTH_POINTS = 200
-# Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it.
+# Eigenvalue cut-off of the kernel in the data-dependent family, and most directions of it: more
+# where those that are not smooth count as rougher.
 _RANK_TOL = 0.03
-_MOST_DIRECTIONS = 100
+_MOST_DIRECTIONS, _MOST_WITH_ROUGHER = 100, 200
 # Weights that a spectral kernel starts with at least.
 _LEAST_WEIGHT = 1e-12
 
@@ -125,8 +126,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         it, perhaps none; then learn anew from all. Not in the rbf family.
     beyond : float, default=1.0
         Data-dependent family: how many times as rough as the last smooth function all others
-        count at the start. With 1 their number outweighs what is smooth; 100 and a ``rank_tol`` of
-        0.003 told digits apart as well as the spectral family.
+        count at the start. With 1, many directions of the kernel outweigh what is smooth, so that
+        ``rank_tol`` must leave few; with 100 a ``rank_tol`` of 0.003 serves, and 200 directions.
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
@@ -351,7 +352,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
         rank_tol = _RANK_TOL if self.rank_tol is None else float(self.rank_tol)
         space = feature_space_of(self, X, links.points, rank_tol, rng)
         extension = space.extension("nystroem", self.n_neighbors)
-        directions = space.weighted_directions[:, :_MOST_DIRECTIONS]
+        most = _MOST_DIRECTIONS if self.beyond == 1 else _MOST_WITH_ROUGHER
+        directions = space.weighted_directions[:, :most]
         F = extension.embed(X, directions).astype(np.float64)
         family = DataDependentFamily.on_graph(F, self.eigenvalues_, V, self.beyond)
         _, B = self._alternate(family, links, rng, self.n_iter)
