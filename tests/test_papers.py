@@ -11,7 +11,12 @@ from benchmarks.papers.claims import Claim
 from benchmarks.papers.overview import Figure, Line, verdict
 from benchmarks.record import Page, Table, publish_page, store, stored
 
-PAPERS = ["shi2011_generative", "yeung2007_kernel_approach", "yeung2007_scalable"]
+PAPERS = [
+    "lu2009_geometry_aware",
+    "shi2011_generative",
+    "yeung2007_kernel_approach",
+    "yeung2007_scalable",
+]
 
 
 @pytest.mark.parametrize("name", PAPERS)
