@@ -61,6 +61,18 @@ def test_sparse_rows_and_precomputed_kernels_give_the_same_landmarks(strategy, n
     assert_array_equal(choose(X, 12, strategy, called, include), rows)
 
 
+def test_leverage_of_a_kernel_of_low_rank_is_no_rounding_error(X):
+    # A rank of two, where twelve landmarks are wanted: rounding must not choose among rows.
+    K = X @ X.T
+    rng = np.random.RandomState(1)
+    noise = 1e-15 * rng.standard_normal(K.shape)
+    plain, other = (
+        choose(matrix, 12, "leverage", Kernel("precomputed"), [5])
+        for matrix in (K, K + noise + noise.T)
+    )
+    assert_array_equal(other, plain)
+
+
 @pytest.mark.parametrize("name", ["rbf", "linear", "cosine"])
 @pytest.mark.parametrize("include", [[17], [3, 50, 90]])
 def test_farthest_equals_the_greedy_search(name, include, X):

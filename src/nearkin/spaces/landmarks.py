@@ -19,6 +19,8 @@ STRATEGIES = ("random", "kmeans++", "farthest", "leverage")
 _SAMPLE_ROWS = 20_000
 # Leverage scores are estimated against this many reference rows at most.
 _REFERENCE_ROWS = 1000
+# Smallest ridge of these scores, as a share of the largest eigenvalue.
+_LEAST_RIDGE = np.sqrt(np.finfo(np.float64).eps)
 
 
 def choose_landmarks(
@@ -179,7 +181,8 @@ def _leverage_scores(
     def excess(log_ridge: float) -> float:
         return float((values / (values + np.exp(log_ridge))).sum()) - goal
 
-    low, high = np.log(top) - 30, np.log(top) + 30
+    # With less, of a kernel of low rank, scores would be rounding errors.
+    low, high = np.log(top) + np.log(_LEAST_RIDGE), np.log(top) + 30
     ridge = np.exp(brentq(excess, low, high)) if excess(low) > 0 else np.exp(low)
     # k_ii − k_iR (K_RR + λI)⁻¹ k_Ri, over λ: what the reference does not explain of a row.
     scores = np.empty(len(rows))
