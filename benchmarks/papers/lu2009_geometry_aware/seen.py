@@ -320,8 +320,8 @@ SEEN = [
     Claim(
         "Coloured MVU is solved to its optimum in ten smooth functions, and the solution is "
         "certified. Refining the coordinates of all rows, as its authors do to our memory, raises "
-        "errors to {refined:.1f} % (J {J_refined:.2f}): two dimensions cannot keep the distances of ten "
-        "neighbours. With 40 functions it has {more:.1f} %.",
+        "errors to {refined:.1f} % (J {J_refined:.2f}): two dimensions cannot keep the distances "
+        "of ten neighbours. With 40 functions it has {more:.1f} %.",
         plane,
     ),
     Claim(
