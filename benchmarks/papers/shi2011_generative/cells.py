@@ -114,24 +114,25 @@ def cells() -> Iterator[Cell]:
             yield Cell(
                 "Table 6", data, method, printed, ours, {kind: Key("large", data, method, kind)}
             )
-    for place, data in enumerate(published.NONLINEAR):
-        for method in published.TABLE_9:
-            printed = _printed(published.TABLE_9, published.TABLE_9_ERRORS, method, place)
-            beside = Key("nonlinear", data, method, REGULARISED)
+    nonlinear = published.NONLINEAR, published.TABLE_9, published.TABLE_9_ERRORS
+    yield from _beside("Table 9", "nonlinear", REGULARISED, *nonlinear)
+    clusters = published.SMALL, published.TABLE_10, published.TABLE_10_ERRORS
+    yield from _beside("Table 10", "clustering", AT_HAND, *clusters)
+
+
+def _beside(
+    table: str, part: str, kind: str, sets: Any, figures: Any, errors: Any
+) -> Iterator[Cell]:
+    """Cells of a table that was measured as published and in one other kind, but for baselines."""
+    for place, data in enumerate(sets):
+        for method in figures:
+            printed = _printed(figures, errors, method, place)
+            beside = Key(part, data, method, kind)
             if method in BASELINES:
-                yield Cell("Table 9", data, method, printed, beside)
+                yield Cell(table, data, method, printed, beside)
                 continue
             ours = beside._replace(kind=AS_PUBLISHED)
-            yield Cell("Table 9", data, method, printed, ours, {REGULARISED: beside})
-    for place, data in enumerate(published.SMALL):
-        for method in published.TABLE_10:
-            printed = _printed(published.TABLE_10, published.TABLE_10_ERRORS, method, place)
-            beside = Key("clustering", data, method, AT_HAND)
-            if method in BASELINES:
-                yield Cell("Table 10", data, method, printed, beside)
-                continue
-            ours = beside._replace(kind=AS_PUBLISHED)
-            yield Cell("Table 10", data, method, printed, ours, {AT_HAND: beside})
+            yield Cell(table, data, method, printed, ours, {kind: beside})
 
 
 @cache
