@@ -33,6 +33,9 @@ from nearkin.rows import dask_cluster as dask_workers  # noqa: E402
 from nearkin.rows.base import block_moments, merged_moments  # noqa: E402
 from tests.common.learners import each_of, firsts, learners  # noqa: E402
 
+# MetricLearner says that a few rows or pairs are too little to choose by.
+pytestmark = pytest.mark.filterwarnings("ignore::nearkin.SelectionWarning")
+
 
 def for_dask(learner):
     cls = getattr(on_dask, f"Dask{type(learner).__name__}")

@@ -30,7 +30,7 @@ from nearkin import (
     Pairs,
     StorageError,
 )
-from nearkin.learners.selection import SelectionReport
+from nearkin.learners.selection_report import SelectionReport
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.maps import Affine, Displaced, Identity, ThroughLandmarks
 from nearkin.storage.arrays import read_arrays, write_arrays
@@ -112,6 +112,28 @@ def test_files_of_format_version_4_are_read():
     expected = [0.77908748, 0.66194997, 0.85807798, 1.29146885, 1.38092246, 0.8716023]
     assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
     assert describe(GOLDEN / "model-4.nearkin").format_version == 4
+
+
+def test_files_of_format_version_5_are_read():
+    # A Chain of a TableEncoder and ColumnWeights: the first version that knows tables with words.
+    metric = nearkin.load(GOLDEN / "model-5.nearkin")
+    rows = pd.DataFrame(
+        {
+            "name": ["Ada L.", "Alan T.", "Ada Lo.", "Allan T."],
+            "born": ["1815-12-10", "1912-06-23", "1815-12-10", None],
+            "paid": ["yes", "no", "yes", "no"],
+            "field": ["maths", "logic", "maths", "logic"],
+            "height": [1.6, 1.8, 1.6, None],
+        }
+    )
+    expected = [5.13222793, 0.15929297, 3.7453859, 5.15945809, 2.44261691, 3.76007156]
+    assert_allclose(metric.distance(rows)[np.triu_indices(4, 1)], expected, rtol=1e-6)
+    info = describe(GOLDEN / "model-5.nearkin")
+    assert info.format_version == 5
+    assert info.kinds == {
+        "name": "name", "born": "date", "paid": "yes or no", "field": "category",
+        "height": "number",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

@@ -58,16 +58,28 @@ def hardly_features(kinds: Mapping[str, str]) -> dict[str, str]:
     for name, kind in kinds.items():
         if kind not in ("number", "boolean"):
             continue
-        if _ID.match(name):
-            found[name] = NAMES_ROWS
-        elif _COUNTER.match(name):
-            found[name] = COUNTS_ROWS
+        if (why := names_rows(name)) is not None:
+            found[name] = why
         elif _CLASS.match(name) and not (name.lower() == "y" and {"x", "X"} & set(kinds)):
             found[name] = CLASSES
     others = [name for name in kinds if name not in found]
     if any(kinds[name] in ("number", "vector") for name in others):
         found |= {name: YES_OR_NO for name in others if kinds[name] == "boolean"}
     return {name: found[name] for name in kinds if name in found}
+
+
+def names_rows(name: str) -> str | None:
+    """Why a column says which row this is rather than what it is like, by its name; or None.
+
+    Examples
+    --------
+    >>> from nearkin.rows.column_roles import names_rows
+    >>> names_rows("user_id"), names_rows("acid")
+    ('names rows', None)
+    """
+    if _ID.match(name):
+        return NAMES_ROWS
+    return COUNTS_ROWS if _COUNTER.match(name) else None
 
 
 def roles_of(kinds: Mapping[str, str], aside: Iterable[str] = ()) -> Roles:

@@ -7,7 +7,6 @@ taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from os import PathLike
 from typing import Any
 
@@ -22,10 +21,11 @@ from nearkin.rows.sparse import dense, is_sparse
 _LARGEST = {"float64": 1e150, "float32": 1e18}
 # Columns are named up to so many in a sentence; code names them all.
 _MOST_NAMED = 5
-# Types of columns that have categories or texts.
-_WORDS = ("String", "Categorical", "Enum")
-# Values of a column that get a column each; what is rarer shares one.
-_MOST_CATEGORIES = 50
+
+
+def n_rows_of(X: Any) -> int:
+    """Number of rows of an X that is not checked yet."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def refuse_what_is_no_table(X: Any, name: str = "X") -> None:
@@ -63,19 +63,11 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
     fitted : bool
         Whether it was fitted already, to numbers.
     """
-    frame = frame_of(X)
-    if frame is None:
-        return
-    types = {
-        column.name: str(column.dtype).partition("(")[0]
-        for column in frame.iter_columns()
-        if not _may_be_numbers(column)
-    }
+    types = types_of_words(X)
     if not types:
         return
-    n_columns = len(frame.columns)
     found = (
-        f"{len(types)} of the {n_columns} columns of {name} are not numbers: "
+        f"{len(types)} of the {X.shape[1]} columns of {name} are not numbers: "
         f"{_some(f'{column!r} ({kind})' for column, kind in types.items())}. "
     )
     if fitted:
@@ -83,16 +75,28 @@ def refuse_words(X: Any, name: str = "X", *, learner: Any = None, fitted: bool =
             f"{found}Turn them into numbers as those were that {type(learner).__name__} was fitted "
             "to. A nearkin.Chain with a transformer as its first step does so by itself."
         )
-    words = [column for column, kind in types.items() if kind in _WORDS]
-    others = [column for column in types if column not in words]
-    if len(others) == n_columns:
-        raise InputError(f"{found}Turn them into numbers first, such as dates into days.")
-    mended = "a column of 0 and 1 for each category" if words else "the others alone"
-    code = _encoding(X, _as_selected(frame, words), _as_selected(frame, others))
-    raise InputError(
-        f"{found}Turn them into numbers first, for example {mended}:\n\n{code}\n\n"
-        f"{_kept_together(learner, 'encoder')}"
+    code = _indented(
+        [
+            "from nearkin import TableEncoder",
+            "encoder = TableEncoder()",
+            "X = encoder.fit_transform(X)",
+        ]
     )
+    raise InputError(
+        f"{found}Turn them into numbers first:\n\n{code}\n\n{_kept_together(learner, 'encoder')}"
+    )
+
+
+def types_of_words(X: Any) -> dict[Any, str]:
+    """Columns of a data frame that are not numbers, with the names of their types."""
+    frame = frame_of(X)
+    if frame is None:
+        return {}
+    return {
+        column.name: str(column.dtype).partition("(")[0]
+        for column in frame.iter_columns()
+        if not _may_be_numbers(column)
+    }
 
 
 def refuse_gaps(
@@ -238,45 +242,6 @@ def _may_be_numbers(column: nw.Series[Any]) -> bool:
         return np.array(values, dtype=np.float64).ndim == 1
     except (TypeError, ValueError):
         return False
-
-
-def _as_selected(frame: nw.DataFrame[Any], columns: list[Any]) -> list[Any]:
-    """Columns as scikit-learn selects them: what is no text is a number of a column to it."""
-    if all(isinstance(column, str) for column in frame.columns):
-        return columns
-    return [frame.columns.index(column) for column in columns]
-
-
-def _encoding(X: Any, words: list[Any], others: list[Any]) -> str:
-    """Code that makes numbers of a data frame."""
-    parts = []
-    imports = ["from sklearn.compose import make_column_transformer"]
-    if words:
-        imports.append("from sklearn.preprocessing import OneHotEncoder")
-        options = f'handle_unknown="infrequent_if_exist", max_categories={_MOST_CATEGORIES}'
-        parts.append(f"(OneHotEncoder({options}), {words!r}),")
-    if others:
-        parts.append(f'("drop", {others!r}),  # or as numbers, such as dates as days')
-    parts += ['remainder="passthrough",', "sparse_threshold=0,"]
-    return _indented(
-        [
-            *imports,
-            *_readable(X),
-            "encoder = make_column_transformer(",
-            *(f"    {part}" for part in parts),
-            ")",
-            "X = encoder.fit_transform(X)",
-        ]
-    )
-
-
-def _readable(X: Any) -> list[str]:
-    """Code that makes X a frame whose columns scikit-learn can tell apart."""
-    if not type(X).__module__.startswith("pyarrow"):
-        return []
-    if find_spec("pandas") is None:
-        return ["import polars", "X = polars.from_arrow(X)"]
-    return ["X = X.to_pandas()"]
 
 
 def _imputing(given: Any, *, infinite: bool, empty: bool) -> str:

@@ -18,7 +18,7 @@ def matrix_of_rows(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any = None) -> Any:
-        rows_a, rows_b = _as_rows(self, X_a), _as_rows(self, X_b)
+        rows_a, rows_b = as_rows(self, X_a), as_rows(self, X_b)
         found = method(self, rows_a, rows_b)
         one_a = rows_a is not X_a
         one_b = one_a if X_b is None else rows_b is not X_b
@@ -37,7 +37,7 @@ def row_by_row(method: Method) -> Method:
 
     @wraps(method)
     def taking(self: Any, X_a: Any, X_b: Any) -> Any:
-        rows_a, rows_b = _as_rows(self, X_a), _as_rows(self, X_b)
+        rows_a, rows_b = as_rows(self, X_a), as_rows(self, X_b)
         one_a, one_b = rows_a is not X_a, rows_b is not X_b
         if one_a != one_b:
             return self.distance(X_a, X_b)
@@ -47,7 +47,7 @@ def row_by_row(method: Method) -> Method:
     return cast(Method, taking)
 
 
-def _as_rows(learner: Any, x: Any) -> Any:
+def as_rows(learner: Any, x: Any) -> Any:
     """A single row as an array or frame of one; everything else as it is.
 
     Where rows are texts, which have no columns, one axis is that of rows.
@@ -55,7 +55,8 @@ def _as_rows(learner: Any, x: Any) -> Any:
     if not hasattr(learner, "n_features_in_"):
         return x
     if hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a frame of pandas
-        named = hasattr(learner, "feature_names_in_") and all(isinstance(k, str) for k in x.index)
+        knows_names = hasattr(learner, "feature_names_in_") or hasattr(learner, "table_")
+        named = knows_names and all(isinstance(k, str) for k in x.index)
         return x.to_frame().T.infer_objects() if named else x.to_numpy().reshape(1, -1)
     if isinstance(x, list | tuple):
         return [x] if len(x) and isinstance(x[0], Real) else x

@@ -61,11 +61,12 @@ def open_rows(
 
     Notes
     -----
-    KernelBeta, ITML, GMML, RCA, Euclidean and Generative learn from streams. They pass over the
-    rows two to five times and give what they would for the same rows in memory. Memory holds a few
-    blocks of 65 536 rows, or 32 MB if that is less (or of the largest that is given), and what the
-    learner needs: landmarks, rows of pairs, and with labels the rows of up to 10 000 pairs, which
-    ``threshold_`` looks at, or for ITML of about ten pairs for each labelled row.
+    KernelBeta, ITML, GMML, CosineMetric, PLDA, ColumnWeights, RCA, Euclidean and Generative learn
+    from streams. They pass over the rows two to five times and give what they would for the same
+    rows in memory. Memory holds a few blocks of 65 536 rows, or 32 MB if that is less (or of the
+    largest that is given), and what the learner needs: landmarks, rows of pairs, and with labels
+    the rows of up to 10 000 pairs, which ``threshold_`` looks at, or for ITML of about ten pairs
+    for each labelled row. MetricLearner passes once and learns from 5000 rows.
 
     Examples
     --------

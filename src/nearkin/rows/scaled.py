@@ -86,6 +86,8 @@ def in_words(found: UnitsDiffer, names: Sequence[str] | None) -> str:
 
 
 def _column_scale(learner: Any, X: Any) -> Floats | None:
+    if hasattr(learner, "table_"):  # whose columns have one width
+        return None
     if getattr(learner, "kernel", None) == "precomputed":
         if learner.scale:
             raise InputError(

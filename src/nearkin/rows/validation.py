@@ -39,7 +39,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     Parameters
     ----------
     learner : estimator
-        With ``_array_api = True`` if it takes foreign arrays, ``_remote = True`` if remote rows.
+        With ``_array_api = True`` if it takes foreign arrays, ``_remote = True`` if remote rows,
+        and ``_encoded(X, reset)`` if it makes numbers of tables.
     X : array or RemoteRows
     reset : bool
         Whether this is ``fit``, which settles where foreign X must be from then on.
@@ -58,6 +59,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     refuse_stranded(X)
     _refuse_unknown(X)
     refuse_what_is_no_table(X)
+    if hasattr(learner, "_encoded"):
+        X = learner._encoded(X, reset=reset)
     refuse_words(X, learner=learner, fitted=not reset)
     if is_sparse(X):
         if not options.get("accept_sparse"):

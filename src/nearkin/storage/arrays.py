@@ -206,6 +206,15 @@ def read_header(path: StrPath, kind: str, versions: tuple[int, int]) -> Header:
         return _read_header(file, path, kind, versions)[0]
 
 
+def kind_of(path: StrPath) -> str | None:
+    """What a file says that it is, such as ``"nearkin model"``; None if it is none of ours."""
+    with open(path, "rb") as file:
+        try:
+            return str(_metadata(file)[0]["kind"])
+        except (EOFError, *_MALFORMED):
+            return None
+
+
 def strict_json(text: str | bytes) -> Any:
     """Value of a JSON text, without NaN, infinities and names given twice.
 
@@ -224,18 +233,13 @@ def _read_header(
     file: IO[bytes], path: StrPath, kind: str, versions: tuple[int, int]
 ) -> tuple[Header, Any]:
     """The header, and the beginning of the digest."""
-    size = os.fstat(file.fileno()).st_size
-    length = int.from_bytes(file.read(8), "little")
-    if size < 8 or length > min(size - 8, _MOST_HEADER):
-        raise StorageError(f"{os.fspath(path)} is no {kind} file, or only the beginning of one.")
     try:
-        header_text = file.read(length)
-        if _has_too_many_values(header_text):
-            raise InputError("too many values")
-        raw = strict_json(header_text)
-        del header_text
-        metadata = raw.pop(_METADATA)
+        metadata, raw, length, size = _metadata(file)
         found, version = str(metadata["kind"]), int(metadata["version"])
+    except EOFError as error:
+        raise StorageError(
+            f"{os.fspath(path)} is no {kind} file, or only the beginning of one."
+        ) from error
     except _MALFORMED as error:
         raise StorageError(f"{os.fspath(path)} is no {kind} file, or a damaged one.") from error
     if found != kind:
@@ -258,6 +262,19 @@ def _read_header(
         raise _damaged(path, f"it has {size} bytes, its header says {8 + length + position}")
     header = Header(version, content, str(metadata["digest"]), ordered, size)
     return header, _digest(metadata, raw)
+
+
+def _metadata(file: IO[bytes]) -> tuple[Any, Any, int, int]:
+    """Metadata and table of a header as they are, and the bytes of header and file."""
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _MOST_HEADER):
+        raise EOFError
+    header_text = file.read(length)
+    if _has_too_many_values(header_text):
+        raise InputError("too many values")
+    raw = strict_json(header_text)
+    return raw.pop(_METADATA), raw, length, size
 
 
 def _has_too_many_values(header: bytes) -> bool:

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from nearkin._version import __version__
 from nearkin.storage.arrays import (
-    Header,
     StorageError,
     printable,
     read_arrays,
@@ -28,9 +27,15 @@ from nearkin.storage.arrays import (
     write_arrays,
 )
 from nearkin.storage.claims import bytes_to_embed, claimed_columns, has_sparse_rows
+from nearkin.storage.model_header import (
+    kinds_of_table,
+    plain_dict,
+    plain_value,
+    summary_of,
+    training_rows_in,
+)
 from nearkin.storage.packing import Packed, pack, unpack
 from nearkin.storage.row_marks import Marks, are_marks
-from nearkin.storage.schema import fields_of
 from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
 
@@ -42,8 +47,8 @@ KIND = "nearkin model"
 # Files of version 1 do not say how much a learner was told. Those of version 2 know nothing of the
 # rows that it was learned from and tested on, of the column that these were, and of what missing
 # cells are filled with. Those of version 3 hold no maps, but what a map is made of: learners make
-# one of it (nearkin.learners.older_files).
-OLDEST, NEWEST = 1, 4
+# one of it (nearkin.learners.older_files). Those of version 4 know of no tables with words.
+OLDEST, NEWEST = 1, 5
 # The array of marks; no attribute has a name with a space.
 _MARKS = "learned rows"
 _MOST_TRIALS = 100
@@ -51,7 +56,6 @@ _MOST_TRIALS = 100
 _MOST_COLUMNS = 1 << 24
 # Models that take more than so many bytes, and twice their size, to embed a row are not tried.
 _MOST_TO_TRY = 48 << 20
-_SAID_ELSEWHERE = ("n_features_in_", "n_components_", "learned_from_")
 
 
 @dataclass(frozen=True)
@@ -118,37 +122,7 @@ def save(
 
 
 def load(path: StrPath) -> Any:
-    """Fitted learner from a file that its ``save`` wrote.
-
-    Nothing in the file is run, and all of it is checked: its digest, the parameters by the
-    learner's own rules, the shape of every array, and that a row can be embedded, where that takes
-    little memory beside the file (up to about a thousand landmarks). Loading takes at most four
-    times the size of the file and 100 MB, whatever the file says.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    learner
-        The same as was saved; ``transform`` gives the same to the last bit with the same versions
-        of NumPy and its libraries. What ``set_output`` asked for is not kept.
-
-    Raises
-    ------
-    StorageError
-        If the file is damaged, no model, or of a version that this nearkin does not read.
-
-    Examples
-    --------
-    >>> import tempfile, nearkin
-    >>> metric = nearkin.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nearkin.Pairs([(0, 1)]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     metric.save(f"{folder}/example.nearkin")
-    ...     nearkin.load(f"{folder}/example.nearkin")
-    RCA()
-    """
+    """Fitted learner from a file that its ``save`` wrote; see :func:`nearkin.load`."""
     return load_with_facts(path)[0]
 
 
@@ -199,6 +173,8 @@ class ModelInfo:
         How well it did on rows that were kept apart.
     n_marks : int
         How many rows it was learned from are marked, so that they are known again.
+    kinds : dict or None
+        What the columns of the table hold that it was learned from, if that had words.
     """
 
     learner: str
@@ -215,6 +191,7 @@ class ModelInfo:
     nearkin_version: str
     tested: list[Trial] = field(default_factory=list)
     n_marks: int = 0
+    kinds: dict[str, str] | None = None
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -229,6 +206,7 @@ class ModelInfo:
             f"{self.learner}({given})",
             f"from {self.n_features} columns to {self.n_components}",
             f"column names: {names}",
+            *self._kinds_shown(),
             f"learned from: {told}",
             f"learned: {learned}",
             f"rows of the training data: {kept or 'none'}",
@@ -237,6 +215,11 @@ class ModelInfo:
             f"written by nearkin {self.nearkin_version}",
         ]
         return printable("\n".join(lines))
+
+    def _kinds_shown(self) -> list[str]:
+        if self.kinds is None:
+            return []
+        return ["table: " + ", ".join(f"{name!r} ({kind})" for name, kind in self.kinds.items())]
 
 
 def describe(path: StrPath) -> ModelInfo:
@@ -273,19 +256,20 @@ def describe(path: StrPath) -> ModelInfo:
             numbers[dtype] = numbers.get(dtype, 0) + (end - begin) // np.dtype(dtype).itemsize
         return ModelInfo(
             learner=str(node["class"]),
-            parameters={name: _plain(value) for name, value in node["parameters"].items()},
+            parameters={name: plain_value(value) for name, value in node["parameters"].items()},
             n_features=int(state["n_features_in_"]),
             feature_names=None if names is None else [str(name) for name in names["words"]],
             n_components=int(state["n_components_"]),
-            learned_from=_plain_dict(state.get("learned_from_")),
-            summary=_summary(state),
-            training_rows=dict(_training_rows(node, header, "")),
+            learned_from=plain_dict(state.get("learned_from_")),
+            summary=summary_of(state),
+            training_rows=dict(training_rows_in(node, header, "")),
             numbers=numbers,
             size=header.size,
             format_version=header.version,
             nearkin_version=str(header.content["nearkin"]),
             tested=_tested(header.content),
             n_marks=header.arrays[_MARKS][1][0] if _MARKS in header.arrays else 0,
+            kinds=kinds_of_table(state),
         )
 
 
@@ -316,80 +300,8 @@ def _told(counts: dict[str, Any]) -> str:
     return ", ".join(f"{n} {name.replace('_', '-')}" for name, n in counts.items() if n)
 
 
-def _plain_dict(node: Any) -> dict[str, Any] | None:
-    match node:
-        case {"dict": dict(values), **rest} if not rest:
-            return {str(name): _plain(value) for name, value in values.items()}
-    return None
-
-
-def _summary(state: dict[str, Any]) -> dict[str, Any]:
-    """Numbers and texts at the top, and the reason for a choice, here or in a step."""
-    found = {name: _plain(value) for name, value in state.items() if not name.startswith("_")}
-    for part in [state, *(step["state"] for step in state.get("steps_", []))]:
-        if "report_" in part:
-            said = part["report_"]["state"]
-            found["report_"] = " ".join(filter(None, [said["reason"], said.get("columns")]))
-    return {
-        name: value
-        for name, value in found.items()
-        if name not in _SAID_ELSEWHERE and not _is_left_out(value)
-    }
-
-
-def _is_left_out(value: Any) -> bool:
-    return isinstance(value, _Text) or (isinstance(value, list) and any(map(_is_left_out, value)))
-
-
-class _Text(str):
-    """Stands for a value that is not shown."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _plain(node: Any) -> Any:
-    """A parameter or number as plain JSON, without arrays."""
-    match node:
-        case {"float": str(value)}:
-            return float(value)
-        case {"number": value}:
-            return _plain(value)
-        case {"tuple": list(values)} | list(values):
-            return [_plain(value) for value in values]
-        case {"class": str(name)}:
-            return _Text(f"{name}(...)" if name.isidentifier() else "?")
-        case dict():
-            return _Text("array" if "array" in node else "...")
-    return node
-
-
-def _training_rows(node: Any, header: Header, path: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Places of training rows in a packed model, with their shapes."""
-    match node:
-        case list():
-            parts = {str(i): part for i, part in enumerate(node)}
-        case {"tuple": list(items)}:
-            parts = {str(i): part for i, part in enumerate(items)}
-        case {"class": str(name), "state": dict(parts)}:
-            for field, spec in fields_of(name).items():
-                if spec.training_rows and field in parts:
-                    yield f"{path}.{field}".lstrip("."), _shape(parts[field], header)
-        case _:
-            return
-    for name, part in parts.items():
-        yield from _training_rows(part, header, f"{path}.{name}")
-
-
-def _shape(node: Any, header: Header) -> tuple[int, ...]:
-    if "sparse" in node:
-        return tuple(int(n) for n in node["shape"])
-    shape = header.arrays[node["array"]][1]
-    return shape[::-1] if node.get("order") == "F" else shape
-
-
 def _try(metric: Any, otherwise: str, size: int) -> None:
-    """Embed a row of zeros: whatever does not fit together shows.
+    """Embed a row of zeros, of a table one of gaps: whatever does not fit together shows.
 
     What would take much more memory than its size in bytes is left to the first use, as it was
     before the model was saved; extensions refuse coordinates that are not theirs.
@@ -402,11 +314,15 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
         )
     if bytes_to_embed(metric) > 2 * size + _MOST_TO_TRY:
         return
-    row: Any = np.zeros((1, int(metric.n_features_in_)))
+    # What takes any rows and is stored begins with a TableEncoder.
+    of_gaps = bool(getattr(metric, "_sees_any_rows", False))
+    row: Any = np.full((1, int(metric.n_features_in_)), np.nan if of_gaps else 0.0)
     if has_sparse_rows(metric):
         row = sp.csr_array(row)
     # scikit-learn warns of rows without names of columns, which new rows may well have.
     with silenced(), np.errstate(all="ignore"):
+        if (table := getattr(metric, "table_", None)) is not None:
+            _try_table(table, metric.n_features_in_, otherwise)
         for name in ("_embedded", "predict", "kneighbors"):
             if not hasattr(metric, name):
                 continue
@@ -416,6 +332,16 @@ def _try(metric: Any, otherwise: str, size: int) -> None:
                 raise StorageError(f"{otherwise}: {error}") from error
             if name == "_embedded" and found.shape != (1, metric.n_components_):
                 raise StorageError(f"{otherwise}: a row's image has shape {found.shape}.")
+
+
+def _try_table(table: Any, width: int, otherwise: str) -> None:
+    """Encode a row of gaps."""
+    try:
+        found = table.transform(np.full((1, int(table.n_features_in_)), np.nan))
+    except Exception as error:
+        raise StorageError(f"{otherwise}: {error}") from error
+    if found.shape != (1, width):
+        raise StorageError(f"{otherwise}: of its table it makes {found.shape[1]} numbers a row.")
 
 
 @contextmanager

@@ -304,8 +304,8 @@ def _why_not(value: Any, path: str) -> str:
             f"these are: {', '.join(stored_transformers())}. Apply others to the rows beforehand."
         )
     if callable(value):
-        return (
-            f"{path} is a function, that is code, of which a file holds none. Take a kernel by its "
-            "name, or kernel='precomputed' with the function's values."
-        )
+        remedy = "Take a kernel by its name, or kernel='precomputed' with the function's values."
+        if path.endswith("text_encoder"):
+            remedy = "Give what it makes of texts as columns of numbers in their place."
+        return f"{path} is a function, that is code, of which a file holds none. {remedy}"
     return f"{path} is a {kind}, which is not stored."

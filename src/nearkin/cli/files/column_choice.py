@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import Any
 
 from nearkin.cli.failures import UserError, guess, listed
 from nearkin.cli.messages import say
 from nearkin.errors import few
-from nearkin.rows.column_roles import hardly_features
+from nearkin.rows.column_roles import YES_OR_NO, hardly_features
 
 # What a column holds: "number", "boolean", "text", "date", "vector", or a type's own name.
 Kinds = dict[str, str]
@@ -29,6 +30,14 @@ class Choice:
     form: str | None = None
     # What becomes of missing cells: "fill", "drop" or "error".
     missing: str | None = None
+    # What columns hold, where words are among them, and the order of day, month and year.
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    dates: Any = None
+
+    @property
+    def states_kinds(self) -> bool:
+        """Whether it says what columns hold."""
+        return bool(self.kinds) or self.dates is not None
 
 
 @dataclass(frozen=True)
@@ -68,36 +77,53 @@ def _like(pattern: str, known: list[str]) -> list[str]:
     return [column for column in known if fnmatchcase(column, pattern)]
 
 
-def numeric_and_one_hot(
-    kinds: Kinds, choice: Choice, aside: Iterable[str], labels: str | None, file: str
+def chosen_columns(
+    kinds: Kinds,
+    choice: Choice,
+    aside: Iterable[str],
+    labels: str | None,
+    file: str,
+    *,
+    quietly: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """Columns to take as they are, and columns of text to spread to one for each value.
+    """Columns to take, and columns of text to spread to one for each value.
 
-    Patterns do not stand for the labels, nor for ids.
+    Patterns do not stand for the labels, nor for ids. What is left out is said, unless this is to
+    be quiet.
     """
     one_hot = _chosen(choice.one_hot, kinds, choice, labels, "--one-hot", file)
     if choice.columns:
         chosen = _chosen(choice.columns, kinds, choice, labels, "--columns", file)
     else:
         chosen = [column for column in kinds if column not in set(aside)]
-        chosen = _worth_learning_from(chosen, kinds, choice, file)
+        chosen = _worth_learning_from(chosen, kinds, choice, file, quietly)
     left_out = set(matched(choice.exclude, kinds, "--exclude", file))
     numeric = [column for column in chosen if column not in left_out and column not in one_hot]
     if not numeric and not one_hot:
         raise UserError(f"{file}: no columns are left to learn from.")
-    refuse_others(kinds, numeric, file)
     return numeric, one_hot
 
 
-def _worth_learning_from(columns: list[str], kinds: Kinds, choice: Choice, file: str) -> list[str]:
+def _worth_learning_from(
+    columns: list[str], kinds: Kinds, choice: Choice, file: str, quietly: bool
+) -> list[str]:
     """Without columns that name rows, look like classes, or say yes or no; these are told."""
     spoken_of = {*matched(choice.exclude, kinds, "--exclude", file)}
     spoken_of |= {*matched(choice.one_hot, kinds, "--one-hot", file)}
     aside = hardly_features({c: kinds[c] for c in columns if c not in spoken_of})
-    if aside:
+    if has_words(kinds, [c for c in columns if c not in spoken_of]):
+        aside = {column: why for column, why in aside.items() if why != YES_OR_NO}
+    if aside and not quietly:
         named = ", ".join(f"{column!r} ({why})" for column, why in aside.items())
         say(f"note: not learned from {named}; --columns takes all that it names.")
     return [column for column in columns if column not in aside]
+
+
+def has_words(kinds: Kinds, columns: Sequence[str]) -> bool:
+    """Whether some columns are no numbers, and not the one column of vectors."""
+    if len(columns) == 1 and kinds[columns[0]] == "vector":
+        return False
+    return any(kinds[column] not in ("number", "boolean") for column in columns)
 
 
 def _chosen(
@@ -120,11 +146,9 @@ def _chosen(
 
 def refuse_others(kinds: Kinds, columns: list[str], file: str) -> None:
     """Raise if some columns are no numbers, with what can be done about them."""
-    if len(columns) == 1 and kinds[columns[0]] == "vector":
+    if not has_words(kinds, columns):
         return
     other = [column for column in columns if kinds[column] not in ("number", "boolean")]
-    if not other:
-        return
     shown = few(f"{column!r} ({kinds[column]})" for column in other)
     vectors = [column for column in other if kinds[column] == "vector"]
     if vectors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ def with_carried(rows: RowStream, vector: str | None = None) -> Iterator[Any]:
     names = rows.names or [f"x{j}" for j in range(rows.n_columns)]
     for block in rows.blocks():
         fields = _carried(block)
-        _refuse_clash(fields, names if vector is None else [vector])
+        refuse_clash(fields, names if vector is None else [vector])
         if vector is None:
             values = np.asfortranarray(block.rows)
             fields |= {name: pa.array(values[:, j]) for j, name in enumerate(names)}
@@ -38,7 +38,7 @@ def with_column(rows: RowStream, name: str, values: Any) -> Iterator[Any]:
     """The columns that go along with rows, and one more."""
     for block in rows.blocks():
         fields = _carried(block)
-        _refuse_clash(fields, [name])
+        refuse_clash(fields, [name])
         part = values[block.start : block.start + len(block.rows)]
         yield pa.record_batch({**fields, name: pa.array(part)})
 
@@ -56,7 +56,8 @@ def _carried(block: Any) -> dict[str, Any]:
     return dict(zip(block.carried.schema.names, block.carried.columns, strict=True))
 
 
-def _refuse_clash(fields: dict[str, Any], names: list[str]) -> None:
+def refuse_clash(fields: Container[str], names: list[str]) -> None:
+    """Raise if a column that goes along is called as one that is written beside it."""
     clash = [name for name in names if name in fields]
     if clash:
         raise UserError(

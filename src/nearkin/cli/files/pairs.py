@@ -1,4 +1,4 @@
-"""Files of pairs: left, right, same and perhaps weight; and of triplets."""
+"""Files of pairs: left, right, same, perhaps weight or who answered; and of triplets."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from nearkin.cli.files.inputs import FORMS, Input, found_input
 from nearkin.cli.files.json_lines import json_lines
 from nearkin.cli.messages import say
 from nearkin.errors import counted
+from nearkin.pairs.answered import Answers
+from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.triplets import refuse_cycles
@@ -27,10 +29,12 @@ from nearkin.rows.parquet import readable_as
 from nearkin.storage.formulas import unquoted
 
 if TYPE_CHECKING:
-    from nearkin.cli.files.tables import Table
+    from nearkin.cli.files.named_rows import NamedRows
 
 # What triplets are in: the first is nearer to the second than to the third.
 _TRIPLET = ("anchor", "closer", "farther")
+# Names of the column that says who answered; the first that is there.
+_BY = ("by", "answered_by", "answerer", "annotator", "rater", "worker")
 _FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
 # Rows that are made objects of at a time.
 _SOME_ROWS = 2**13
@@ -64,6 +68,8 @@ class PairFile:
     same : list of bool or None
         None where nothing is said.
     weight : list of float
+    by : list of str, optional
+        Who answered, where the file says so; weights then count for nothing.
     """
 
     left: list[str]
@@ -71,9 +77,21 @@ class PairFile:
     ends: NDArray[np.int64]
     same: list[bool | None]
     weight: list[float]
+    by: list[str] | None = None
+
+    def answers(self, n_rows: int) -> Answers | None:
+        """Who said what; None if the file does not say who, or nobody is sure of anything."""
+        sure = [i for i, answer in enumerate(self.same) if answer is not None]
+        if self.by is None or (self.ends[sure, 0] == self.ends[sure, 1]).all():
+            return None
+        same = [self.same[i] is True for i in sure]
+        return Answers(self.ends[sure], same, [self.by[i] for i in sure], n_rows=n_rows)
 
     def pairs(self, n_rows: int) -> Pairs:
-        """The pairs that are the same or different."""
+        """The pairs that are the same or different; of answers by several, what they come to."""
+        answers = self.answers(n_rows)
+        if answers is not None:
+            return answers.pairs
         same = np.array([answer is True for answer in self.same], dtype=bool)
         different = np.array([answer is False for answer in self.same], dtype=bool)
         weight = np.array(self.weight)
@@ -87,7 +105,7 @@ class PairFile:
 
 
 def pairs_of(
-    table: Table,
+    table: NamedRows,
     path: Path,
     *,
     needs_answers: bool = True,
@@ -117,6 +135,7 @@ def read_pairs(
     delimiter: str | None = None,
     role: str = "--pairs",
     places: NDArray[np.int64] | None = None,
+    others: tuple[int, Any, str] | None = None,
 ) -> PairFile:
     """Read pairs by row number, or by id where these are given.
 
@@ -135,6 +154,9 @@ def read_pairs(
         What the command line calls the file.
     places : int array of shape (n_rows,), optional
         What rows are numbered with in the end, -1 for those that are left out.
+    others : (int, array of pyarrow or None, str), optional
+        Rows, their ids and the file of a second table, if that is what the right ones are of. They
+        are numbered after those of the first.
     """
     given = found_input(path, role, forms=_FORMS)
     file = given.name
@@ -144,6 +166,7 @@ def read_pairs(
     right: list[str] = []
     same: list[bool | None] = []
     weight: list[float] = []
+    by: list[str] = []
     wanted = ("left", "right", "same") if needs_answers else ("left", "right")
     for number, cells in _records(given, wanted, delimiter):
         where = wheres.added(number)
@@ -157,18 +180,27 @@ def read_pairs(
             )
         same.append(ANSWERS[said])
         weight.append(_weight(cells.get("weight"), where, file))
+        column = next((name for name in _BY if name in cells), None)
+        by.append("" if column is None else _plain(cells[column]).strip())
     if not left:
         raise UserError(f"{file} has no pairs.")
-    ends = _row_numbers({"left": left, "right": right}, n_rows, ids, file, rows_of, wheres)
+    if others is None:
+        ends = _row_numbers({"left": left, "right": right}, n_rows, ids, file, rows_of, wheres)
+    else:
+        n_others, ids_of_others, their_file = others
+        first = _row_numbers({"left": left}, n_rows, ids, file, rows_of, wheres)
+        second = _row_numbers({"right": right}, n_others, ids_of_others, file, their_file, wheres)
+        ends = np.hstack([first, n_rows + second])
     itself = (ends[:, 0] == ends[:, 1]) & np.array([answer is False for answer in same])
     if itself.any():
         row = int(itself.argmax())
         raise UserError(f"{wheres[row]} of {file} says that {left[row]!r} differs from itself.")
-    found = PairFile(left, right, ends, same, weight)
+    named = [name or UNNAMED for name in by] if any(by) else None
+    found = PairFile(left, right, ends, same, weight, named)
     return found if places is None else _among(found, places, file)
 
 
-def triplets_of(table: Table, path: Path, *, delimiter: str | None = None) -> Pairs:
+def triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -> Pairs:
     """Triplets of a table's rows, less those that name rows which are left out of it."""
     given = found_input(path, "--triplets", forms=_FORMS)
     file = given.name
@@ -198,7 +230,7 @@ def triplets_of(table: Table, path: Path, *, delimiter: str | None = None) -> Pa
     if not kept.all():
         lost = counted(int((~kept).sum()), "triplet")
         say(f"note: {file} has {lost} of rows that are left out")
-    return Pairs(closer=rows[kept], closer_weight=np.array(weight)[kept], n_rows=len(table.rows))
+    return Pairs(closer=rows[kept], closer_weight=np.array(weight)[kept], n_rows=table.n_rows)
 
 
 def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
@@ -219,6 +251,7 @@ def _among(found: PairFile, places: NDArray[np.int64], file: str) -> PairFile:
         ends[kept],
         [found.same[i] for i in kept],
         [found.weight[i] for i in kept],
+        None if found.by is None else [found.by[i] for i in kept],
     )
 
 
@@ -247,7 +280,7 @@ def _records(
         return
     table = _arrow_table(given)
     _check_columns(table.column_names, needed, given.name)
-    wanted = [c for c in (*needed, "same", "weight") if c in table.column_names]
+    wanted = [c for c in (*needed, "same", "weight", *_BY) if c in table.column_names]
     wanted = list(dict.fromkeys(wanted))
     batches = table.select(wanted).to_batches(max_chunksize=_SOME_ROWS)
     yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches))
@@ -311,7 +344,7 @@ def _row_numbers(
 ) -> NDArray[np.int64]:
     """Numbers of the rows that columns name, side by side: by id, if there are any."""
     if ids is not None:
-        return _by_id(columns, ids, file, rows_of)
+        return _by_id(columns, ids, file, rows_of, wheres)
     ends = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=np.int64)
     for j, (name, cells) in enumerate(columns.items()):
         for row, cell in enumerate(cells):
@@ -330,7 +363,9 @@ def _row_numbers(
     return ends
 
 
-def _by_id(columns: dict[str, list[str]], ids: Any, file: str, rows_of: str) -> NDArray[np.int64]:
+def _by_id(
+    columns: dict[str, list[str]], ids: Any, file: str, rows_of: str, wheres: _Places
+) -> NDArray[np.int64]:
     names = list(chain.from_iterable(columns.values()))
     named = pa.array(names, pa.string())
     found = pc.index_in(named, value_set=ids)
@@ -338,10 +373,13 @@ def _by_id(columns: dict[str, list[str]], ids: Any, file: str, rows_of: str) -> 
         plain = pa.array([unquoted(name) for name in names], pa.string())
         found = pc.coalesce(found, pc.index_in(plain, value_set=ids))
     if found.null_count:
-        unknown = pc.unique(named.filter(found.is_null())).to_pylist()
+        absent = found.is_null()
+        unknown = pc.unique(named.filter(absent)).to_pylist()
+        column, row = divmod(pc.index(absent, True).as_py(), len(next(iter(columns.values()))))
         raise UserError(
             f"{len(unknown)} ids in {file} are not in {rows_of}: "
             + ", ".join(map(repr, unknown[:5]))
             + (", ..." if len(unknown) > 5 else ".")
+            + f" The first is in {wheres[row]}, column {list(columns)[column]!r}."
         )
     return np.asarray(found.to_numpy().astype(np.int64).reshape(len(columns), -1).T)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from nearkin.cli.failures import UserError, guess
+from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import (
     Choice,
     Feature,
     Kinds,
     check_agreement,
+    chosen_columns,
     features_of_model,
+    has_words,
     matched,
-    numeric_and_one_hot,
+    refuse_others,
     refuse_twice,
 )
 from nearkin.cli.files.complete_rows import complete_rows
@@ -32,6 +34,8 @@ from nearkin.cli.files.features import (
     features_of_vectors,
 )
 from nearkin.cli.files.formats import Source, open_source
+from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
+from nearkin.cli.files.words import features_of_table, fitted_encoder, refuse_missing_policy
 from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 
@@ -39,18 +43,14 @@ from nearkin.rows.streams import RowStream
 _MOST_VALUES = 1000
 # Without zeros in front: "007" and "7" are two names.
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
-# Columns that are shown with a question.
-_FEW_SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Table:
-    """A file that is open.
+class Table(NamedRows):
+    """A file that is open, as rows of numbers.
 
     Attributes
     ----------
-    file : str
-        For messages.
     rows : RowStream
         Features, with the columns that go along.
     names : list of str or None
@@ -61,94 +61,21 @@ class Table:
         Columns of the file that the features are of.
     fill : ndarray of shape (d,) or None
         What missing cells were filled with.
+    encoder : TableEncoder or None
+        What makes numbers of the columns, where words are among them.
     """
 
-    file: str
     rows: RowStream
     names: list[str] | None
     vector: str | None
     columns: set[str]
     fill: Floats | None
-    _source: Source
-    _id_column: str | None
-    _left_out: NDArray[np.int64]
-
-    def values(self, column: str, option: str) -> Any:
-        """All values of a column, as an array of pyarrow."""
-        return self._kept(self._values(column, option))
-
-    def _values(self, column: str, option: str) -> Any:
-        """The same, also of rows that are left out."""
-        refuse_unknown(column, self._source, option)
-        parts = [batch.column(column) for batch in self._source.batches([], [column])]
-        return pa.chunked_array(parts).combine_chunks()
-
-    def _kept(self, values: Any) -> Any:
-        """Of values for all rows of the file, those of rows that are not left out."""
-        return values.take(pa.array(self.numbers())) if len(self._left_out) else values
+    encoder: Any
 
     @property
-    def n_rows_of_file(self) -> int:
-        """How many rows the file has, also those that are left out."""
-        return len(self.rows) + len(self._left_out)
-
-    def numbers(self) -> NDArray[np.int64]:
-        """Numbers of the rows in the file."""
-        return np.delete(np.arange(self.n_rows_of_file), self._left_out)
-
-    def places(self) -> NDArray[np.int64] | None:
-        """For each row of the file its number among ``rows``, -1 if left out; None if none is."""
-        if not len(self._left_out):
-            return None
-        places = np.full(self.n_rows_of_file, -1)
-        places[self.numbers()] = np.arange(len(self.rows))
-        return places
-
-    @property
-    def id_name(self) -> str:
-        """What the ids are called: the column, or "row"."""
-        return self._id_column or "row"
-
-    def ids(self) -> Any:
-        """Texts that tell rows apart, checked, as an array of pyarrow; None without them."""
-        ids = self.ids_of_file()
-        return None if ids is None else self._kept(ids)
-
-    def ids_of_file(self) -> Any:
-        """Ids of all rows of the file, also of those that are left out."""
-        if self._id_column is None:
-            return None
-        ids = as_text(self._values(self._id_column, "--id"))
-        where = f"column {self._id_column!r} of {self.file}"
-        if ids.null_count:
-            row = int(ids.is_null().to_numpy(zero_copy_only=False).argmax())
-            raise UserError(f"{self._source.where(row)}, {where} is empty: every row needs an id.")
-        codes = ids.dictionary_encode().indices.to_numpy()
-        first, counts = np.unique(codes, return_index=True, return_counts=True)[1:]
-        if len(first) < len(codes):
-            again = codes[first[counts > 1].min()]
-            one, two = np.flatnonzero(codes == again)[:2]
-            n_more = int((counts > 1).sum()) - 1
-            more = f", and {n_more} more are not unique" if n_more else ""
-            first_at, again_at = (self._source.where(int(row)) for row in (one, two))
-            raise UserError(
-                f"{where} has {ids[int(one)].as_py()!r} in {first_at} and in {again_at}{more}: ids "
-                "must differ."
-            )
-        return ids
-
-    def shown_ids(self) -> Any:
-        """Ids, or row numbers, as an array of pyarrow."""
-        ids = self.ids()
-        return pa.array(self.numbers()) if ids is None else ids
-
-    def shown(self, patterns: Sequence[str]) -> Any:
-        """Some columns to show to a person, the first few by default, as a table of pyarrow."""
-        names = matched(patterns, self._source.kinds, "--show", self.file)
-        if not names:
-            names = [name for name in self._source.kinds if name != self._id_column][:_FEW_SHOWN]
-        batches = list(self._source.batches([], names)) if names else []
-        return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
+    def n_rows(self) -> int:
+        """How many rows there are, without those that are left out."""
+        return len(self.rows)
 
     def columns_beside(self, numbers: NDArray[np.integer]) -> Any:
         """All columns that are no features and no ids, of some rows, as a table of pyarrow.
@@ -192,13 +119,6 @@ def _whole(value: Any) -> int | None:
     return int(value) if is_whole and abs(value) < 2**63 else None
 
 
-def refuse_unknown(column: str, source: Source, option: str) -> None:
-    """Raise if a file does not have the column that an option names."""
-    if column not in source.kinds:
-        there = guess(column, source.kinds) if source.kinds else "its columns have no names."
-        raise UserError(f"{option} {column}: no such column in {source.file}; {there}")
-
-
 def column_kinds(path: Path, choice: Choice) -> Kinds:
     """What the columns of a file hold: "number", "boolean", "text", "date", "vector" or other."""
     source = open_source(path, choice, "DATA")
@@ -214,6 +134,7 @@ def open_table(
     carry: Sequence[str] | None = (),
     model: Any = None,
     role: str = "DATA",
+    words: bool = True,
 ) -> Table:
     """Open a file of rows.
 
@@ -232,6 +153,8 @@ def open_table(
         Whose features are to be taken.
     role : str
         What the command line calls the file.
+    words : bool
+        Whether columns of words are encoded, too; otherwise they are refused.
     """
     source = open_source(path, choice, role)
     for option, column in (("--id", choice.id_column), ("--labels", labels)):
@@ -241,6 +164,7 @@ def open_table(
     if carry is not None:
         along = matched(carry, source.kinds, "--carry", source.file)
     layout: list[Feature] | None = None
+    encoder = None if model is None else model.table
     if source.matrix is not None:
         if choice.columns or choice.exclude or choice.one_hot:
             raise UserError(
@@ -251,8 +175,14 @@ def open_table(
         others = {*source.aside, *aside, *(c for c in (choice.id_column, labels) if c is not None)}
         if carry is not None:
             others |= set(along)
-        layout = _layout(source, choice, others, labels, model)
-        if len(layout) == 1 and source.kinds[layout[0].column] == "vector":
+        layout, of_words = _layout(source, choice, others, labels, model, words=words)
+        if of_words:
+            if encoder is None:
+                encoder = fitted_encoder(source, [one.column for one in layout], choice)
+            refuse_missing_policy(choice)
+            source = replace(source, direct=None)  # which reads numbers only
+            features = features_of_table(source, encoder, along)
+        elif len(layout) == 1 and source.kinds[layout[0].column] == "vector":
             features = features_of_vectors(source, layout[0].column, along)
         else:
             features = features_of_columns(source, layout, along)
@@ -261,34 +191,50 @@ def open_table(
     found = complete_rows(source, features, layout, along, choice.missing, model)
     return Table(
         source.file,
-        found.rows,
-        features.names,
-        features.vector,
-        {feature.column for feature in layout or ()},
-        found.fill,
         source,
         choice.id_column,
         found.left_out,
+        rows=found.rows,
+        names=features.names,
+        vector=features.vector,
+        columns={feature.column for feature in layout or ()},
+        fill=found.fill,
+        encoder=encoder,
     )
 
 
 def _layout(
-    source: Source, choice: Choice, others: set[str], labels: str | None, model: Any
-) -> list[Feature]:
+    source: Source,
+    choice: Choice,
+    others: set[str],
+    labels: str | None,
+    model: Any,
+    *,
+    words: bool,
+) -> tuple[list[Feature], bool]:
+    """Where features come from, and whether columns of words are encoded among them."""
+    if model is not None and model.table is not None:
+        layout = [Feature(name, name) for name in model.table.columns_ if name in source.kinds]
+        check_agreement(layout, source.kinds, choice, source.file, model.file)
+        return layout, True
     if model is not None and model.names is not None:
         layout = features_of_model(model.names, source.kinds, source.file, model.file)
         check_agreement(layout, source.kinds, choice, source.file, model.file)
-        return layout
+        return layout, False
     if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
-        return [Feature(model.vector, model.vector)]
-    numeric, one_hot = numeric_and_one_hot(source.kinds, choice, others, labels, source.file)
+        return [Feature(model.vector, model.vector)], False
+    numeric, one_hot = chosen_columns(source.kinds, choice, others, labels, source.file)
+    if words and model is None and (has_words(source.kinds, numeric) or choice.states_kinds):
+        columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
+        return [Feature(name, name) for name in columns], True
+    refuse_others(source.kinds, numeric, source.file)
     layout = [Feature(name, name) for name in numeric]
     for column in one_hot:
         if source.kinds[column] == "vector":
             raise UserError(f"--one-hot {column}: the column holds vectors.")
         layout += [Feature(f"{column}={v}", column, v) for v in _distinct(source, column)]
     refuse_twice([feature.name for feature in layout], source.file)
-    return layout
+    return layout, False
 
 
 def _distinct(source: Source, column: str) -> list[str]:

@@ -1,0 +1,374 @@
+"""TableEncoder: a table as people have them becomes rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from nearkin.errors import InputError, counted, few
+from nearkin.rows.access import evenly_spaced
+from nearkin.rows.arrays import Floats
+from nearkin.rows.notices import leaving_out
+from nearkin.storage.schema import a as stored_as
+from nearkin.storage.schema import (
+    dict_of,
+    floats,
+    list_of,
+    maybe,
+    one_of,
+    size,
+    stored,
+    text,
+    truth,
+    words,
+)
+from nearkin.storage.schema import real as real_number
+from nearkin.tables.columns import KINDS, Column, Kind
+from nearkin.tables.dates import ORDERS, Order, read_dates
+from nearkin.tables.encoders import (
+    ENCODER,
+    Categories,
+    DateParts,
+    Encoder,
+    NumberScale,
+    OwnTexts,
+    Pieces,
+    Vectors,
+    YesOrNo,
+)
+from nearkin.tables.kinds import kinds_of
+from nearkin.tables.reading import Cells, read_table
+from nearkin.tables.values import TableWarning, column_of, is_missing
+
+# Rows that tell how a column is encoded, at most.
+MOST_ROWS = 20_000
+# How far a missing cell lies from all others, where two random cells have a distance of √2.
+_APART = 0.5
+
+
+@stored(
+    name=text,
+    kind=one_of(*KINDS),
+    order=maybe(one_of(*ORDERS)),
+    encoder=ENCODER,
+    middle=floats("w"),
+    factor=real_number,
+    marks_missing=truth,
+)
+@dataclass(frozen=True, eq=False)
+class ColumnCode:
+    """How a column becomes coordinates.
+
+    Attributes
+    ----------
+    name, kind : str
+    order : str or None
+        Of day, month and year, in a column of dates.
+    encoder : Encoder
+    middle : ndarray of shape (w,)
+        Mean of what the encoder gives, which is subtracted; missing cells are there.
+    factor : float
+        What it is multiplied with, so that cells that are there have a total variance of 1.
+    marks_missing : bool
+        Whether a coordinate says that the cell is missing.
+    """
+
+    name: str
+    kind: Kind
+    order: Order | None
+    encoder: Encoder
+    middle: Floats
+    factor: float
+    marks_missing: bool
+
+    @property
+    def names(self) -> list[str]:
+        """What its coordinates are called."""
+        missing = [" is missing"] if self.marks_missing else []
+        return [f"{self.name}{one}" for one in [*self.encoder.names, *missing]]
+
+    def apply(self, cells: Cells) -> Floats:
+        """Coordinates of cells, of shape (n, w), or (n, w + 1) with that of missing ones."""
+        column = column_of(cells, self.kind, self.order)
+        missing = is_missing(column)
+        try:
+            found = (self.encoder.apply(column.values) - self.middle) * self.factor
+        except InputError as error:
+            raise InputError(f"column {self.name!r}: {error}") from None
+        found[missing] = 0
+        if self.marks_missing:
+            found = np.column_stack([found, np.where(missing, _APART, 0.0)])
+        return found
+
+
+@stored(
+    n_features_in_=size("d"),
+    feature_names_in_=maybe(words("d")),
+    kinds_=dict_of(one_of(*KINDS)),
+    codes_=list_of(stored_as("ColumnCode")),
+)
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """A table with words, dates and gaps as rows of numbers.
+
+    What columns hold is recognised by their names and cells, or stated. Every column has the same
+    say in distances between the rows that it gives, whatever it holds.
+
+    Parameters
+    ----------
+    kinds : dict or None, default=None
+        What columns hold, by name, where it is not to be guessed: ``"number"``, ``"date"``,
+        ``"yes or no"``, ``"category"``, ``"name"`` (a short text), ``"text"``, ``"code"`` (such as
+        phone numbers and postcodes), ``"vector"`` or ``"ignored"``.
+    dates : {"day first", "month first", "year first"} or None, default=None
+        How dates such as 3/4/2024 are read. By default as the other dates of the column say.
+    n_components : int, default=30
+        Coordinates of a column of names, codes or texts, at most.
+    text_encoder : callable or transformer, default=None
+        Makes numbers of names and texts: a function from a list of texts to an array with a row for
+        each, or an object with ``fit`` and ``transform``. Texts are in lower case. A model with a
+        function, or with a transformer that :mod:`nearkin.storage` does not know, cannot be saved.
+
+    Attributes
+    ----------
+    kinds_ : dict
+        What each column holds; ``"ignored"`` are ids, by name or because they count rows, and
+        columns with one value only.
+    columns_ : list of str
+        Columns that coordinates come from.
+    groups_ : ndarray of str of shape (p,)
+        For each coordinate, the column that it comes from.
+    codes_ : list of ColumnCode
+        How each of ``columns_`` is encoded.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Columns of the table; not there if it was an array.
+
+    Warns
+    -----
+    TableWarning
+        If day and month of all dates of a column could be exchanged, or cells are not of the kind
+        that their column is: these count as missing.
+
+    Notes
+    -----
+    Numbers are less their median and divided by their spread, and those far out are held near the
+    others. Of dates there are days, year, month and day. Categories have a coordinate for each of
+    the 50 most frequent values, and one for all others. Names, codes and texts are taken apart into
+    pieces of one to three characters, of which rare ones count more (TF-IDF), and seen along the
+    leading axes of these (truncated SVD). The pieces are told apart by a hash, so that no text is
+    kept. Of longer texts the first 4000 characters count.
+
+    A missing cell lies in the middle of its column, and a coordinate says that it is missing, if
+    there were any in ``fit``. So rows of nothing but gaps are fine.
+
+    Columns are known by name: others may be there in ``transform``, and in another order. Values
+    that were not there in ``fit`` are fine.
+
+    20 000 rows, evenly spaced, tell how columns are encoded; one column is read at a time. Memory:
+    the result, the texts of one column, and h = 4096 numbers for each of its axes.
+
+    Examples
+    --------
+    >>> from nearkin import TableEncoder
+    >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+    >>> encoder = TableEncoder().fit(people)
+    >>> encoder.kinds_
+    {'name': 'name', 'paid': 'yes or no'}
+    >>> encoder.transform({"paid": ["no"], "name": ["Bobby"]}).shape
+    (1, 5)
+    """
+
+    def __init__(
+        self,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        dates: Order | None = None,
+        n_components: int = 30,
+        text_encoder: Any = None,
+    ) -> None:
+        self.kinds = kinds
+        self.dates = dates
+        self.n_components = n_components
+        self.text_encoder = text_encoder
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kinds": [dict, None],
+        "dates": [StrOptions(set(ORDERS)), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "text_encoder": [callable, HasMethods(["fit", "transform"]), None],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find out what columns hold, and how they become numbers.
+
+        Parameters
+        ----------
+        X : data frame of pandas, polars or pyarrow, dict of lists, or array of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        del y
+        table = read_table(X)
+        if not table:
+            raise InputError(
+                f"0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required: the table "
+                "has no columns."
+            )
+        if len(table[0]) < 2:
+            raise InputError(
+                f"the table has {counted(len(table[0]), 'row')} (n_samples = {len(table[0])}), but "
+                "at least 2 are needed to tell what columns hold."
+            )
+        kinds = kinds_of(table, self.kinds, self.dates)
+        used = [cells for cells in table if kinds[cells.name] != "ignored"]
+        if not used:
+            raise InputError(
+                "no column of the table tells rows apart: all are ids, empty, or hold one value. "
+                f"State what they hold if that is wrong: kinds={{{table[0].name!r}: 'code'}}."
+            )
+        codes = [self._code(cells, kinds[cells.name]) for cells in used]
+        self.n_features_in_ = len(table)
+        self.__dict__.pop("feature_names_in_", None)
+        if not isinstance(X, np.ndarray):
+            self.feature_names_in_ = np.array([cells.name for cells in table], dtype=object)
+        self.kinds_, self.codes_ = kinds, codes
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
+        """Fit, and give the rows of numbers.
+
+        Parameters
+        ----------
+        X, y
+            As ``fit`` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+        """
+        del fit_params
+        self.fit(X, y)
+        with leaving_out(TableWarning):  # of which fit has a word
+            return self.transform(X)
+
+    def transform(self, X: Any) -> Floats:
+        """Rows of numbers.
+
+        Parameters
+        ----------
+        X : data frame, dict of lists or array
+            With the columns that ``fit`` learned from, by name; in an array, all by their place.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            In float64, and finite.
+        """
+        check_is_fitted(self)
+        table = self._known_columns(X)
+        parts = [code.apply(table[code.name]) for code in self.codes_]
+        return np.hstack(parts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the coordinates, which begin with that of their column.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str of shape (p,)
+        """
+        check_is_fitted(self)
+        return np.array([name for code in self.codes_ for name in code.names], dtype=object)
+
+    @property
+    def columns_(self) -> list[str]:
+        """Columns that coordinates come from."""
+        return [code.name for code in self.codes_]
+
+    @property
+    def groups_(self) -> NDArray[Any]:
+        """For each coordinate, the column that it comes from."""
+        of_each = [[code.name] * len(code.names) for code in self.codes_]
+        return np.array([name for names in of_each for name in names], dtype=object)
+
+    def _code(self, cells: Cells, kind: Kind) -> ColumnCode:
+        """How a column is encoded."""
+        column = column_of(cells, kind, self.dates)
+        missing = is_missing(column)
+        order = _order(column, cells, self.dates)
+        there = np.flatnonzero(~missing)
+        values = column.values[there[evenly_spaced(len(there), MOST_ROWS)]]
+        encoder = self._encoder(Column(cells.name, kind, values))
+        found = encoder.apply(values) if len(values) else np.zeros((1, len(encoder.names)))
+        if not np.isfinite(found).all():
+            raise InputError(f"column {cells.name!r} holds vectors with infinite numbers.")
+        middle = found.mean(axis=0)
+        variance = float(((found - middle) ** 2).sum(axis=1).mean())
+        factor = 1 / np.sqrt(variance) if variance > 1e-20 else 0.0
+        return ColumnCode(
+            cells.name, kind, order, encoder, middle, float(factor), bool(missing.any())
+        )
+
+    def _encoder(self, column: Column) -> Encoder:
+        values, kind = column.values, column.kind
+        if kind == "number":
+            return NumberScale.fit(values)
+        if kind == "date":
+            return DateParts.fit(values)
+        if kind == "yes or no":
+            return YesOrNo()
+        if kind == "category":
+            return Categories.fit(values)
+        if kind == "vector":
+            return Vectors(values.shape[1])
+        if kind != "code" and self.text_encoder is not None and len(values):
+            return OwnTexts.fit(values, self.text_encoder)
+        return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
+
+    def _known_columns(self, X: Any) -> dict[str, Cells]:
+        """Columns of a new table that coordinates come from, by name."""
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {X.shape[1]} features, but TableEncoder is expecting "
+                f"{self.n_features_in_} features as input, the columns of its table."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        table = read_table(X, wanted=set(self.columns_), names=names)
+        found = {cells.name: cells for cells in table}
+        absent = [name for name in self.columns_ if name not in found]
+        if absent:
+            raise InputError(
+                f"the table has no column {few(map(repr, absent))}, which TableEncoder was fitted "
+                "to. A column of missing cells will do, such as None in all rows."
+            )
+        return found
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _order(column: Column, cells: Cells, stated: Order | None) -> Order | None:
+    """The order in which dates are read from now on."""
+    if column.kind != "date" or cells.form != "text":
+        return stated
+    return read_dates([one for one in cells.values if one is not None], stated).order

@@ -1,0 +1,177 @@
+"""Cells as values of their kind: columns as encoders and comparisons see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearkin.errors import InputError, counted
+from nearkin.rows.arrays import Floats, Mask
+from nearkin.rows.notices import notice
+from nearkin.tables.columns import WORDS, Column, Kind
+from nearkin.tables.dates import Order, read_dates
+from nearkin.tables.kinds import NO, NUMBER, YES, kinds_of, present
+from nearkin.tables.reading import Cells, plain_text, read_table
+
+
+class TableWarning(UserWarning):
+    """Cells of a table that are read in a way that may not be what was meant."""
+
+
+def columns_of(
+    X: Any, kinds: Mapping[str, str] | None = None, dates: Order | None = None
+) -> list[Column]:
+    """The columns of a table with what they hold.
+
+    Parameters
+    ----------
+    X : data frame of pandas, polars or pyarrow, or dict of lists
+    kinds : mapping, optional
+        What columns hold, where it is known; others are recognised by their names and cells.
+    dates : {"day first", "month first", "year first"}, optional
+        How dates such as ``3/4/2024`` are read.
+
+    Returns
+    -------
+    list of Column
+        In the order of the table. Texts are copied.
+
+    Warns
+    -----
+    TableWarning
+        If day and month of all dates of a column could be exchanged, or if some cells are not of
+        the kind that their column is.
+
+    Examples
+    --------
+    >>> from nearkin.tables.values import columns_of
+    >>> [name, born] = columns_of({"name": ["Ada L.", "Alan T."], "born": ["1815-12-10", None]})
+    >>> name.kind, name.values.tolist(), born.kind, born.values.tolist()
+    ('name', ['ada l.', 'alan t.'], 'date', [-56270.0, nan])
+    """
+    table = read_table(X)
+    found = kinds_of(table, kinds, dates)
+    return [column_of(cells, found[cells.name], dates) for cells in table]
+
+
+def column_of(cells: Cells, kind: Kind, dates: Order | None = None) -> Column:
+    """Cells as a column of a kind; those that are not of that kind count as missing.
+
+    Parameters
+    ----------
+    cells : Cells
+    kind : str
+    dates : str, optional
+        The order of days, months and years.
+
+    Warns
+    -----
+    TableWarning
+        As :func:`columns_of`.
+    """
+    if kind == "ignored" or not present(cells).any():
+        return Column(cells.name, kind, _nothing(kind, len(cells)))
+    if kind == "number":
+        values: NDArray[Any] = _numbers(cells)
+    elif kind == "date":
+        values = _dates(cells, dates)
+    elif kind == "vector":
+        values = _vectors(cells)
+    elif kind in WORDS:
+        values = _words(cells)
+        values = _yes_or_no(cells, values) if kind == "yes or no" else values
+    return Column(cells.name, kind, values)
+
+
+def _nothing(kind: Kind, n: int) -> NDArray[Any]:
+    """Missing cells of a kind."""
+    if kind in WORDS:
+        return np.full(n, None, dtype=object)
+    return np.full((n, 1) if kind == "vector" else n, np.nan)
+
+
+def is_missing(column: Column) -> Mask:
+    """Which cells of a column are missing."""
+    if column.kind in WORDS:
+        return np.array([value is None for value in column.values], dtype=bool)
+    missing = np.isnan(column.values)
+    return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
+
+
+def _numbers(cells: Cells) -> Floats:
+    if cells.form in ("number", "boolean", "date"):
+        return np.asarray(cells.values)
+    if cells.form == "vector":
+        raise InputError(f"column {cells.name!r} holds vectors, not single numbers.")
+    return _read(cells, cells.values, lambda text: float(text) if NUMBER.fullmatch(text) else None)
+
+
+def _dates(cells: Cells, dates: Order | None) -> Floats:
+    if cells.form == "date":
+        return np.asarray(cells.values)
+    texts = _words(cells)
+    known = read_dates([text for text in texts if text is not None], dates)
+    if known.is_ambiguous:
+        example = next(text for text in texts if text in known.days)
+        notice(
+            f"the dates of column {cells.name!r}, such as {example!r}, are read day first: nothing "
+            "tells days from months. Say dates='day first', 'month first' or 'year first'.",
+            TableWarning,
+        )
+    return _read(cells, texts, known.days.get)
+
+
+def _vectors(cells: Cells) -> Floats:
+    if cells.form == "vector":
+        return np.asarray(cells.values)
+    if cells.form == "text":
+        raise InputError(f"column {cells.name!r} holds texts, not vectors of numbers.")
+    return np.asarray(cells.values[:, None])
+
+
+def _words(cells: Cells) -> NDArray[Any]:
+    if cells.form == "text":
+        return cells.values
+    if cells.form == "vector":
+        raise InputError(f"column {cells.name!r} holds vectors, not words.")
+    as_word: Callable[[Any], Any] = plain_text
+    if cells.form == "boolean":
+        as_word = lambda value: "yes" if value else "no"  # noqa: E731
+    elif cells.form == "date":
+        as_word = lambda value: str(np.datetime64(int(np.floor(value)), "D"))  # noqa: E731
+    found = np.empty(len(cells), dtype=object)
+    found[:] = [
+        as_word(value) if there else None
+        for value, there in zip(cells.values.tolist(), present(cells), strict=True)
+    ]
+    return found
+
+
+def _yes_or_no(cells: Cells, texts: NDArray[Any]) -> NDArray[Any]:
+    said = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+    found = np.empty(len(texts), dtype=object)
+    for row, value in enumerate(_read(cells, texts, said.get)):
+        found[row] = None if np.isnan(value) else "yes" if value else "no"
+    return found
+
+
+def _read(
+    cells: Cells, texts: NDArray[Any], read: Callable[[str], float | None]
+) -> NDArray[np.float64]:
+    """Numbers of texts, NaN where a text is none, with a word of it; an error if most are not."""
+    known = {text: read(text) for text in dict.fromkeys(texts.tolist()) if text is not None}
+    values = np.array([np.nan if (one := known.get(text)) is None else one for text in texts])
+    other = [row for row, text in enumerate(texts) if text is not None and known[text] is None]
+    if not other:
+        return values
+    n_present = sum(text is not None for text in texts)
+    example = f"the first in row {other[0]}: {texts[other[0]]!r:.40}"
+    found = f"{counted(len(other), 'cell')} of column {cells.name!r} cannot be read, {example}"
+    remedy = f"kinds={{{cells.name!r}: 'name'}} compares them letter by letter"
+    if len(other) > n_present / 2 and n_present > 1:
+        raise InputError(f"{found}. {remedy}.")
+    notice(f"{found}; they count as missing. {remedy}.", TableWarning)
+    return values

@@ -1,0 +1,186 @@
+"""What columns hold: src/nearkin/tables/kinds.py, dates.py and values.py."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+from nearkin import TableWarning
+from nearkin.rows.notices import noticed
+from nearkin.tables.columns import KINDS, WORDS
+from nearkin.tables.dates import ORDERS, date_of, read_dates
+from nearkin.tables.kinds import kinds_of
+from nearkin.tables.reading import MOST_CHARACTERS, plain_text, read_table
+from nearkin.tables.values import column_of, columns_of, is_missing
+
+
+def kind(values, name="column"):
+    return kinds_of(read_table({name: values}))[name]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.5, 2.0, None], "number"),
+        (["1.5", "-2e3", "7"], "number"),
+        (["12", "7", "300"], "number"),
+        (["007", "8", "12"], "code"),
+        (["310/246-1501", "818/762-1221", "(213) 848-0100"], "code"),
+        (["+49 30 1234567", "030/7654321", "089 1"], "code"),
+        (["SW1A 1AA", "EC1A 1BB", "W1A 0AX"], "code"),
+        (["yes", "No", "yes"], "yes or no"),
+        (["true", "false", None], "yes or no"),
+        (["y", "y", None], "category"),
+        ([True, False, None], "yes or no"),
+        (["red", "green", "blue"] * 4, "category"),
+        (["Ada Lovelace", "Alan Turing", "Grace Hopper"], "name"),
+        (["12 rue Morgue", "435 s. la cienega blv.", "1 Main Street"], "name"),
+        (["one two three four five six seven eight nine ten"] * 2 + ["a b"], "text"),
+        (["x" * 90, "y" * 95, "z" * 100], "text"),
+        (["2024-01-31", "2023-02-01", None], "date"),
+        (["19720812", "19990101", "20010203"], "date"),
+        ([19720812, 19990101, 20010203], "date"),
+        ([19720812, 19990101, 20019903], "number"),
+        ([datetime.date(2024, 1, 1), None, datetime.datetime(2024, 1, 2, 12)], "date"),
+        ([[1.0, 2.0], None, (3, 4)], "vector"),
+        ([None, None, ""], "ignored"),
+        (["same", "Same ", "SAME"], "ignored"),
+        ([3, 3, 3], "ignored"),
+        (["same", None, "same"], "category"),
+        ([f"{i:08x}-f86e-11da-bd1a-00112444be1e" for i in range(3)], "ignored"),
+        (["שלום", "مرحبا", "😀"], "name"),
+    ],
+)
+def test_kinds_by_cells(values, expected):
+    assert kind(values) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("id", [7, 3, 9], "ignored"),
+        ("user_id", ["a", "b", "c"], "ignored"),
+        ("rowid", [7, 3, 9], "ignored"),
+        ("acid", [7, 3, 9], "number"),
+        ("phone", [2461501, 7621221, 8480100], "code"),
+        ("Zip", [94107, 10001, None], "code"),
+        ("postcode", ["2272", "2227", "7018"], "code"),
+        ("tel", [123, 124, 200], "code"),
+        ("hotel", [123, 124, 200], "number"),
+    ],
+)
+def test_kinds_by_name(name, values, expected):
+    assert kind(values, name) == expected
+
+
+def test_numbers_that_count_rows_are_ignored_beside_others():
+    table = {"n": list(range(100, 130)), "word": ["a", "b", "c"] * 10}
+    assert kinds_of(read_table(table)) == {"n": "ignored", "word": "category"}
+    assert kinds_of(read_table(table), {"n": "number"})["n"] == "number"
+    assert kinds_of(read_table({**table, "n": [1, *range(29)]}))["n"] == "number"
+
+
+def test_stated_kinds_are_checked():
+    table = read_table({"a": ["1", "2"]})
+    assert kinds_of(table, {"a": "code"}) == {"a": "code"}
+    with pytest.raises(ValueError, match=r"no column 'b'; the table has 'a'"):
+        kinds_of(table, {"b": "code"})
+    with pytest.raises(ValueError, match=r"kinds\['a'\] is 'phone', but must be one of 'number'"):
+        kinds_of(table, {"a": "phone"})
+
+
+def test_texts_are_plain():
+    assert plain_text(" Ada\n\u00a0LOVELACE ") == "ada lovelace"
+    assert plain_text("e\u0301") == plain_text("É") == "é"
+    assert plain_text("７") == "7"
+    assert plain_text(7.0) == plain_text(7) == plain_text(np.int8(7)) == "7"
+    assert plain_text(0.5) == "0.5"
+    assert plain_text(10**400) == "1" + "0" * 400
+    assert plain_text(b"\xff ok") == "\ufffd ok"
+    assert "\ud800".encode("utf-8", "replace").decode() == plain_text("\ud800")
+    assert [plain_text(gap) for gap in (None, "", "  ", "NaN", "null", "N/A", "<NA>")] == [None] * 7
+    assert len(plain_text("ab " * 10**6)) <= MOST_CHARACTERS
+
+
+DAY = datetime.date(2024, 3, 4)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "text", ["2024-03-04", "2024/3/4", "20240304", "4 march 2024", "mar 4, 2024", "4th-mar-2024"]
+)
+def test_plain_dates_are_the_same_in_any_order(order, text):
+    assert date_of(text, order) == (DAY - datetime.date(1970, 1, 1)).days
+
+
+def test_the_order_of_dates():
+    assert date_of("4/3/2024", "day first") == date_of("3/4/2024", "month first")
+    assert date_of("24-3-4", "year first") == date_of("2024-03-04", "day first")
+    assert date_of("4.3.69", "day first") == date_of("1969-03-04", "day first")
+    assert date_of("4.3.68", "day first") == date_of("2068-03-04", "day first")
+    assert date_of("2024-03-04 06:00", "day first") == date_of("20240304", "day first") + 0.25
+    assert date_of("2024-03-04t12:00:00.5z", "day first") % 1 == 0.5
+    for no_date in ("31/2/2024", "2024-13-01", "4 foo 2024", "1234", "2024-03-04 25:00", ""):
+        assert date_of(no_date, "day first") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "order", "ambiguous"),
+    [
+        (["1/2/2024", "3/25/2024"], "month first", False),
+        (["1/2/2024", "25/3/2024"], "day first", False),
+        (["1/2/2024", "3/4/2024"], "day first", True),
+        (["1.2.2024", "3.4.2024"], "day first", False),
+        (["3/3/2024", "4/4/2024"], "day first", False),
+        (["2024-01-02"], "day first", False),
+    ],
+)
+def test_most_dates_say_the_order(texts, order, ambiguous):
+    found = read_dates(texts)
+    assert (found.order, found.is_ambiguous) == (order, ambiguous)
+    assert read_dates(texts, "month first").is_ambiguous is False
+
+
+def test_ambiguous_dates_are_told_and_settled():
+    table = {"born": ["1/2/1970", "3/4/1970"]}
+    with pytest.warns(TableWarning, match="'born', such as '1/2/1970', are read day first"):
+        [column] = columns_of(table)
+    assert column.values.tolist() == [31, 92]
+    [column] = columns_of(table, dates="month first")
+    assert column.values.tolist() == [1, 62]
+
+
+def test_cells_of_another_kind_count_as_missing_and_are_told():
+    [cells] = read_table({"size": [*map(str, range(19)), "large"]})
+    with noticed() as notes:
+        column = column_of(cells, "number")
+    assert np.isnan(column.values[19])
+    assert column.values[:19].tolist() == list(range(19))
+    assert "1 cell of column 'size' cannot be read, the first in row 19: 'large'" in notes[0].text
+    with pytest.raises(ValueError, match=r"20 cells of column 'size' cannot .* row 0: '0'"):
+        column_of(cells, "date")
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_of_any_form(kind):
+    [cells] = read_table({"x": [1, 0, None]})
+    expected = ["yes", "no", None] if kind == "yes or no" else ["1", "0", None]
+    assert column_of(cells, kind).values.tolist() == expected
+    [cells] = read_table({"x": [datetime.date(2024, 1, 1), None]})
+    if kind != "yes or no":
+        assert column_of(cells, kind).values.tolist() == ["2024-01-01", None]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_but_gaps_is_of_any_kind(kind):
+    for gaps in ([None, None], [np.nan, np.nan], ["", "NaN"]):
+        [cells] = read_table({"x": gaps})
+        assert is_missing(column_of(cells, kind)).tolist() == [True, True]
+
+
+def test_forms_that_are_no_values_of_a_kind():
+    [vectors] = read_table({"x": [[1.0], [2.0]]})
+    [texts] = read_table({"x": ["a", "b"]})
+    for cells, kind in ((vectors, "number"), (vectors, "name"), (texts, "vector")):
+        with pytest.raises(ValueError, match="column 'x' holds"):
+            column_of(cells, kind)
