@@ -1,4 +1,4 @@
-"""Small artificial data sets on which the methods can be understood."""
+"""Clouds of points on which the methods can be understood."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
-
-__all__ = ["make_three_normal", "make_xor"]
-
 
 _CORNERS = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
 
@@ -91,7 +88,3 @@ def make_three_normal(
     X[:, 0] = noise * X[:, 0] + 3.0 * (y - 1)
     X[:, 1] *= 6.0
     return X, y
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -1,0 +1,204 @@
+"""Records of people who do not exist, some of them several times, with mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from nearkin.errors import InputError
+
+Texts = NDArray[np.object_]
+Table = dict[str, Texts]
+
+# Syllables that begin a name, stand within it, and end it.
+_STARTS = (
+    "a ba be bo bri ca cla da de dor e el fa fer ga gre ha hel i ja jo ka ker la le lo ma mi mo na "
+    "nor o pa pe ra ro sa ste ta tho u va vi wa wil ya zo"
+)
+_MIDDLES = (
+    "ba bel chi da den di fi gar la len li lo ma mar mi na ni no ra ren ri ro sa ser ta ter ti to "
+    "va vin"
+)
+_ENDS = (
+    "a an ard as bert da den el en er es ey in ing is ka la ley lin man mann na ner nia o ra ric "
+    "sen ski son ta ton us ville wood"
+)
+_ENDS_OF_TOWNS = "ton ville ford ham wick stead"
+_WAYS = ("street", "road", "avenue", "lane", "square", "place", "court", "drive")
+_SHORT_WAYS = dict(zip(_WAYS, ("st", "rd", "ave", "ln", "sq", "pl", "ct", "dr"), strict=True))
+_LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+_DIGITS = list("0123456789")
+# Relative frequencies of kinds of mistakes, in the order of _MISTAKES.
+_SHARES = (0.62, 0.18, 0.12, 0.08)
+_NAMES = ("given_name", "surname")
+
+
+def make_records(
+    n_records: int = 1000,
+    *,
+    duplicates: float = 0.3,
+    most_copies: int = 3,
+    mistakes: float = 1.5,
+    missing: float = 0.03,
+    random_state: Any = None,
+) -> tuple[Table, NDArray[np.int64]]:
+    """Records of people, some of them copies of others with mistakes in them.
+
+    Names of people, streets and towns are made of syllables; some are frequent, most are rare, and
+    a postcode belongs to a town. A mistake is a wrong, additional, missing or swapped letter; a
+    cell that is left out or cut short; or a given name that stands where the surname should.
+
+    Parameters
+    ----------
+    n_records : int, default=1000
+    duplicates : float in [0, 1), default=0.3
+        Share of the records that are copies of another one.
+    most_copies : int, default=3
+        Of one record: each has one to so many, if any.
+    mistakes : float, default=1.5
+        Mistakes in a copy, on average.
+    missing : float in [0, 1), default=0.03
+        Share of all cells that are missing, whether in copies or not.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    table : dict of str to ndarray of shape (n_records,)
+        Texts by the name of their column, in random order of records, None where they are missing:
+        what ``pandas.DataFrame`` and ``polars.DataFrame`` take.
+    entity : int64 ndarray of shape (n_records,)
+        Who each record is about.
+
+    Examples
+    --------
+    >>> from nearkin.datasets import make_records
+    >>> table, entity = make_records(100, random_state=0)
+    >>> list(table)
+    ['given_name', 'surname', 'street', 'town', 'postcode', 'born', 'phone']
+    >>> len(set(entity.tolist()))
+    70
+    """
+    for name, share in (("duplicates", duplicates), ("missing", missing)):
+        if not 0 <= share < 1:
+            raise InputError(f"{name}={share!r}: it is a share of all, from 0 to below 1.")
+    if n_records < 1 or most_copies < 1 or mistakes < 0:
+        raise InputError("n_records and most_copies must be at least 1, and mistakes at least 0.")
+    rng = check_random_state(random_state)
+    n_people = max(n_records - int(duplicates * n_records), 1)
+    n_people = max(n_people, -(-n_records // (1 + most_copies)))
+    people = _people(n_people, rng)
+    original = _copied(n_people, n_records - n_people, most_copies, rng)
+    copies = {name: values[original].copy() for name, values in people.items()}
+    _spoil(copies, mistakes, rng)
+    order = rng.permutation(n_records)
+    table = {name: np.concatenate([people[name], copies[name]])[order] for name in people}
+    for values in table.values():
+        values[rng.uniform(size=n_records) < missing] = None
+    return table, np.concatenate([np.arange(n_people), original])[order]
+
+
+def _copied(n_people: int, n_copies: int, most: int, rng: np.random.RandomState) -> Any:
+    """Who is copied: some people, each once to so many times."""
+    often = rng.randint(1, most + 1, size=n_people)
+    if often.sum() < n_copies:
+        often[:] = most
+    who = np.repeat(rng.permutation(n_people), often)
+    return who[:n_copies].astype(np.int64)
+
+
+def _people(n: int, rng: np.random.RandomState) -> Table:
+    given = _some(_made_of(rng, 700, _STARTS, _ENDS), n, rng, 0.8)
+    surname = _some(_made_of(rng, 30_000, _STARTS, _MIDDLES, _ENDS), n, rng, 0.7)
+    streets = _made_of(rng, 4000, _STARTS, _MIDDLES, _MIDDLES, _ENDS)
+    streets = streets + " " + rng.choice(np.array(_WAYS, dtype=object), len(streets))
+    house = rng.geometric(0.02, size=n).astype(str).astype(object)
+    towns = _made_of(rng, 1500, _STARTS, _MIDDLES, _ENDS_OF_TOWNS)
+    town = _places(len(towns), n, rng, 0.6)
+    days = rng.randint(-18_000, 14_000, size=n).astype("datetime64[D]")
+    return {
+        "given_name": given,
+        "surname": surname,
+        "street": house + " " + _some(streets, n, rng, 0.3),
+        "town": towns[town],
+        "postcode": (10_000 + 53 * town + rng.randint(0, 4, size=n)).astype(str).astype(object),
+        "born": days.astype(str).astype(object),
+        "phone": rng.randint(2_000_000, 10_000_000, size=n).astype(str).astype(object),
+    }
+
+
+def _made_of(rng: np.random.RandomState, count: int, *parts: str) -> Texts:
+    """So many words of different syllables, or as many as there are."""
+    syllables = [np.array(part.split(), dtype=object) for part in parts]
+    total = int(np.prod([len(part) for part in syllables]))
+    number = rng.permutation(total)[:count]
+    words = np.full(len(number), "", dtype=object)
+    for part in syllables:
+        words = words + part[number % len(part)]
+        number = number // len(part)
+    return words
+
+
+def _some(words: Texts, n: int, rng: np.random.RandomState, skew: float) -> Texts:
+    return np.asarray(words[_places(len(words), n, rng, skew)])
+
+
+def _places(count: int, n: int, rng: np.random.RandomState, skew: float) -> NDArray[np.intp]:
+    """Draw from so many, the k-th as often as :math:`k^{-skew}`."""
+    up_to = np.cumsum(np.arange(1, count + 1) ** -skew)
+    return np.searchsorted(up_to, rng.uniform(0, up_to[-1], size=n)).clip(max=count - 1)
+
+
+def _spoil(copies: Table, mistakes: float, rng: np.random.RandomState) -> None:
+    """Make mistakes in copies, in place."""
+    names = list(copies)
+    n = len(copies[names[0]])
+    rows = np.repeat(np.arange(n), rng.poisson(mistakes, size=n))
+    columns = rng.randint(len(names), size=len(rows))
+    kinds = rng.choice(len(_SHARES), p=_SHARES, size=len(rows))
+    for kind, mistake in enumerate(_MISTAKES):
+        for column, name in enumerate(names):
+            values = copies[name]
+            # A row that is hit twice is read anew each time.
+            for row in rows[(kinds == kind) & (columns == column)].tolist():
+                if values[row]:
+                    values[row] = mistake(values[row], rng)
+    crossed = rows[(kinds == len(_MISTAKES)) & (columns < 3)]
+    given, surname = (copies[name] for name in _NAMES)
+    given[crossed], surname[crossed] = surname[crossed], given[crossed]
+
+
+def _typo(text: str, rng: np.random.RandomState) -> str:
+    """A letter or digit changed, added, left out, or swapped with the next."""
+    place = int(rng.randint(len(text)))
+    others = _DIGITS if text[place].isdigit() else _LETTERS
+    other = others[int(rng.randint(len(others)))]
+    kind = int(rng.randint(4))
+    if kind == 0 and len(text) > 1:
+        return text[:place] + text[place + 1 :]
+    if kind == 1:
+        return text[:place] + other + text[place:]
+    if kind == 2 and place + 1 < len(text):
+        return text[:place] + text[place + 1] + text[place] + text[place + 2 :]
+    return text[:place] + other + text[place + 1 :]
+
+
+def _left_out(text: str, rng: np.random.RandomState) -> None:
+    del text, rng
+
+
+def _cut_short(text: str, rng: np.random.RandomState) -> str:
+    """The first letter, or a short form of what kind of way it is."""
+    del rng
+    head, _, last = text.rpartition(" ")
+    return f"{head} {_SHORT_WAYS.get(last, last)}" if head else text[: 1 if text.isalpha() else 4]
+
+
+_MISTAKES: tuple[Callable[[str, np.random.RandomState], str | None], ...] = (
+    _typo,
+    _left_out,
+    _cut_short,
+)

@@ -1,0 +1,1 @@
+"""Which records are the same thing: candidates, comparisons by column, groups and links."""

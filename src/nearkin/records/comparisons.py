@@ -1,0 +1,362 @@
+"""How two records compare, column by column, as numbers with names.
+
+Similarities are between 0 and 1, and −1 where a cell is missing on either side, so that what is not
+known is told apart from what differs. The rarity of a value that both have is 0 for one that all
+records have and 1 for one that a single record has: to share a rare name says more than to share a
+common one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import NDArray
+
+from nearkin.errors import InputError, needing
+from nearkin.records.grams import texts_of
+from nearkin.rows.arrays import Doubles, Ints, Mask
+from nearkin.storage.arrays import StorageError
+from nearkin.storage.schema import a as an
+from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
+from nearkin.tables.columns import WORDS, Column
+
+Table32 = NDArray[np.float32]
+
+MISSING = -1.0
+_BUCKETS = 1 << 16
+# Texts that are longer on average, or have spaces as often as this, are compared by words too.
+_LONG, _SPACED = 12.0, 0.3
+# Records that columns are looked at to see whether they hold the same words.
+_SAMPLE = 20_000
+# Two columns hold the same words if this share of the values of one is found in the other.
+_KINDRED = 0.05
+
+
+@stored(name=text, kind=text, parts=many(text), scale=positive, counts=positive_floats("b"))
+@dataclass(frozen=True)
+class ColumnComparison:
+    """How a column is compared.
+
+    Attributes
+    ----------
+    name, kind : str
+    parts : tuple of str
+        What is computed: of ``"letters"`` (Jaro-Winkler), ``"edits"``, ``"words"``, ``"near"``,
+        ``"rarity"`` and ``"missing"``.
+    scale : float
+        Difference of numbers and of dates, or distance of vectors, at which nearness falls to 1/e.
+    counts : ndarray of shape (65536,)
+        How often values were seen, by their hashes.
+    """
+
+    name: str
+    kind: str
+    parts: tuple[str, ...]
+    scale: float
+    counts: Doubles
+
+    def __post_init__(self) -> None:
+        known = self.parts[-2:] == ("rarity", "missing") and set(self.parts) <= set(_PARTS)
+        if not known or len(self.counts) != _BUCKETS or len(self.parts) < 3:
+            raise StorageError(f"{self.parts} is no way to compare column {self.name!r}.")
+
+
+@stored(columns=list_of(an("ColumnComparison")), crossed=list_of(many(whole)), n_records=whole)
+@dataclass(frozen=True)
+class Comparisons:
+    """What is computed of two records.
+
+    Attributes
+    ----------
+    columns : list of ColumnComparison
+    crossed : list of (int, int)
+        Columns that hold the same words: the one of a record is compared with the other of the
+        other record, too, since people swap such cells.
+    n_records : int
+        That counts are of.
+    """
+
+    columns: list[ColumnComparison]
+    crossed: list[tuple[int, ...]]
+    n_records: int
+
+    def __post_init__(self) -> None:
+        if any(len(pair) != 2 or max(pair) >= len(self.columns) for pair in self.crossed):
+            raise StorageError("columns are crossed that are not there.")
+
+    @property
+    def names(self) -> list[str]:
+        """Of every comparison, in their order."""
+        own = [f"{column.name}: {part}" for column in self.columns for part in column.parts]
+        name = [column.name for column in self.columns]
+        return [*own, *(f"{name[a]} and {name[b]}: swapped" for a, b in self.crossed), "all: mean"]
+
+    @property
+    def places(self) -> list[slice]:
+        """Where the comparisons of each column are."""
+        ends = np.cumsum([len(column.parts) for column in self.columns]).tolist()
+        return [
+            slice(end - len(column.parts), end)
+            for column, end in zip(self.columns, ends, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A column of a table, ready to be compared.
+
+    Attributes
+    ----------
+    texts : ndarray of shape (n,)
+        Of str.
+    codes : int ndarray of shape (n,)
+        Equal for equal values, 0 for missing ones.
+    rarity : ndarray of shape (n,)
+    values : ndarray of shape (n,) or (n, w)
+        Numbers, days, or vectors.
+    """
+
+    texts: NDArray[np.object_]
+    codes: NDArray[np.int32]
+    rarity: NDArray[np.float32]
+    values: Doubles
+
+
+def comparisons_of(columns: Sequence[Column]) -> Comparisons:
+    """Decide how the columns of a table are compared; columns without two values are left out."""
+    planned = [(column, _planned(column)) for column in columns if column.kind != "ignored"]
+    kept = [(column, plan) for column, plan in planned if plan is not None]
+    if not kept:
+        raise InputError(
+            "no column can be compared: records need at least one column of words, numbers or "
+            "dates with two different values."
+        )
+    given = [column for column, _ in kept]
+    return Comparisons([plan for _, plan in kept], _kindred(given), len(given[0]))
+
+
+def prepared(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
+    """The columns that are compared, in the plan's order."""
+    by_name = {column.name: column for column in columns}
+    found = []
+    for wanted in plan.columns:
+        if wanted.name not in by_name:
+            raise InputError(f"there is no column {wanted.name!r}, which records are compared by.")
+        found.append(_prepare(wanted, by_name[wanted.name], plan.n_records))
+    return found
+
+
+def compare(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> Table32:
+    """Compare pairs of records of a table.
+
+    Returns
+    -------
+    float32 ndarray of shape (k, len(plan.names))
+    """
+    i, j = np.asarray(pairs, dtype=np.int64).T
+    out = np.empty((len(i), len(plan.names)), dtype=np.float32)
+    total, present = np.zeros(len(i)), np.zeros(len(i))
+    for column, values, place in zip(plan.columns, table, plan.places, strict=True):
+        there = (values.codes[i] > 0) & (values.codes[j] > 0)
+        equal = there & (values.codes[i] == values.codes[j])
+        for part, at in zip(column.parts, range(place.start, place.stop), strict=True):
+            out[:, at] = _PARTS[part](column, values, i, j, there, equal)
+        shown = out[:, place.start : place.start + n_similarities(column)]
+        total += np.where(there, shown.mean(axis=1), 0)
+        present += there
+    at = sum(len(column.parts) for column in plan.columns)
+    for a, b in plan.crossed:
+        out[:, at] = _swapped(table[a], table[b], i, j)
+        at += 1
+    out[:, at] = total / np.maximum(present, 1)
+    return out
+
+
+def n_similarities(column: ColumnComparison) -> int:
+    """How many of a column's comparisons, the first ones, are similarities."""
+    return len(column.parts) - 2
+
+
+def _planned(column: Column) -> ColumnComparison | None:
+    if column.kind == "vector":
+        return _planned_vectors(column)
+    texts = texts_of(column)
+    there = [value for value in texts if value]
+    often = Counter(there)
+    if len(often) < 2:
+        return None
+    counts = np.full(_BUCKETS, 0.5)
+    np.add.at(counts, _buckets(list(often)), list(often.values()))
+    if column.kind in WORDS:
+        some = there[:: max(len(there) // _SAMPLE, 1)]
+        long = np.mean([len(value) for value in some]) > _LONG
+        spaced = np.mean([" " in value for value in some]) > _SPACED
+        parts = ("letters", "edits", *(("words",) if long or spaced else ()))
+        return ColumnComparison(
+            column.name, column.kind, (*parts, "rarity", "missing"), 1.0, counts
+        )
+    numbers = column.values[np.isfinite(column.values)]
+    low, high = np.quantile(numbers, [0.05, 0.95])
+    scale = float(high - low) / 20 or float(np.ptp(numbers)) / 20 or 1.0
+    parts = ("near", "edits", "rarity", "missing")
+    return ColumnComparison(column.name, column.kind, parts, scale, counts)
+
+
+def _planned_vectors(column: Column) -> ColumnComparison | None:
+    """By the distance, whose scale is a third of that of records at random."""
+    there = column.values[np.isfinite(column.values).all(axis=1)]
+    i, j = np.random.RandomState(0).randint(max(len(there), 1), size=(2, 1000))
+    apart = np.linalg.norm(there[i] - there[j], axis=1) if len(there) else np.zeros(1)
+    if not apart.any():
+        return None
+    scale = float(np.median(apart[apart > 0])) / 3
+    parts = ("near", "rarity", "missing")
+    return ColumnComparison(column.name, column.kind, parts, scale, np.full(_BUCKETS, 0.5))
+
+
+def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared:
+    if column.kind == "vector":
+        there = np.isfinite(column.values).all(axis=1)
+        n = len(column)
+        # No two are taken to be equal: the distance says it.
+        codes = np.where(there, np.arange(1, n + 1), 0).astype(np.int32)
+        nothing = np.full(n, "", dtype=object)
+        return Prepared(nothing, codes, np.zeros(n, np.float32), np.asarray(column.values))
+    texts = texts_of(column)
+    numbers = {"": 0}
+    codes = np.array([numbers.setdefault(value, len(numbers)) for value in texts], dtype=np.int32)
+    often = plan.counts[_buckets(list(numbers))]
+    rarity = np.log(max(n_records, 2) / often) / np.log(max(n_records, 2))
+    words = column.kind in WORDS
+    return Prepared(
+        np.array(texts, dtype=object),
+        codes,
+        rarity.clip(0, 1).astype(np.float32)[codes],
+        np.zeros(0) if words else np.asarray(column.values, dtype=np.float64),
+    )
+
+
+def _buckets(texts: list[str]) -> Ints:
+    hashes = (crc32(value.encode(errors="replace")) for value in texts)
+    return np.fromiter(hashes, dtype=np.int64, count=len(texts)) % _BUCKETS
+
+
+def _kindred(columns: Sequence[Column]) -> list[tuple[int, ...]]:
+    """Pairs of columns of names that have words in common."""
+    step = max(len(columns[0]) // _SAMPLE, 1)
+    seen = {
+        number: set(column.values[::step].tolist()) - {None}
+        for number, column in enumerate(columns)
+        if column.kind in ("name", "code")
+    }
+    return [
+        (a, b)
+        for a, b in combinations(seen, 2)
+        if columns[a].kind == columns[b].kind
+        and len(seen[a] & seen[b]) > _KINDRED * min(len(seen[a]), len(seen[b]))
+    ]
+
+
+def _text_similarity(scorer: Callable[[Any], Any], most: float) -> Callable[..., Table32]:
+    """A similarity of texts by rapidfuzz, 1 for equal ones and −1 for missing ones."""
+
+    def part(
+        column: ColumnComparison | None,
+        values: Prepared,
+        i: Ints,
+        j: Ints,
+        there: Mask,
+        equal: Mask,
+    ) -> Table32:
+        del column
+        out = np.full(len(i), MISSING, dtype=np.float32)
+        out[equal] = 1
+        open_ = there & ~equal
+        out[open_] = similarity(scorer, values.texts[i[open_]], values.texts[j[open_]]) / most
+        return out
+
+    return part
+
+
+def similarity(
+    scorer: Callable[[Any], Any], left: NDArray[np.object_], right: NDArray[np.object_]
+) -> Table32:
+    """Similarities of texts, each with the one in the same place, on all cores."""
+    with needing("comparing records needs rapidfuzz", "records"):
+        import rapidfuzz
+    if not len(left):
+        return np.zeros(0, dtype=np.float32)
+    found = rapidfuzz.process.cpdist(
+        left.tolist(),
+        right.tolist(),
+        scorer=scorer(rapidfuzz),
+        dtype=np.float32,
+        workers=min(cpu_count(), 1 + len(left) // 10_000),
+    )
+    return np.asarray(found)
+
+
+def _letters(rapidfuzz: Any) -> Any:
+    return rapidfuzz.distance.JaroWinkler.normalized_similarity
+
+
+def _edits(rapidfuzz: Any) -> Any:
+    return rapidfuzz.distance.OSA.normalized_similarity
+
+
+def _words(rapidfuzz: Any) -> Any:
+    return rapidfuzz.fuzz.token_set_ratio
+
+
+def _near(
+    column: ColumnComparison, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
+) -> Doubles:
+    del equal
+    apart = np.abs(values.values[i] - values.values[j])
+    if apart.ndim > 1:
+        apart = np.linalg.norm(apart, axis=1)
+    return np.where(there, np.exp(-np.where(there, apart, 0) / column.scale), MISSING)
+
+
+def _rarity(
+    column: ColumnComparison, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
+) -> Table32:
+    del column, there, j
+    return np.where(equal, values.rarity[i], np.float32(0))
+
+
+def _missing(
+    column: ColumnComparison, values: Prepared, i: Ints, j: Ints, there: Mask, equal: Mask
+) -> Doubles:
+    del column, there, equal
+    return np.asarray((values.codes[i] == 0).astype(np.float64) + (values.codes[j] == 0))
+
+
+def _swapped(first: Prepared, second: Prepared, i: Ints, j: Ints) -> Table32:
+    """The less similar of the first cell of one record with the second of the other, and back."""
+    out = np.full(len(i), MISSING, dtype=np.float32)
+    there = (first.codes[i] > 0) & (second.codes[j] > 0)
+    there &= (second.codes[i] > 0) & (first.codes[j] > 0)
+    i, j = i[there], j[there]
+    out[there] = np.minimum(
+        similarity(_letters, first.texts[i], second.texts[j]),
+        similarity(_letters, second.texts[i], first.texts[j]),
+    )
+    return out
+
+
+_PARTS: dict[str, Callable[..., Any]] = {
+    "letters": _text_similarity(_letters, 1),
+    "edits": _text_similarity(_edits, 1),
+    "words": _text_similarity(_words, 100),
+    "near": _near,
+    "rarity": _rarity,
+    "missing": _missing,
+}

@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from nearkin.errors import InputError
+from nearkin.records.comparisons import compare, comparisons_of, prepared
+from nearkin.tables.columns import Column
+from tests.records.conftest import words
+
+pytest.importorskip("rapidfuzz")
+
+TABLE = [
+    words("given", ["anna", "berta", "carla", "anna", "doris"]),
+    words("family", ["berta", "anna", "moll", "moll", None]),
+    Column("born", "date", np.array([0.0, 1.0, 5000.0, 0.0, np.nan])),
+    Column("size", "number", np.array([1.5, 1.5, 7.0, 1.6, 2.0])),
+    words("constant", ["x"] * 5),
+    words("empty", [None] * 5),
+]
+
+
+def compared(pairs):
+    plan = comparisons_of(TABLE)
+    found = compare(plan, prepared(plan, TABLE), np.array(pairs))
+    return [dict(zip(plan.names, row, strict=True)) for row in found.tolist()]
+
+
+def test_comparisons_have_names_and_are_symmetric():
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    there, back = compared(pairs), compared([pair[::-1] for pair in pairs])
+    assert there == back
+    assert {name.partition(":")[0] for name in there[0]} == {
+        "given", "family", "born", "size", "given and family", "all"
+    }  # fmt: skip
+    assert np.isfinite([list(row.values()) for row in there]).all()
+
+
+def test_equal_missing_and_swapped_cells():
+    [alike, swapped, gap] = compared([(0, 3), (0, 1), (0, 4)])
+    assert alike["given: letters"] == alike["given: edits"] == alike["born: near"] == 1
+    assert alike["given: rarity"] > 0 == swapped["given: rarity"]
+    assert swapped["given and family: swapped"] == 1 > alike["given and family: swapped"]
+    assert gap["family: letters"] == gap["born: near"] == -1
+    assert (gap["family: missing"], alike["family: missing"]) == (1, 0)
+
+
+def test_nearer_numbers_and_dates_are_more_alike():
+    near, far = compared([(0, 1), (0, 2)])
+    for name in ("born: near", "size: near"):
+        assert near[name] > far[name] >= 0
+
+
+def test_vectors_are_compared_by_their_distance():
+    Z = np.array([[0.0, 0.0], [0.0, 0.1], [3.0, 4.0], [np.nan, 0.0]])
+    table = [Column("metric", "vector", Z), words("name", ["a", "b", "c", "d"])]
+    plan = comparisons_of(table)
+    near = compare(plan, prepared(plan, table), np.array([(0, 1), (0, 2), (0, 3)]))[:, 0]
+    assert near[0] > 0.9 > 0.3 > near[1] > near[2] == -1
+    assert near[1] == pytest.approx(np.exp(-5 / plan.columns[0].scale), rel=1e-5)
+
+
+def test_tables_that_cannot_be_compared():
+    with pytest.raises(InputError, match="no column can be compared"):
+        comparisons_of(TABLE[4:])
+    plan = comparisons_of(TABLE)
+    with pytest.raises(InputError, match="no column 'family'"):
+        prepared(plan, [TABLE[0], *TABLE[2:]])

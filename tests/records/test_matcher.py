@@ -1,0 +1,177 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import nearkin as nk
+from nearkin.errors import InputError, InputTypeError
+from nearkin.tables.columns import Column
+from tests.records.conftest import columns_of_people, words
+
+pytest.importorskip("rapidfuzz")
+
+
+def f1(labels, person):
+    i, j = np.triu_indices(len(person), 1)
+    found, true = labels[i] == labels[j], person[i] == person[j]
+    return 2 * (found & true).sum() / (found.sum() + true.sum())
+
+
+def answers(pairs, person):
+    same = person[pairs[:, 0]] == person[pairs[:, 1]]
+    return nk.Pairs(pairs[same], pairs[~same], n_rows=len(person))
+
+
+@pytest.fixture(scope="module")
+def fitted(people):
+    return nk.RecordMatcher(random_state=0).fit(people[0])
+
+
+def test_duplicates_without_and_with_answers(people, fitted):
+    columns, person = people
+    assert f1(fitted.duplicates().labels, person) > 0.9
+    known = answers(fitted.suggest(30), person)
+    taught = clone(fitted).fit(columns, pairs=known)
+    assert f1(taught.duplicates().labels, person) > 0.97
+    found = taught.duplicates()
+    assert all(found.labels[i] == found.labels[j] for i, j in known.must_link)
+    assert all(found.labels[i] != found.labels[j] for i, j in known.cannot_link)
+    assert "precision" in str(found)
+    assert "recall of candidates" in str(taught.report_)
+    assert sum(taught.report_.importances.values()) == pytest.approx(1)
+    again = nk.RecordMatcher(random_state=0).fit(columns).teach(known)
+    assert np.array_equal(again.duplicates().labels, found.labels)
+
+
+def test_questions_are_new_and_the_same_for_a_seed(people, fitted):
+    asked = fitted.suggest(20)
+    assert np.array_equal(asked, fitted.suggest(20))
+    taught = nk.RecordMatcher(random_state=0).fit(people[0], pairs=answers(asked, people[1]))
+    more = taught.suggest(20)
+    assert not {*map(tuple, asked.tolist())} & {*map(tuple, more.tolist())}
+    doubtful, chance = taught.review(5)
+    assert doubtful.shape == (5, 2)
+    assert ((chance >= 0) & (chance <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("must", "cannot"),
+    [([(0, 1)], []), ([], [(0, 1)]), ([(0, 1)], [(0, 1)]), ([(0, 1), (1, 2)], [(0, 2), (3, 4)])],
+)
+def test_few_answers_of_one_kind_or_against_each_other(must, cannot):
+    columns, _ = columns_of_people(60, 1)
+    matcher = nk.RecordMatcher(random_state=0).fit(columns, pairs=nk.Pairs(must, cannot))
+    chance = matcher.candidates()[1]
+    assert ((chance >= 0) & (chance <= 1)).all()
+
+
+def test_labels_are_answers_too(people):
+    columns, person = people
+    y = np.where(np.arange(300) < 150, person, -1)
+    matcher = nk.RecordMatcher(random_state=0).fit(columns, y=y)
+    assert matcher.report_.n_same > 0 < matcher.report_.n_different
+    assert f1(matcher.duplicates().labels, person) > 0.97
+
+
+def test_more_precision_makes_fewer_pairs(fitted):
+    usual, sure = fitted.duplicates(), fitted.duplicates(precision=0.999)
+    assert sure.labels.max() >= usual.labels.max()
+    with pytest.raises(InputError, match="precision=2"):
+        fitted.duplicates(precision=2)
+
+
+def test_another_order_of_rows_gives_the_same_groups(people):
+    columns = people[0]
+    order = np.random.RandomState(2).permutation(300)
+    turned = [Column(c.name, c.kind, c.values[order]) for c in columns]
+    found = [
+        nk.RecordMatcher(random_state=0).fit(table).duplicates().labels
+        for table in (columns, turned)
+    ]
+    assert f1(found[1], found[0][order]) > 0.98
+
+
+def test_two_tables_one_to_one(people):
+    columns, person = people
+    _, first = np.unique(person, return_index=True)
+    second = np.setdiff1d(np.arange(300), first)
+    _, once = np.unique(person[second], return_index=True)
+    second = second[once]
+    left, right = (
+        [Column(c.name, c.kind, c.values[rows]) for c in columns] for rows in (first, second)
+    )
+    links = nk.link(left, right, random_state=0)
+    right_links = person[first[links.pairs[:, 0]]] == person[second[links.pairs[:, 1]]]
+    assert right_links.mean() > 0.95
+    assert right_links.sum() > 0.9 * len(second)
+    assert len(set(links.pairs[:, 0])) == len(links) == len(set(links.pairs[:, 1]))
+    assert "link" in str(links)
+    known = nk.pairs_between([first, second], [(0, *links.pairs[0, :1], 1, *links.pairs[0, 1:])])
+    matcher = nk.RecordMatcher(random_state=0).fit_link(left, right, known)
+    assert len(matcher.link(one_to_one=False)) >= len(second) // 2
+    assert len(matcher.link(left, right)) > len(second) // 2
+
+
+def test_a_file_gives_the_same_chances(people, fitted, tmp_path):
+    columns = people[0]
+    left, right = ([Column(c.name, c.kind, c.values[rows]) for c in columns] for rows in
+                   (slice(0, 50), slice(50, 100)))  # fmt: skip
+    fitted.save(tmp_path / "matcher.nearkin")
+    loaded = nk.RecordMatcher.load(tmp_path / "matcher.nearkin")
+    assert np.array_equal(loaded.chance_same(left, right), fitted.chance_same(left, right))
+    assert str(loaded.report_) == str(fitted.report_)
+    assert np.array_equal(loaded.same(left, left), np.ones(50, bool))
+    with pytest.raises(InputError, match="give one"):
+        loaded.duplicates()
+    by_the_door = nk.load(tmp_path / "matcher.nearkin")
+    assert np.array_equal(by_the_door.chance_same(left, right), fitted.chance_same(left, right))
+    with pytest.raises(nk.StorageError, match="is a nearkin record matcher file"):
+        nk.model_file.load(tmp_path / "matcher.nearkin")
+    nk.RCA().fit([[0.0], [1.0]], pairs=nk.Pairs([(0, 1)])).save(tmp_path / "metric.nearkin")
+    with pytest.raises(nk.StorageError):
+        nk.RecordMatcher.load(tmp_path / "metric.nearkin")
+
+
+def test_forged_parts_are_refused(fitted):
+    plan, matching = fitted.comparisons_, fitted.matching_
+    for part, change in [
+        (plan.columns[0], {"parts": ("letters", "spells", "rarity", "missing")}),
+        (plan.columns[0], {"counts": np.ones(3)}),
+        (plan, {"crossed": [(0, 99)]}),
+        (matching, {"draws": np.ones((4, 3))}),
+        (matching.mixture, {"weights": np.ones((7, 2))}),
+    ]:
+        with pytest.raises(nk.StorageError):
+            replace(part, **change)
+
+
+def test_a_thing_has_its_most_frequent_values(people):
+    names = words("name", ["anna", "anna", "ana", "bert", None])
+    sizes = Column("size", "number", np.array([np.nan, 2.0, 2.0, np.nan, np.nan]))
+    from nearkin.records.results import canonical
+
+    one = canonical([names, sizes], np.array([0, 0, 0, 1, 1]))
+    assert one["name"].tolist() == ["anna", "bert"]
+    assert one["size"][0] == 2
+    assert np.isnan(one["size"][1])
+    columns, person = people
+    records = nk.RecordMatcher(random_state=0).fit(columns).canonical()
+    assert len(records["surname"]) < len(person)
+
+
+def test_bad_input(people):
+    columns, person = people
+    matcher = nk.RecordMatcher()
+    with pytest.raises(InputTypeError, match=r"nearkin\.Pairs"):
+        matcher.fit(columns, pairs=[(0, 1)])
+    with pytest.raises(InputError, match="names row 900"):
+        matcher.fit(columns, pairs=nk.Pairs([(0, 900)]))
+    with pytest.raises(InputError, match="300 whole numbers"):
+        matcher.fit(columns, y=person[:5])
+    with pytest.raises(InputError, match="differ in length"):
+        matcher.fit([columns[0], words("short", ["a"])])
+    with pytest.raises(InputError, match="no column in common"):
+        nk.link(columns[:1], columns[1:2])
+    with pytest.raises(ValueError, match="n_candidates"):
+        nk.RecordMatcher(n_candidates=0).fit(columns)
