@@ -14,12 +14,17 @@ True
 Where to look:
 
 - ``Pairs``: what is known to be alike or different, from row numbers, labels or data frames
+  ``Answers``: the same from several people, who may disagree
 - ``MetricLearner``: chooses a metric by pairs that it holds out; ``metric.report_`` says why.
-  ``KernelBeta``, ``KernelA``, ``LLMA``, ``ITML``, ``GMML``, ``GeometryAware``, ``Generative``,
-  ``LMNN``, ``RCA``: one method each; ``Chain``, ``Blend``: several of them together
+  ``KernelBeta``, ``KernelA``, ``LLMA``, ``ITML``, ``GMML``, ``CosineMetric``, ``PLDA``,
+  ``ColumnWeights``, ``GeometryAware``, ``Generative``, ``LMNN``, ``RCA``: one method each;
+  ``Chain``, ``Blend``: several of them together
+- ``TableEncoder``: tables with words, dates and gaps as rows of numbers, as learners take them, too
 - ``cross_validate``, ``grid_search``, ``PairKFold``, ``scores``: how good is it?
 - ``NeighborIndex``, ``MPCKMeans``, ``EnergyClassifier``, ``ManifoldAlignment``: what to do with it
-- ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer
+- ``RecordMatcher``, ``link``: records of a table, or of two, that are the same thing
+- ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer;
+  ``outlook``: whether further answers are worth it
 - ``metric.map_``, ``maps``: what was learned, as a value
 - ``metric.save``, ``load``, ``onnx_file``: keep a metric in a file; ``open_rows``: rows that do not
   fit into memory; ``nearkin.dask``: rows on a cluster; ``plot``: pictures
@@ -42,8 +47,10 @@ if TYPE_CHECKING:
     from nearkin import plot as plot
     from nearkin import scores as scores
     from nearkin.errors import NearkinError as NearkinError
+    from nearkin.learners.column_weights import ColumnWeights as ColumnWeights
     from nearkin.learners.compositions import Blend as Blend
     from nearkin.learners.compositions import Chain as Chain
+    from nearkin.learners.cosine_metric import CosineMetric as CosineMetric
     from nearkin.learners.euclidean import Euclidean as Euclidean
     from nearkin.learners.generative import Generative as Generative
     from nearkin.learners.geometry_aware import GeometryAware as GeometryAware
@@ -55,11 +62,17 @@ if TYPE_CHECKING:
     from nearkin.learners.llma import LLMA as LLMA
     from nearkin.learners.lmnn import LMNN as LMNN
     from nearkin.learners.metric_learner import MetricLearner as MetricLearner
+    from nearkin.learners.plda import PLDA as PLDA
     from nearkin.learners.rca import RCA as RCA
-    from nearkin.learners.selection import SelectionWarning as SelectionWarning
+    from nearkin.learners.selection_report import SelectionWarning as SelectionWarning
+    from nearkin.pairs.answered import Answers as Answers
+    from nearkin.pairs.answerers import Answerer as Answerer
     from nearkin.pairs.pairs import Conflict as Conflict
     from nearkin.pairs.pairs import Pairs as Pairs
     from nearkin.pairs.supervision import ContradictionWarning as ContradictionWarning
+    from nearkin.records.files import load as load
+    from nearkin.records.matcher import RecordMatcher as RecordMatcher
+    from nearkin.records.matcher import link as link
     from nearkin.rows.open import open_rows as open_rows
     from nearkin.rows.scaled import ScaleWarning as ScaleWarning
     from nearkin.scores.suspects import Suspect as Suspect
@@ -67,7 +80,8 @@ if TYPE_CHECKING:
     from nearkin.spaces.spread_pairs import spread_pairs as spread_pairs
     from nearkin.storage import models
     from nearkin.storage.arrays import StorageError as StorageError
-    from nearkin.storage.models import load as load
+    from nearkin.tables.encoding import TableEncoder as TableEncoder
+    from nearkin.tables.values import TableWarning as TableWarning
     from nearkin.tasks.cross_validation import PairKFold as PairKFold
     from nearkin.tasks.cross_validation import cross_validate as cross_validate
     from nearkin.tasks.cross_validation import grid_search as grid_search
@@ -81,6 +95,8 @@ if TYPE_CHECKING:
     from nearkin.tasks.questions.active import ActiveResult as ActiveResult
     from nearkin.tasks.questions.active import Oracle as Oracle
     from nearkin.tasks.questions.active import learn_actively as learn_actively
+    from nearkin.tasks.questions.outlook import Outlook as Outlook
+    from nearkin.tasks.questions.outlook import outlook as outlook
     from nearkin.tasks.questions.suggest import suggest_pairs as suggest_pairs
     from nearkin.teaching.notebook import studio as studio
 
@@ -91,6 +107,8 @@ if TYPE_CHECKING:
 _HOMES = {
     **{learner.name: learner.home for learner in LEARNERS},
     "ActiveResult": "nearkin.tasks.questions.active",
+    "Answerer": "nearkin.pairs.answerers",
+    "Answers": "nearkin.pairs.answered",
     "Conflict": "nearkin.pairs.pairs",
     "ContradictionWarning": "nearkin.pairs.supervision",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
@@ -102,17 +120,23 @@ _HOMES = {
     "NearkinError": "nearkin.errors",
     "NeighborIndex": "nearkin.tasks.neighbor_index",
     "Oracle": "nearkin.tasks.questions.active",
+    "Outlook": "nearkin.tasks.questions.outlook",
     "PairKFold": "nearkin.tasks.cross_validation",
     "Pairs": "nearkin.pairs.pairs",
+    "RecordMatcher": "nearkin.records.matcher",
     "ScaleWarning": "nearkin.rows.scaled",
-    "SelectionWarning": "nearkin.learners.selection",
+    "SelectionWarning": "nearkin.learners.selection_report",
     "StorageError": "nearkin.storage.arrays",
     "Suspect": "nearkin.scores.suspects",
+    "TableEncoder": "nearkin.tables.encoding",
+    "TableWarning": "nearkin.tables.values",
     "cross_validate": "nearkin.tasks.cross_validation",
     "grid_search": "nearkin.tasks.cross_validation",
     "learn_actively": "nearkin.tasks.questions.active",
-    "load": "nearkin.storage.models",
+    "link": "nearkin.records.matcher",
+    "load": "nearkin.records.files",
     "open_rows": "nearkin.rows.open",
+    "outlook": "nearkin.tasks.questions.outlook",
     "pairs_between": "nearkin.tasks.manifold_alignment",
     "spread_pairs": "nearkin.spaces.spread_pairs",
     "studio": "nearkin.teaching.notebook",
@@ -145,7 +169,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _import_learner(name: str) -> None:
-    if name in {learner.name for learner in LEARNERS}:
+    if name in {"TableEncoder", "RecordMatcher", *(learner.name for learner in LEARNERS)}:
         __getattr__(name)
 
 

@@ -2,7 +2,7 @@
 
 Each is the learner of the same name without "Dask", and gives the same metric. Rows stay on the
 workers, which make the sums over them; rows that are named in pairs, landmarks and labels come to
-this process.
+this process. So do the 5000 rows that DaskMetricLearner learns from, all if there are no more.
 
 Examples
 --------
@@ -45,7 +45,7 @@ from nearkin.rows.dask import DaskRows, is_dask
 from nearkin.rows.dask_cluster import client_in_use, explained
 from nearkin.rows.distances import rowwise_distances
 from nearkin.scores import order_kept
-from nearkin.scores.same_threshold import verdicts_of
+from nearkin.scores.same_threshold import Prevalence, verdicts_of
 from nearkin.storage.whole_file import StrPath
 
 _LEARNERS = [learner for learner in LEARNERS if learner.elsewhere]
@@ -188,7 +188,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         return verdicts_of(self.to_local()).chance(self.pair_distance(X_a, X_b), prevalence)
 
     def calibrate(
-        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: float | None = None
+        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: Prevalence = None
     ) -> Self:
         """Judge by other pairs than the metric was learned from, as the local learner does.
 
@@ -199,7 +199,7 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             Labels; negative means unknown.
         pairs : Pairs, optional
             Pairs of rows of this X, with both must-links and cannot-links. Only their rows come.
-        prevalence : float in (0, 1), optional
+        prevalence : float in (0, 1) or "estimated", optional
             Share of pairs that are the same where the metric is to be used.
 
         Returns
@@ -349,9 +349,13 @@ def _on_dask(name: str, home: str) -> type[DaskMetric]:
 
 
 if TYPE_CHECKING:
+    DaskMetricLearner = DaskMetric
     DaskKernelBeta = DaskMetric
     DaskITML = DaskMetric
     DaskGMML = DaskMetric
+    DaskColumnWeights = DaskMetric
+    DaskCosineMetric = DaskMetric
+    DaskPLDA = DaskMetric
     DaskGenerative = DaskMetric
     DaskRCA = DaskMetric
     DaskEuclidean = DaskMetric

@@ -40,6 +40,7 @@ from nearkin.spaces.maps import (
     Scaled,
     ThroughLandmarks,
     Transformed,
+    UnitLength,
 )
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file
@@ -63,7 +64,8 @@ def export(
     metric : learner
         Any, fitted, or a pipeline whose last step is one. Kernels that are functions or precomputed
         are refused, and so are transformers in a :class:`nearkin.Chain` other than those that a
-        model file holds.
+        model file holds. Of a metric that was learned from a table with words, the graph takes
+        what ``metric.table_.transform`` gives.
     path : path
         By custom with the ending ``.onnx``. A file that is there already is replaced once the new
         one is complete.
@@ -165,6 +167,14 @@ def _(learned: Displaced, X: Tensor) -> Tensor:
     F = X - learned.origin
     weights = (-1.0 * _squared_distances((F / learned.width).clip(-FAR, FAR), anchors)).exp()
     return F + weights @ learned.displacements
+
+
+@_image.register
+def _(learned: UnitLength, X: Tensor) -> Tensor:
+    largest = X.abs().max(1)
+    X = X / (largest > 0.0).where(largest, 1.0)
+    length = (X * X).sum(1).sqrt()
+    return X / (length > 0.0).where(length, 1.0)
 
 
 @_image.register

@@ -41,12 +41,15 @@ class Learner:
 
 # In the order in which they are named to users.
 LEARNERS = (
-    Learner("MetricLearner", "metric_learner", "auto", sparse=True),
+    Learner("MetricLearner", "metric_learner", "auto", sparse=True, elsewhere=True),
     Learner("KernelBeta", "kernel_beta", "kernel-beta", sparse=True, elsewhere=True),
     Learner("KernelA", "kernel_a", "kernel-a", sparse=True),
     Learner("LLMA", "llma", "llma"),
     Learner("ITML", "itml", "itml", sparse=True, elsewhere=True),
     Learner("GMML", "gmml", "gmml", sparse=True, elsewhere=True),
+    Learner("CosineMetric", "cosine_metric", "cosine", sparse=True, elsewhere=True),
+    Learner("PLDA", "plda", "plda", sparse=True, elsewhere=True),
+    Learner("ColumnWeights", "column_weights", "column-weights", sparse=True, elsewhere=True),
     Learner("GeometryAware", "geometry_aware", "geometry-aware", sparse=True),
     Learner("Generative", "generative", "generative", elsewhere=True),
     Learner("LMNN", "lmnn", "lmnn"),

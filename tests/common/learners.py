@@ -101,6 +101,17 @@ ENTRIES = {
             "GMML nystroem": {"kernel": "rbf", "n_landmarks": SOME, "extension": "nystroem"},
         },
     ),
+    "CosineMetric": Entry(
+        "test_cosine_metric.py::test_no_other_matrix_nearby_is_better",
+        {"CosineMetric": {}, "CosineMetric kernel": {"kernel": "rbf", "n_landmarks": SOME}},
+    ),
+    "PLDA": Entry(
+        "test_plda.py::test_metric_is_that_of_the_log_odds",
+        {"PLDA": {}, "PLDA kernel": {"kernel": "rbf", "n_landmarks": SOME}},
+    ),
+    "ColumnWeights": Entry(
+        "test_column_weights.py::test_weights_are_those_of_a_plain_search", {"ColumnWeights": {}}
+    ),
     "GeometryAware": Entry(
         "test_geometry_aware.py::test_axes_are_those_of_eigenmaps_where_pairs_ask_for_nothing",
         {

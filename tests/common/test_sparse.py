@@ -307,7 +307,9 @@ def test_others_say_who_does_and_what_helps(estimator):
         clone(estimator).fit(sp.csr_array(X), np.arange(60) % 3)
     name = type(estimator).__name__
     assert f"Chain([TruncatedSVD(100), {name}(...)])" in str(error.value)
-    assert "GMML, GeometryAware, RCA, Euclidean" in str(error.value)
+    assert "GMML, CosineMetric, PLDA, ColumnWeights, GeometryAware, RCA, Euclidean" in str(
+        error.value
+    )
     assert name not in str(error.value).partition("does not take.")[2].partition(" do;")[0]
 
 

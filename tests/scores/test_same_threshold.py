@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logit
 from sklearn.datasets import load_digits
 
 from nearkin import Euclidean, GeometryAware, KernelBeta, Pairs, datasets, load
@@ -11,6 +12,8 @@ from nearkin.scores.same_threshold import (
     best_sharpness,
     best_threshold,
     best_verdicts,
+    borne_out,
+    estimated_prevalence,
     usual_distance,
     verdicts_of,
 )
@@ -243,3 +246,74 @@ def test_a_metric_without_sharpness_says_what_to_do():
 def test_before_anything_is_learned_the_threshold_is_the_median_of_different_rows():
     Z = np.array([[0.0], [3.0]])
     assert usual_distance(Z, np.random.RandomState(0)) == 3.0
+
+
+def test_verdicts_are_as_sure_as_pairs_bear_out():
+    rng = np.random.RandomState(0)
+    same, different = rng.normal(1, 0.3, 200), rng.normal(2, 0.3, 200)
+    sure = best_verdicts(same, different)
+    kept = borne_out(sure, same, different)
+    assert kept.threshold == sure.threshold
+    assert 0.95 * sure.sharpness < kept.sharpness < sure.sharpness
+    # By few pairs less, and by such as contradict them nothing.
+    few = borne_out(sure, same[:5], different[:5])
+    assert 0.2 * sure.sharpness < few.sharpness < 0.9 * sure.sharpness
+    wrong = borne_out(sure, different, same)
+    assert wrong.sharpness == wrong.far_sharpness == 0
+    # Where verdicts are far too sure of what is hardly told apart, something is left of them.
+    near = rng.normal(1.45, 0.3, 200), rng.normal(1.55, 0.3, 200)
+    hardly = borne_out(sure, *near)
+    assert 0 < hardly.sharpness < 0.2 * sure.sharpness
+
+
+def test_what_is_borne_out_is_found_by_trying():
+    rng = np.random.RandomState(1)
+    verdicts = Verdicts(1.5, 6.0, 4.0)
+    same, different = rng.normal(1.3, 0.4, 30), rng.normal(1.7, 0.4, 20)
+    steps = np.linspace(0, 1, 2001)[:, None]
+    kinds = [logit(verdicts.chance(same)), -logit(verdicts.chance(different))]
+    likely = sum(-np.logaddexp(0, -steps * said).mean(axis=1) for said in kinds) / 2
+    best = likely.argmax()
+    ratio = 2 * 50 * (likely[best] + np.log(2))
+    expected = steps[best, 0] * ratio / (ratio + 2)
+    assert_allclose(borne_out(verdicts, same, different).sharpness, 6 * expected, rtol=1e-2)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.8])
+def test_the_prevalence_is_found_from_distances_of_pairs_without_answers(share):
+    rng = np.random.RandomState(0)
+    kinds = rng.normal(1, 0.3, 3000), rng.normal(2, 0.3, 3000)
+    verdicts = best_verdicts(*kinds)
+    drawn = np.where(rng.rand(3000) < share, *kinds)
+    assert_allclose(estimated_prevalence(verdicts, drawn), share, atol=0.02)
+
+
+def test_a_prevalence_of_distances_that_tell_nothing_is_a_half():
+    flat = Verdicts(1.0, 0.0, 0.0)
+    assert_allclose(estimated_prevalence(flat, np.linspace(0, 3, 50)), 0.5)
+    # Nor is one sure that all are the same, or none.
+    # One pair of a kind is imagined besides those that there are.
+    sure = Verdicts(1.0, 1e4, 1e4)
+    assert_allclose(estimated_prevalence(sure, np.full(9, 2.0)), 1 / 11, atol=1e-3)
+    assert 0.005 < estimated_prevalence(sure, np.full(500, 2.0)) < 0.02
+    with pytest.raises(ValueError, match="no pairs of different rows"):
+        estimated_prevalence(flat, np.empty(0))
+
+
+def test_a_metric_estimates_the_prevalence_among_rows(digits):
+    X, y, learned, new, _ = digits
+    X_new, y_new = X[new], y[new]
+    metric = KernelBeta(random_state=0).fit(X[learned], y[learned])
+    before = metric.threshold_, metric.sharpness_
+    by_pairs = metric.chance_same(X_new[:-1], X_new[1:], prevalence="estimated")
+    metric.calibrate(X_new, prevalence="estimated")
+    assert (metric.threshold_, metric.sharpness_) == before
+    true = (y_new[:, None] == y_new).mean()
+    assert_allclose(metric.prevalence_, true, atol=0.1)
+    assert_allclose(by_pairs, metric.chance_same(X_new[:-1], X_new[1:]), atol=0.2)
+    estimated = metric.quality(X_new, y_new, prevalence="estimated")
+    assert estimated.prevalence == metric.prevalence_
+    assert metric.calibrate(X_new, prevalence=0.2).prevalence_ == 0.2
+    assert metric.calibrate(X_new, y_new, prevalence="estimated").threshold_ != before[0]
+    with pytest.raises(ValueError, match="no pairs of different rows"):
+        metric.calibrate(X_new[:1], prevalence="estimated")

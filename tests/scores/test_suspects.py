@@ -31,18 +31,18 @@ def test_pairs_that_rank_as_the_other_kind_are_suspects():
     assert PAIRS.without([suspect.pair for suspect in found]).must_link[0, 0] > 2
 
 
-def test_trust_is_the_probability_of_being_right():
+def test_trust_is_how_much_likelier_right_is_than_wrong():
     rank = ranks_with_mistakes()
     rank[[5, 150]] = np.nan  # not judged: trusted
     told = trusted(PAIRS, rank)
     place = standing(rank, SAME)
     wrong = model_answers(place, SAME).chance_wrong(place, SAME)
-    expected = 1 - np.where(np.isnan(wrong), 0, wrong)
+    expected = np.maximum(1 - 2 * np.where(np.isnan(wrong), 0, wrong), 1e-3)
     assert_allclose(told.must_weight, PAIRS.must_weight * expected[:100])
     assert_allclose(told.cannot_weight, expected[100:])
     assert_array_equal(told.must_link, PAIRS.must_link)
     assert told.must_weight[5] == PAIRS.must_weight[5]
-    assert told.must_weight[0] < 0.7 < told.must_weight[10]
+    assert told.must_weight[0] < 0.4 < 0.6 < told.must_weight[10]
 
 
 def test_one_kind_of_pair_says_nothing_of_mistakes():

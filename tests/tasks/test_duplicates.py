@@ -195,8 +195,8 @@ def test_a_given_radius_is_that_radius():
     ("how", "error", "message"),
     [
         ({"radius": 1, "precision": 0.9}, ValueError, "give one of radius and precision"),
-        ({"precision": 1.0}, ValueError, "precision must be between 0 and 1, got 1.0"),
-        ({"prevalence": -0.1}, ValueError, "prevalence must be between 0 and 1, got -0.1"),
+        ({"precision": 1.0}, ValueError, "precision must lie between 0 and 1, got 1.0"),
+        ({"prevalence": -0.1}, ValueError, "prevalence must lie between 0 and 1, got -0.1"),
         ({"prevalence": "rare"}, TypeError, "prevalence must be a number, not 'rare'"),
         ({"precision": True}, TypeError, "precision must be a number, not True"),
     ],

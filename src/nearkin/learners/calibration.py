@@ -12,7 +12,7 @@ from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows import devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
-from nearkin.scores.same_threshold import best_verdicts
+from nearkin.scores.same_threshold import Verdicts, best_verdicts
 
 # Random pairs that stand for "different" when no cannot-link is known.
 _BACKGROUND_PAIRS = 2000
@@ -97,5 +97,9 @@ def verdicts_found(
         Attributes of a learner.
     """
     found = best_verdicts(same, different, weights=weights, prevalence=prevalence)
-    usual = float(np.median(same)) if len(same) else None
-    return dict(zip(VERDICTS, (*astuple(found), usual), strict=True))
+    return as_attributes(found, float(np.median(same)) if len(same) else None)
+
+
+def as_attributes(verdicts: Verdicts, same_distance: float | None) -> dict[str, float | None]:
+    """Verdicts, and the median distance of pairs that are the same, as a learner keeps them."""
+    return dict(zip(VERDICTS, (*astuple(verdicts), same_distance), strict=True))

@@ -14,17 +14,19 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.metric import MetricMixin, n_rows_of
+from nearkin.learners.metric import MetricMixin
 from nearkin.learners.steps import map_of, passed_on, seen_first_by, sees_any_rows, with_input_tags
 from nearkin.learners.stored import stored_metric
+from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access
 from nearkin.rows.arrays import Floats
+from nearkin.rows.given import n_rows_of
 from nearkin.rows.notices import hand_on, leaving_out, noticed
 from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
-from nearkin.rows.sparse import is_sparse, variances
+from nearkin.rows.sparse import is_sparse, plain, variances
 from nearkin.spaces.maps import Joined, Map, composed
 from nearkin.storage.schema import estimator, floats, list_of
 
@@ -90,7 +92,7 @@ class Chain(MetricMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"steps": [list, tuple]}
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | Answers | None = None) -> Self:
         """Learn from pairs, labels or both, step by step.
 
         Parameters
@@ -99,8 +101,9 @@ class Chain(MetricMixin, BaseEstimator):
             Or what else the first step takes, such as a sparse matrix.
         y : array of shape (n,), optional
             Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
+        pairs : Pairs or Answers, optional
+            Pairs of rows of X. Of answers by several people, steps that cannot tell who is right
+            learn from what they come to.
 
         Returns
         -------
@@ -108,7 +111,8 @@ class Chain(MetricMixin, BaseEstimator):
         """
         self._check_steps()
         X = self._checked(X, reset=True)
-        gather_evidence(n_rows_of(X), y, pairs, triplets=True)  # steps refuse what they do not take
+        told = pairs.pairs if isinstance(pairs, Answers) else pairs
+        gather_evidence(n_rows_of(X), y, told, triplets=True)  # steps refuse what they do not take
         fitted: list[Any] = []
         with noticed() as notes:
             for step in self.steps:
@@ -195,6 +199,28 @@ class Chain(MetricMixin, BaseEstimator):
         for step, following in itertools.pairwise(self.steps_):
             X = passed_on(step.transform(X), following)
         return X
+
+    def after_table(self) -> Chain:
+        """A fitted chain without its first step, which makes numbers of a table."""
+        width = len(self.steps_[0].groups_)
+        rest = Chain(self.steps[1:])._made_of(self.steps_[1:], width)
+        rest._calibrate_as(self)
+        return rest
+
+    def _checked_columns(self, X: Any) -> Floats:
+        if self._table is None:
+            return super()._checked_columns(X)
+        return np.asarray(plain(self._table.transform(self._checked(X))))
+
+    def _map_of_columns(self) -> tuple[Map, Any]:
+        if self._table is None:
+            return super()._map_of_columns()
+        return composed(*map(map_of, self.steps_[1:])), self._table.groups_
+
+    @property
+    def _table(self) -> Any:
+        """The first step, if it tells what columns its numbers are of."""
+        return self.steps_[0] if hasattr(self.steps_[0], "groups_") else None
 
     @property
     def _sees_any_rows(self) -> bool:  # type: ignore[override]
@@ -326,7 +352,7 @@ class Blend(MetricMixin, BaseEstimator):
     @property
     def map_(self) -> Map:  # type: ignore[override]
         """What was learned, the maps of all learners side by side."""
-        return Joined(tuple(learner.map_ for learner in self.learners_), self.factors_)
+        return Joined(tuple(map(map_of, self.learners_)), self.factors_)
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         return seen_first_by(self, X, self.learners, reset=reset)
@@ -370,9 +396,11 @@ def _total_variance(Z: Any) -> float:
     return float((variances(Z) if is_sparse(Z) else Z.var(axis=0, dtype=np.float64)).sum())
 
 
-def _fit(step: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
+def _fit(step: Any, X: Any, y: Any, pairs: Pairs | Answers | None) -> Any:
     if not isinstance(step, MetricMixin):
         return clone(step).fit(X)
+    if isinstance(pairs, Answers) and not step._takes_answers:
+        pairs = pairs.pairs
     with leaving_out(ContradictionWarning):  # of which the whole has a word
         return clone(step).fit(X, y, pairs=pairs)
 

@@ -11,13 +11,14 @@ from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
-from nearkin.learners.metric import MetricMixin, n_rows_of, opened
+from nearkin.learners.metric import MetricMixin, opened
 from nearkin.learners.two_steps import Coordinates, Learned, Result, Taught, find_space, learn
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
 from nearkin.rows import access
 from nearkin.rows.blocks import one_core
+from nearkin.rows.given import n_rows_of
 from nearkin.spaces.maps import after_scaling
 
 RowNumbers = NDArray[np.integer]

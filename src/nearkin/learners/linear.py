@@ -27,10 +27,10 @@ from nearkin.spaces.feature_space import (
     rows_for_kernel,
     with_kernel_tags,
 )
-from nearkin.spaces.kernels import Rows
+from nearkin.spaces.kernels import Rows, unit_rows
 from nearkin.spaces.landmark_maps import Extension
 from nearkin.spaces.linalg import leading_components
-from nearkin.spaces.maps import Affine, Map, ThroughLandmarks
+from nearkin.spaces.maps import Affine, Map, ThroughLandmarks, UnitLength, composed
 from nearkin.storage.schema import Spec, floats, ints, maybe, positive
 
 # Directions of a kernel's feature space that are looked at.
@@ -213,6 +213,22 @@ class Projection:
         return self.components.T
 
 
+@dataclass(frozen=True)
+class Direction:
+    """The same, divided by their lengths."""
+
+    components: Floats
+
+    def __call__(self, F: Any) -> Any:
+        """Of rows, where they are."""
+        return unit_rows(F @ devices.moved(self.components.T, F))
+
+    @property
+    def matrix(self) -> None:
+        """There is none: the map is not linear."""
+        return None
+
+
 class LinearInSpaceMixin(TeachableMixin):
     """A linear metric on columns or in feature space.
 
@@ -222,10 +238,12 @@ class LinearInSpaceMixin(TeachableMixin):
     - ``_settle``, as :class:`TeachableMixin` says;
     - ``_metric(taught, coordinates, rng)``, which gives the metric as a matrix of shape (r, r) for
       the r columns or directions of the space, and fitted attributes of its own;
-    - ``_without_differences``, the metric's name where all rows of X are equal.
+    - ``_without_differences``, the metric's name where all rows of X are equal;
+    - ``_of_unit_length``, if rows are divided by their lengths after they are mapped.
     """
 
     _without_differences: str
+    _of_unit_length: ClassVar[bool] = False
     _array_api: ClassVar[bool] = True
     _remote: ClassVar[bool] = True
     _sparse: ClassVar[bool] = True
@@ -252,8 +270,11 @@ class LinearInSpaceMixin(TeachableMixin):
         components = leading_components(metric, taught.space.covariance, self.n_components)
         in_columns = taught.space.in_columns(components)
         attributes |= {"components_": in_columns, "n_components_": len(components)}
+        attributes |= taught.space.attributes
         learned = taught.space.map(in_columns)
-        return Learned(learned, attributes | taught.space.attributes, Projection(components))
+        if self._of_unit_length:
+            return Learned(composed(learned, UnitLength()), attributes, Direction(components))
+        return Learned(learned, attributes, Projection(components))
 
     def _metric(
         self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState

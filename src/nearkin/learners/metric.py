@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.calibration import MOST_EXAMPLES, VERDICTS, draw_examples, verdicts_found
+from nearkin.errors import InputError, InputTypeError, few
+from nearkin.learners.contributions import shares_by_column
 from nearkin.learners.fitting import WholeState
+from nearkin.learners.judging import JudgingMixin
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.supervision import Evidence, check_roles, example_pairs, gather_evidence
+from nearkin.pairs.supervision import Evidence, check_roles
 from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows.arrays import Floats
-from nearkin.rows.distances import linked_distances, rowwise_distances
-from nearkin.rows.given import refuse_what_is_no_table
-from nearkin.rows.one_row import matrix_of_rows, row_by_row
+from nearkin.rows.distances import rowwise_distances
+from nearkin.rows.given import frame_of, n_rows_of, refuse_what_is_no_table, types_of_words
+from nearkin.rows.one_row import as_rows, matrix_of_rows, row_by_row
 from nearkin.rows.scaled import scaled
-from nearkin.rows.sparse import is_sparse, plain
+from nearkin.rows.sparse import dense, is_sparse, plain
 from nearkin.scores import order_kept
-from nearkin.scores.same_threshold import checked_prevalence, verdicts_of
 from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
 from nearkin.storage.whole_file import StrPath
 
 
-class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Distances, verdicts and scores of a learner.
+class MetricMixin(JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Distances and scores of a learner.
 
     The learner brings ``map_``, ``n_components_`` and ``threshold_``; ``_checked`` where it takes
     rows that others do not.
@@ -52,6 +51,9 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
     same_distance_ : float or None
         Median distance of the pairs known to be the same.
+    table_ : TableEncoder
+        Where X was a data frame with words: what makes numbers of it, and of new ones. All else is
+        learned from these numbers; ``n_features_in_`` counts them.
     """
 
     # scikit-learn's metadata routing, where it is on, hands on the pairs without being asked to.
@@ -62,6 +64,8 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
     # Whether sparse rows are taken, and in which order rows lie in memory: any, or C.
     _sparse: ClassVar[bool] = False
     _order: ClassVar[str | None] = None
+    # Whether it is told who answered, and finds out who is right.
+    _takes_answers: ClassVar[bool] = False
     map_: Map
 
     def transform(self, X: Any) -> Floats:
@@ -141,6 +145,61 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
             )
         return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
 
+    def contributions(self, X_a: Any, X_b: Any) -> dict[str, Any]:
+        """Which columns two rows are far apart in: the part of each in the squared distance.
+
+        Parameters
+        ----------
+        X_a, X_b : array of shape (n, d)
+            Compared row by row. Or one row each, of shape (d,) or a Series of pandas.
+
+        Returns
+        -------
+        dict
+            By name of the column, an array of shape (n,), or a number for one row. Of linear
+            metrics parts sum to 1, and one may be negative where a column makes up for others. Of
+            others it is by how much the squared distance falls, as a share, if both rows have the
+            same in that column. All are 0 where rows are not apart.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> import pandas as pd
+        >>> people = {"name": ["Ada", "Ada", "Bob", "Rob"], "city": ["Rome", "Paris", "Bonn", None]}
+        >>> metric = nk.Chain([nk.TableEncoder(), nk.Euclidean()])
+        >>> metric = metric.fit(pd.DataFrame(people), pairs=nk.Pairs([(0, 1)], [(0, 2)]))
+        >>> parts = metric.contributions(pd.DataFrame(people)[:1], pd.DataFrame(people)[1:2])
+        >>> {column: float(part[0].round(6)) for column, part in parts.items()}
+        {'name': 0.0, 'city': 1.0}
+        """
+        check_is_fitted(self)
+        rows = [as_rows(self, X) for X in (X_a, X_b)]
+        A, B = (self._checked_columns(X) for X in rows)
+        if A.shape[0] != B.shape[0]:
+            raise InputError(
+                f"contributions compares row by row, but X_a has {A.shape[0]} rows and X_b has "
+                f"{B.shape[0]}."
+            )
+        learned, groups = self._map_of_columns()
+        names = list(dict.fromkeys(map(str, groups)))
+        at = np.array([names.index(str(one)) for one in groups])
+        found = shares_by_column(learned, A, B, at)
+        one_row = rows[0] is not X_a and rows[1] is not X_b
+        return {
+            name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)
+        }
+
+    def _checked_columns(self, X: Any) -> Floats:
+        """Rows as ``_map_of_columns`` takes them, dense."""
+        return np.asarray(dense(devices.to_numpy(self._checked(X))))
+
+    def _map_of_columns(self) -> tuple[Map, Any]:
+        """What was learned, of rows of numbers, and for each number the column that it is of."""
+        groups = getattr(getattr(self, "table_", None), "groups_", None)
+        if groups is None:
+            groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return self.map_, groups
+
     @matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
         """Learned kernel, the inner products of the embeddings.
@@ -162,107 +221,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         product: Any = Z_a @ Z_b.T
         found: Floats = product.toarray() if is_sparse(product) else product
         return found
-
-    def same(self, X_a: Any, X_b: Any) -> NDArray[np.bool_]:
-        """Whether two rows are the same kind of thing, row by row.
-
-        Parameters
-        ----------
-        X_a, X_b : array of shape (n, d)
-            Or one row, as in :meth:`pair_distance`.
-
-        Returns
-        -------
-        bool ndarray of shape (n,)
-            True where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance
-            is at most ``threshold_``.
-        """
-        found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= verdicts_of(self).radius
-        return found
-
-    def chance_same(self, X_a: Any, X_b: Any, prevalence: float | None = None) -> Floats:
-        """Probability that two rows are the same kind of thing, row by row.
-
-        Parameters
-        ----------
-        X_a, X_b : array of shape (n, d)
-            Or one row, as in :meth:`pair_distance`.
-        prevalence : float in (0, 1), optional
-            Share of all such pairs that are the same, for example 0.1 for random pairs of ten
-            kinds. By default ``prevalence_``, which is ½ after ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            ½ or more where :meth:`same` says so, without another prevalence.
-
-        Notes
-        -----
-        A logistic curve through the pairs that the metric was learned from, or of those that
-        labels imply, with a sharpness of its own on either side of ``threshold_``. It is too sure
-        where these were few, since the metric was made to suit them: :meth:`calibrate` takes
-        others.
-
-        Examples
-        --------
-        >>> import nearkin
-        >>> X, y = nearkin.datasets.make_xor(200, random_state=0)
-        >>> metric = nearkin.KernelBeta(random_state=0).fit(X[:100], y[:100])
-        >>> bool(metric.chance_same(X[:1], X[:1]) > 0.9)
-        True
-        >>> metric = metric.calibrate(X[100:], y[100:])  # by other rows, and as frequent as there
-        >>> round(metric.prevalence_, 2)
-        0.5
-        """
-        found: Floats = verdicts_of(self).chance(self.pair_distance(X_a, X_b), prevalence)
-        return found
-
-    def calibrate(
-        self, X: Any, y: Any = None, *, pairs: Pairs | None = None, prevalence: float | None = None
-    ) -> Self:
-        """Judge by other pairs than the metric was learned from. Distances stay as they are.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows, best such that were not used in ``fit``.
-        y : array of shape (n,), optional
-            Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of this X, with both must-links and cannot-links. Weights count.
-        prevalence : float in (0, 1), optional
-            Share of pairs that are the same where the metric is to be used. By default as among the
-            pairs, or among all pairs of rows with labels.
-
-        Returns
-        -------
-        self
-            With ``threshold_``, ``sharpness_``, ``far_sharpness_``, ``prevalence_`` and
-            ``same_distance_`` of these pairs, which :meth:`same`, :meth:`chance_same` and model
-            files go by. ``fit`` and ``partial_fit`` find them anew.
-        """
-        check_is_fitted(self)
-        frequency = None if prevalence is None else checked_prevalence(prevalence)
-        evidence = gather_evidence(n_rows_of(X), y, pairs)
-        rng = check_random_state(getattr(self, "random_state", None))
-        known = example_pairs(evidence, rng, most=MOST_EXAMPLES)
-        if not len(known.must_link) or not len(known.cannot_link):
-            raise InputError(
-                f"there are {len(known.must_link)} pairs that are the same and "
-                f"{len(known.cannot_link)} that are different: calibrate needs both."
-            )
-        if frequency is None:
-            frequency = evidence.share_of_same()
-        rows = known.points
-        Z = self._embedded_rows(X, rows)
-        known = known.restrict(rows)
-        same, different = (
-            np.asarray(devices.to_numpy(linked_distances(Z, links)), dtype=np.float64)
-            for links in (known.must_link, known.cannot_link)
-        )
-        weights = known.must_weight, known.cannot_weight
-        self.__dict__.update(verdicts_found(same, different, weights=weights, prevalence=frequency))
-        return self
 
     def score(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> float:
         """Area under the ROC curve of telling same from different by the learned distance.
@@ -331,7 +289,40 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         np.True_
         """
         check_is_fitted(self)
+        if forget_names and hasattr(self, "table_"):
+            raise InputError(
+                "forget_names=True: columns of a table with words are known by their names, "
+                "without which the model could not be used."
+            )
         model_file.save(self, path, forget_names=forget_names)
+
+    def _encoded(self, X: Any, *, reset: bool) -> Any:
+        """A table as ``table_`` makes numbers of it; rows of numbers as they are.
+
+        In ``fit`` a data frame with words has a ``table_`` made for it, and any data frame if the
+        learner was given a ``table``.
+        """
+        if reset:
+            given = getattr(self, "table", None)
+            if frame_of(X) is None or (given is None and not types_of_words(X)):
+                return X
+            if getattr(self, "kernel", None) == "precomputed":
+                return X
+            from nearkin.tables.encoding import TableEncoder  # with much of scikit-learn
+
+            self.table_ = TableEncoder() if given is None else clone(given)
+            return plain(self.table_.fit_transform(X))
+        table = getattr(self, "table_", None)
+        if table is None:
+            return X
+        if frame_of(X) is not None:
+            return plain(table.transform(X))
+        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
+            raise InputError(
+                f"X has no names of columns, by which {type(self).__name__} knows them: give a "
+                f"data frame with the columns {few(map(repr, table.columns_))}."
+            )
+        return X
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         """Rows as they are given, which the learner can take: ``reset`` in ``fit``."""
@@ -396,24 +387,6 @@ class MetricMixin(WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin)
         self.map_ = after_scaling(self.column_scale_, learned)
         self._calibrate(X, evidence, rng, embedded)
 
-    def _calibrate(
-        self,
-        X: Any,
-        evidence: Evidence,
-        rng: np.random.RandomState,
-        embedded: Callable[[NDArray[np.integer]], Any],
-    ) -> None:
-        """Find the threshold, and keep how much there was to learn from."""
-        examples = draw_examples(access.drawable(X), evidence, rng)
-        self.__dict__.update(examples.verdicts(embedded(examples.rows)))
-        self.learned_from_ = evidence.counts(n_rows_of(X))
-
-    def _calibrate_as(self, metric: Any) -> None:
-        """Take over the verdicts of another metric, whose distances are the same."""
-        for name in VERDICTS:
-            setattr(self, name, getattr(metric, name, None))
-        self.learned_from_ = metric.learned_from_
-
 
 def opened(learner: Any, X: Any, y: Any, pairs: Pairs | None) -> Any:
     """X for ``fit``: of blocks that can be read only once, what one pass can keep."""
@@ -436,8 +409,3 @@ def _in_their_type(distances: Any, Z_a: Any, Z_b: Any) -> Floats:
         distances, devices.namespace(Z_a).result_type(Z_a.dtype, Z_b.dtype)
     )
     return found
-
-
-def n_rows_of(X: Any) -> int:
-    """Number of rows of an X that is not checked yet."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -11,31 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from nearkin.learners.column_weights import known_groups
 from nearkin.learners.compositions import Blend, Chain
-from nearkin.learners.metric import MetricMixin
-from nearkin.learners.portfolio import USUAL, Ingredient, ingredients, recipes
+from nearkin.learners.host_sample import HostSample, host_sample
+from nearkin.learners.metric import MetricMixin, opened
+from nearkin.learners.portfolio import usual_blend
 from nearkin.learners.preparation import (
-    View,
     scales_of_differing,
     tells_copies,
-    view_by_few_axes,
 )
 from nearkin.learners.selection import (
-    EUCLIDEAN,
     LEAST_PAIRS,
-    N_FOLDS,
-    HeldOut,
+    unseen_choice,
+    unseen_contradictions,
+    unseen_copies,
+)
+from nearkin.learners.selection_report import (
+    EUCLIDEAN,
     Recipe,
     SelectionReport,
     SelectionWarning,
-    choose,
-    hold_out,
-    unseen_choice,
-    unseen_copies,
 )
 from nearkin.learners.stored import stored_metric
+from nearkin.learners.trial import Trial
+from nearkin.pairs.answered import Answers
+from nearkin.pairs.answerers import Answerer
+from nearkin.pairs.numbering import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import (
     ContradictionWarning,
@@ -51,20 +55,12 @@ from nearkin.rows.once import keeping_results
 from nearkin.rows.progress import progress, tell
 from nearkin.rows.scaled import ScaleWarning, divided
 from nearkin.rows.sparse import along, dense, is_sparse, leading_axes
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import axes_of_wide_rows
-from nearkin.scores.suspects import suspects, trusted
+from nearkin.scores.suspects import chance_by_metric, suspects, trusted
 from nearkin.spaces.maps import Affine, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
-
-# Rows and pairs that candidates are compared on, at most.
-_MOST_ROWS = 1000
-_MOST_PAIRS = 1000
-# Principal axes that rows are reduced to before anything is learned from them, at most: as a rule,
-# and where pairs tell that those are too few.
-_MOST_AXES, _MOST_COLUMNS = 100, 300
-# Landmarks of kernels while candidates are compared.
-_FEW_LANDMARKS = 300
 
 
 @stored_metric(
@@ -95,8 +91,19 @@ class MetricLearner(MetricMixin, BaseEstimator):
     spread : bool, default=False
         Whether pairs are spread to the rows around them before the chosen metric is learned
         (:func:`nearkin.spread_pairs`).
-    n_landmarks : int, default=500
+    new_classes : bool, default=False
+        Whether distances will be asked for between rows of classes that no pair told of, such as
+        persons who join later. Learners take part then that carry over to these, and some of the
+        Euclidean distance stays. It loses a little on the classes that pairs told of.
+    n_landmarks : int, default=300
         Rows that stand for all others in kernels, where there are more.
+    groups : sequence of d names or numbers, optional
+        One for each column of X, equal for those that belong together: then learners take part that
+        weigh these as one. Columns of a data frame with words are such groups by themselves.
+    table : TableEncoder, optional
+        How a data frame becomes rows of numbers, where more is to be said of it than can be
+        recognised: ``TableEncoder(kinds={"phone": "code"})``. By default frames with words have one
+        of its own, and frames of numbers none.
     verbose : bool, default=False
         Show a bar while candidates are compared, and how it went.
     random_state : int, RandomState or None, default=None
@@ -104,17 +111,23 @@ class MetricLearner(MetricMixin, BaseEstimator):
     Attributes
     ----------
     metric_ : learner
-        The chosen one, fitted.
+        The chosen one, fitted. Row numbers in it are those of the sample, if X is elsewhere.
+    table_ : TableEncoder
+        What makes numbers of data frames, if X was one with words, or ``table`` was given.
     column_scale_ : ndarray of shape (d,) or None
         What columns are divided by first.
     axes_ : ndarray of shape (r, d) or None
         Along which rows are seen after that, if they are sparse or have more than 1000 columns.
     report_ : SelectionReport
-        Candidates with their pair AUC on held-out pairs, and the reason for the choice: print it.
+        Candidates with their pair AUC on held-out pairs, the reason for the choice, and how well
+        the metric tells same from different, with 90 % intervals: print it.
         :func:`nearkin.plot.selection` draws it.
     suspects_ : list of Suspect
         Pairs that look wrong, the worst first; a right one may be among them. To withdraw them:
         ``pairs.without([suspect.pair for suspect in metric.suspects_])``.
+    answerers_ : list of Answerer
+        Who answered, with the share of wrong answers and its 90 % interval, the most reliable
+        first; empty unless ``pairs`` were :class:`Answers`.
     map_ : map
         What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
     n_components_ : int
@@ -141,7 +154,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     Notes
     -----
     Held-out pairs share no point with those learned from, so that none follows from these. At most
-    1000 pairs and their points, or 1000 rows, take part in the comparison, whatever n is. Labels
+    1000 pairs and their points, or 600 rows, take part in the comparison, whatever n is. Labels
     act through pairs drawn from them in the comparison; the metric itself is learned from the
     labels.
 
@@ -159,9 +172,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
     Sparse rows of more than 300 columns are seen along their 300 leading axes, right singular
     vectors, whatever the learner.
 
+    Of rows that are elsewhere, in files, on a cluster of Dask or on a device, a sample comes to the
+    host in one pass, and all is learned from that: the rows that pairs name, 2500 labelled ones,
+    and others at random, 5000 together, unless pairs name more. Where there are no more rows, all
+    are taken, and the metric is that of the same rows in memory. It then maps rows where they are.
+
     Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows; 300
     numbers for each sparse row, and a copy of the rows if columns are scaled. Steps that the chosen
-    learners share are learned once, and rows as these leave them are held until ``fit`` ends.
+    learners share are learned once, and rows as these leave them are held until ``fit`` ends. Rows
+    elsewhere take as much as their sample would in memory, beside a block of them at a time.
 
     Examples
     --------
@@ -176,6 +195,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
     """
 
     _sparse: ClassVar[bool] = True
+    _array_api: ClassVar[bool] = True
+    _remote: ClassVar[bool] = True
+    _takes_answers: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -184,7 +206,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         robust: bool = True,
         scale: bool | Literal["auto"] = "auto",
         spread: bool = False,
-        n_landmarks: int = 500,
+        new_classes: bool = False,
+        n_landmarks: int = 300,
+        groups: Sequence[Any] | None = None,
+        table: Any = None,
         verbose: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -192,7 +217,10 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self.robust = robust
         self.scale = scale
         self.spread = spread
+        self.new_classes = new_classes
         self.n_landmarks = n_landmarks
+        self.groups = groups
+        self.table = table
         self.verbose = verbose
         self.random_state = random_state
 
@@ -201,31 +229,44 @@ class MetricLearner(MetricMixin, BaseEstimator):
         "robust": ["boolean"],
         "scale": ["boolean", StrOptions({"auto"})],
         "spread": ["boolean"],
+        "new_classes": ["boolean"],
         "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "groups": ["array-like", None],
+        "table": [HasMethods(["fit", "transform"]), None],
         "verbose": ["boolean"],
         "random_state": ["random_state"],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | None = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, pairs: Pairs | Answers | None = None) -> Self:
         """Compare candidates on held-out pairs, and learn the best from all of them.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
+            Or rows elsewhere: an array on a device, or what :func:`nearkin.open_rows` gives.
         y : array of shape (n,), optional
             Labels; negative means unknown.
-        pairs : Pairs, optional
-            Pairs of rows of X.
+        pairs : Pairs or Answers, optional
+            Pairs of rows of X. Of answers by several people it is estimated who is wrong how often,
+            with the help of the metric: ``answerers_`` lists them.
 
         Returns
         -------
         self
         """
-        X = self._checked(X, reset=True)
+        answers, told = (pairs, pairs.pairs) if isinstance(pairs, Answers) else (None, pairs)
+        X = self._checked(opened(self, X, y, told), reset=True)
         rng = check_random_state(self.random_state)
-        evidence = gather_evidence(X.shape[0], y, pairs, triplets=True)
-        examples = example_pairs(evidence, rng)
+        # Answers that contradict each other are what a rate of wrong ones is estimated from.
+        with nullcontext() if answers is None else leaving_out(ContradictionWarning):
+            evidence = gather_evidence(X.shape[0], y, told, triplets=True)
+        judges = evidence
+        if answers is not None and not answers.tell_nothing:
+            judges = Evidence(answers.telling, evidence.classes)
+        sample = host_sample(X, evidence, rng)
+        X = sample.X
+        examples = example_pairs(sample.renumbered(judges), rng)
         self.column_scale_, remark = self._scales(X)
         X = divided(X, self.column_scale_)
         if is_sparse(X):
@@ -234,36 +275,73 @@ class MetricLearner(MetricMixin, BaseEstimator):
             self.axes_ = axes_of_wide_rows(X, mean_row(X), rng)
         rows = along(X, self.axes_) if is_sparse(X) or self.axes_ is not None else X
         X = np.asarray(rows, dtype=X.dtype)
-        with keeping_results():
-            return self._chosen_and_fitted(X, y, evidence, _Trial(X, examples, rng), remark)
+        # Many small matrices; blocks of rows are on all cores.
+        with keeping_results(), one_blas_thread():
+            # Along axes there are no columns that could belong together.
+            groups = None if self.axes_ is not None else known_groups(self, X.shape[1])
+            trial = Trial(X, examples, rng, new_classes=self.new_classes, groups=groups)
+            return self._chosen_and_fitted(X, evidence, answers, sample, trial, remark)
 
     def _chosen_and_fitted(
-        self, X: Floats, y: Any, evidence: Evidence, trial: _Trial, remark: str
+        self,
+        X: Floats,
+        evidence: Evidence,
+        answers: Answers | None,
+        sample: HostSample,
+        trial: Trial,
+        remark: str,
     ) -> Self:
-        """The choice, and what is learned of all rows."""
-        report = replace(self._report(trial), columns=remark)
+        """The choice, and what is learned of all rows that there are on the host."""
+        if answers is not None and answers.tell_nothing:
+            report = unseen_contradictions()
+        else:
+            report = self._report(trial)
+        report = replace(report, columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
             notice(report.reason, SelectionWarning)
         given = evidence.pairs
-        rank = trial.ranks(report.recipe, given)
+        rank = trial.ranks(report.recipe, sample.renumbered(given))
         metric = self._metric(report.recipe, trial)
         # Of contradictions there was a warning already.
         with leaving_out(ContradictionWarning, ScaleWarning):
-            told = trusted(given, rank) if self.robust else given
+            told, answerers = self._trusted(given, answers, rank)
+            told = sample.renumbered(told)
             triplets = Pairs(closer=told.closer, closer_weight=told.closer_weight)
             plain = told.without(told.closer)
             if self.spread and len(plain):
                 told = spread_pairs(X, plain) + triplets
-            metric.fit(X, y, pairs=told if len(told) else None)
+            classes = sample.renumbered(evidence).classes
+            metric.fit(X, classes, pairs=told if len(told) else None)
         self.metric_ = metric
-        self.report_ = report
+        verdicts, quality = trial.judgement(report.recipe, metric)
+        self.report_ = replace(report, answerers=answerers, quality=quality)
         self.suspects_ = suspects(given, rank)
         self.n_components_ = metric.n_components_
         self._calibrate_as(metric)
-        self.learned_from_ = evidence.counts(len(X))
+        self.__dict__.update(verdicts)
+        self.learned_from_ = evidence.counts(sample.n_given)
         if self.verbose:
-            tell(f"{report}\n")
+            tell(f"{self.report_}\n")
         return self
+
+    def _trusted(
+        self, given: Pairs, answers: Answers | None, rank: Floats
+    ) -> tuple[Pairs, list[Answerer]]:
+        """Pairs with the weights that they deserve, and who answered how well."""
+        if answers is None:
+            return trusted(given, rank) if self.robust else given, []
+        if not self.robust:
+            return given, answers.answerers
+        ends = np.concatenate([given.must_link, given.cannot_link])
+        before = np.full(len(answers.links), np.nan)
+        place = np.searchsorted(keys_of(answers.links), keys_of(ends))
+        before[place] = chance_by_metric(given, rank)
+        return answers.agreed(before)
+
+    @property
+    def answerers_(self) -> list[Answerer]:
+        """Who answered, and how often wrong."""
+        return self.report_.answerers
 
     @property
     def map_(self) -> Map:  # type: ignore[override]
@@ -281,13 +359,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
 
     def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
         """What columns are divided by, or None, and why."""
+        if hasattr(self, "table_"):
+            return None, ""
         if self.scale == "auto":
             return scales_of_differing(X, getattr(self, "feature_names_in_", None))
         if self.scale:
             return scales_of(X), "Columns are divided by their spreads, as asked for."
         return None, ""
 
-    def _report(self, trial: _Trial) -> SelectionReport:
+    def _report(self, trial: Trial) -> SelectionReport:
         names = trial.affordable(float(self.time_budget))
         if len(trial.pairs) < LEAST_PAIRS:
             why = f"{len(trial.pairs)} pairs are too few to choose a metric by"
@@ -295,15 +375,12 @@ class MetricLearner(MetricMixin, BaseEstimator):
             why = "There is no time to compare metrics"
         else:
             shown = progress(names, "comparing metrics", shown=self.verbose)
-            report = trial.choice(shown)
-            if report is not None:
-                return report
-            why = "All pairs hang together, so none can be held out to choose a metric by"
+            return trial.choice(shown)
         if tells_copies(trial.X, trial.pairs):
             return unseen_copies(why)
-        return unseen_choice(recipes(list(trial.learners))[USUAL], why)
+        return unseen_choice(usual_blend(trial.learners), why)
 
-    def _metric(self, recipe: Recipe, trial: _Trial) -> Any:
+    def _metric(self, recipe: Recipe, trial: Trial) -> Any:
         """The learner for all rows."""
         learners = trial.ingredients(self.n_landmarks, trial.n_rows)
         parts = []
@@ -314,96 +391,3 @@ class MetricLearner(MetricMixin, BaseEstimator):
         if len(parts) == 1:
             return parts[0]
         return Blend(parts, weights=list(recipe.values()), random_state=trial.seed)
-
-
-class _Trial:
-    """Some of the rows and pairs, on which candidates are compared."""
-
-    def __init__(self, X: Floats, pairs: Pairs, rng: np.random.RandomState) -> None:
-        strength = float(pairs.must_weight.sum() + pairs.cannot_weight.sum())
-        strength += float(pairs.closer_weight.sum())
-        if len(pairs) > _MOST_PAIRS:
-            kept = np.zeros(len(pairs), dtype=bool)
-            kept[rng.choice(len(pairs), _MOST_PAIRS, replace=False)] = True
-            pairs = pairs.subset(kept)
-        rows = pairs.points
-        if len(rows) < min(_MOST_ROWS, len(X)):
-            others = np.setdiff1d(np.arange(len(X)), rows, assume_unique=True)
-            more = rng.choice(others, min(_MOST_ROWS, len(X)) - len(rows), replace=False)
-            rows = np.sort(np.concatenate([rows, more]))
-        self.seed = int(rng.randint(2**31 - 1))
-        self.n_rows = len(X)
-        self.held_out: HeldOut | None = None
-        self.sampled = pairs
-        self.X = X if len(rows) == len(X) else X[rows]
-        self.pairs = pairs.restrict(rows)
-        self.all_columns = View(self.X, _MOST_COLUMNS, self.seed)
-        # So many as pairs of this weight can tell apart, unless these pairs need more.
-        n_axes = int(min(10 + 2 * np.sqrt(strength), _MOST_AXES))
-        judges = self.pairs.as_weak_pairs()
-        self.axes = view_by_few_axes(self.X, n_axes, judges, self.all_columns, self.seed)
-        self.learners = {
-            name: ingredient
-            for name, ingredient in self.ingredients(_FEW_LANDMARKS, len(rows)).items()
-            if (len(pairs.must_link) or not ingredient.needs_must_links)
-            and (ingredient.takes_triplets or not len(pairs.closer))
-        }
-
-    def ingredients(self, n_landmarks: int, n_rows: int) -> dict[str, Ingredient]:
-        """Learners to choose among, for so many rows."""
-        reduced = self.axes is not self.all_columns and self.axes.reduction is not None
-        return ingredients(n_landmarks, n_rows, self.seed, some_columns=reduced)
-
-    def view(self, name: str, ingredient: Ingredient) -> View:
-        """The rows as a learner sees them."""
-        if name == EUCLIDEAN:
-            return View(self.X, self.X.shape[1], self.seed)
-        return self.all_columns if ingredient.sees_all_columns else self.axes
-
-    def affordable(self, budget: float) -> list[str]:
-        """Learners that can be compared within some seconds, by a prediction."""
-        names, spent = [], 0.0
-        for name, ingredient in self.learners.items():
-            size = len(self.X) / 1000 * (1 + len(self.pairs) / 1000)
-            width = (self.axes.rows.shape[1] / 50) ** 2 if name == "LMNN" else 1.0
-            spent += N_FOLDS * ingredient.seconds * size * width
-            if spent <= budget:
-                names.append(name)
-        return names if len(names) > 1 else []
-
-    def choice(self, names: Iterator[str]) -> SelectionReport | None:
-        """The best of some candidates, or None if no pair can be held out."""
-        held_out = self._hold_out(names, self.pairs)
-        if not held_out.judged:
-            return None
-        self.held_out = held_out
-        return choose(held_out, recipes(list(held_out.distances)), USUAL)
-
-    def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
-        """Rank given pairs in two rounds: in the second, those that look wrong count less.
-
-        Must-links and cannot-links only. NaN for pairs that took no part in the comparison.
-        """
-        if self.held_out is None:
-            return np.full(len(_statements(given)), np.nan)
-        n_pairs = len(_statements(self.pairs))
-        first = self.held_out.ranks(recipe)[:n_pairs]
-        second = self._hold_out(iter(recipe), trusted(self.pairs, first), every_pair=True)
-        rank = second.ranks(recipe)[:n_pairs]
-        of_sampled = dict(zip(_statements(self.sampled), rank, strict=True))
-        # Others were drawn from labels, or are too many.
-        return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])
-
-    def _hold_out(self, names: Iterator[str], pairs: Pairs, *, every_pair: bool = False) -> HeldOut:
-        chosen = (
-            (name, self.learners[name].learner, self.view(name, self.learners[name]).rows)
-            for name in names
-        )
-        rng = np.random.RandomState(self.seed)  # the same folds each time
-        return hold_out(chosen, len(self.X), pairs, rng, every_pair=every_pair)
-
-
-def _statements(pairs: Pairs) -> list[tuple[int, int, bool]]:
-    """Pairs and what was said of them, in their order."""
-    must, cannot = pairs.must_link.tolist(), pairs.cannot_link.tolist()
-    return [(i, j, True) for i, j in must] + [(i, j, False) for i, j in cannot]

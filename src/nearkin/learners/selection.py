@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,132 +12,53 @@ from sklearn.base import clone
 
 from nearkin.learners.compositions import Chain
 from nearkin.learners.incremental import TeachableMixin
+from nearkin.learners.selection_report import EUCLIDEAN, Candidate, Recipe, SelectionReport
 from nearkin.learners.two_steps import embedding
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats, Mask
+from nearkin.pairs.supervision import Evidence
+from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.blocks import one_core
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import leaving_out
 from nearkin.rows.once import once
 from nearkin.scores.comparison import Comparison, compare, ranks
-from nearkin.scores.pair_folds import pair_folds
-from nearkin.storage.schema import a, dict_of, list_of, maybe, real, stored, text, truth, whole
+from nearkin.scores.pair_folds import new_point_folds
+from nearkin.scores.shares import learned_shares
 
-# Shares of learners by name: a blend of their squared distances, each of mean 1.
-Recipe = dict[str, float]
-
-EUCLIDEAN = "Euclidean"
+BLEND = "blend"
 # Below this many pairs there is nothing to choose by.
 LEAST_PAIRS = 10
 N_FOLDS = 5
-# A candidate takes the place of the usual one if it is better by so many standard errors, depending
-# on the number of held-out pairs: the best of many candidates on few pairs is the luckiest.
-_CLEARLY_BETTER = ((100, 1.5), (50, 2.5), (0, np.inf))
+# A blend has no more parts: those of small shares cost as much as others and gain nothing.
+_MOST_PARTS = 8
+# Pairs whose rows become landmarks of kernels while learners are compared.
+_MOST_NAMED = 60
 # Probability of a gain before any pair is seen, as on data whose classes were to be told apart.
 _LEARNING_HELPS = 0.95
-# It is this one where nothing is known of what learning gains: where distances are seen to tell
-# nothing, that is not to separate at least so many held-out pairs by so many standard errors; and
-# where must-links are one thing rather than one class, nearer than all but this share of random
-# pairs: the distance at hand is very good then, and what is lost in a few directions, identity.
+# It is this one where distances are seen to tell nothing, that is not to separate at least so many
+# held-out pairs by so many standard errors.
+_NOTHING_TO_LEARN = 0.1
+_ENOUGH_TO_SEE, _NOTHING_TOLD = 80, 1.5
+# The blend was chosen to suit these pairs, which is worth about so many.
+_MADE_TO_SUIT = 1.0
+# And this one where must-links are one thing rather than one class, nearer than all but this share
+# of random pairs: the distance at hand is very good then, and what is lost in a few directions,
+# identity.
 _NOTHING_KNOWN = 0.5
-_ENOUGH_TO_TELL, _NOTHING_TOLD = 100, 1.5
 _ONE_THING = 0.005
 # Probability of a gain over the Euclidean distance above which that is not blended in, and below
 # which it is kept as it is; and its share in between.
 _SURE, _DOUBTFUL = 0.95, 0.5
+# One learner takes the place of the blend if, on so many held-out pairs, it is better by so many
+# standard errors.
+_ENOUGH_TO_TELL, _CLEARLY_BETTER = 100, 2.0
 _SHARE_IN_DOUBT = 0.25
+_SHARE_FOR_NEW_CLASSES = 0.15
 # Its share when there is nothing to choose by.
 _SHARE_UNSEEN = 0.5
 # A gain of so many standard errors is shown by the held-out pairs themselves.
 _SHOWN = 2.0
-
-
-class SelectionWarning(UserWarning):
-    """No learned metric was chosen by its merits; the message says why."""
-
-
-@stored(name=text, auc=real, gain=real, error=real, chosen=truth)
-@dataclass(frozen=True)
-class Candidate:
-    """A line of the report.
-
-    Attributes
-    ----------
-    name : str
-    auc : float
-        Pair AUC on held-out pairs.
-    gain, error : float
-        Over the Euclidean distance, and its standard error.
-    chosen : bool
-    """
-
-    name: str
-    auc: float
-    gain: float
-    error: float
-    chosen: bool = False
-
-
-@stored(
-    reason=text,
-    candidates=list_of(a("Candidate")),
-    n_judged=whole,
-    chance_of_gain=maybe(real),
-    recipe=dict_of(real),
-    columns=maybe(text),
-)
-@dataclass(frozen=True)
-class SelectionReport:
-    """How a metric was chosen. Print it.
-
-    Attributes
-    ----------
-    reason : str
-        Why this one, in a sentence.
-    candidates : list of Candidate
-        Best first; empty if there was nothing to choose by.
-    n_judged : int
-        Held-out pairs that candidates were judged by.
-    chance_of_gain : float or None
-        Probability that the choice is better than the Euclidean distance.
-    recipe : dict
-        Shares of the learners that the metric is a blend of.
-    columns : str
-        What was done to the columns first, and why; empty if nothing was.
-    """
-
-    reason: str
-    candidates: list[Candidate] = field(default_factory=list)
-    n_judged: int = 0
-    chance_of_gain: float | None = None
-    recipe: Recipe = field(default_factory=dict)
-    columns: str = ""
-
-    @property
-    def _said(self) -> str:
-        return " ".join(part for part in (self.reason, self.columns) if part)
-
-    def __str__(self) -> str:
-        if not self.candidates:
-            return self._said
-        width = max(len(line.name) for line in self.candidates)
-        lines = [f"  {'candidate':{width}}  pair AUC  gain over Euclidean"]
-        for line in self.candidates:
-            mark = "→" if line.chosen else " "
-            gain = "" if line.name == EUCLIDEAN else f"{line.gain:+.3f} ± {line.error:.3f}"
-            lines.append(f"{mark} {line.name:{width}}  {line.auc:8.3f}  {gain}".rstrip())
-        return "\n".join([*lines, self._said])
-
-    def _repr_html_(self) -> str:
-        head = "<tr><th></th><th>candidate</th><th>pair AUC</th><th>gain over Euclidean</th></tr>"
-        body = "".join(
-            f"<tr><td>{'→' if line.chosen else ''}</td><td>{escape(line.name)}</td>"
-            f"<td>{line.auc:.3f}</td><td>{line.gain:+.3f} ± {line.error:.3f}</td></tr>"
-            for line in self.candidates
-        )
-        table = f"<table>{head}{body}</table>" if body else ""
-        return f"{table}<p>{escape(self._said)}</p>"
 
 
 @dataclass(frozen=True)
@@ -155,23 +75,70 @@ class HeldOut:
         mean is 1.
     same : bool ndarray of shape (k,)
         Which pairs are must-links, or the nearer ones of triplets.
+    links, random_links : int ndarray of shape (k, 2)
+        The rows of these pairs, and of random ones.
     """
 
     judged: list[Mask]
     distances: dict[str, list[Floats]]
     random: dict[str, list[Floats]]
     same: Mask
+    links: Ints
+    random_links: Ints
 
     def ranks(self, recipe: Recipe) -> Floats:
-        """Rank of each pair among random ones under a blend of learners; NaN if not judged."""
-        out = np.full(len(self.same), np.nan)
+        """Rank of each pair among random ones under a blend of learners; NaN if not judged.
+
+        Of a pair that several folds judge, the mean.
+        """
+        total, count = np.zeros(len(self.same)), np.zeros(len(self.same))
         for fold, judged in enumerate(self.judged):
             blended, among = (
                 np.sum([share * part[name][fold] for name, share in recipe.items()], axis=0)
                 for part in (self.distances, self.random)
             )
-            out[judged] = ranks(blended, among)
+            total[judged] += ranks(blended, among)
+            count[judged] += 1
+        out = np.full(len(total), np.nan)
+        np.divide(total, count, out=out, where=count > 0)
         return out
+
+    def squared(self, names: list[str]) -> tuple[Floats, Mask]:
+        """Squared distances of judged pairs, a column for each learner, and which are judged.
+
+        Of a pair that several folds judge, the mean.
+        """
+        total, count = np.zeros((len(self.same), len(names))), np.zeros(len(self.same))
+        for fold, judged in enumerate(self.judged):
+            total[judged] += np.column_stack([self.distances[name][fold] for name in names])
+            count[judged] += 1
+        known = count > 0
+        return total[known] / count[known, None], known
+
+    def shares(self, usual: Recipe, weight: Floats) -> Recipe:
+        """The blend of eight at most that tells judged pairs apart best, near the usual one.
+
+        Random pairs stand for a kind of pair of which none is judged.
+
+        Parameters
+        ----------
+        usual : Recipe
+        weight : ndarray of shape (k,)
+            How much each pair counts.
+        """
+        names = list(self.distances)
+        distances, known = self.squared(names)
+        same, weight = self.same[known], weight[known]
+        if same.all() or not same.any():
+            random = np.column_stack([self.random[name][0] for name in names])
+            distances = np.concatenate([distances, random])
+            weight = np.append(weight, np.full(len(random), weight.sum() / len(random)))
+            same = np.append(same, np.full(len(random), not same.all()))
+        start = np.array([usual.get(name, 0.0) for name in names])
+        found = learned_shares(distances, same, weight, start / start.sum())
+        largest = np.argsort(-found, kind="stable")[:_MOST_PARTS]
+        kept = {names[i]: float(found[i]) for i in largest if found[i] > 0}
+        return {name: share / sum(kept.values()) for name, share in kept.items()}
 
 
 def hold_out(
@@ -179,8 +146,6 @@ def hold_out(
     n_rows: int,
     pairs: Pairs,
     rng: np.random.RandomState,
-    *,
-    every_pair: bool = False,
 ) -> HeldOut:
     """Fit every learner to parts of the pairs, and measure those that are left out.
 
@@ -192,19 +157,15 @@ def hold_out(
     pairs : Pairs
     rng : RandomState
         Draws folds and random pairs of rows.
-    every_pair : bool, default=False
-        Measure pairs that no fold can judge too, under what is learned from all of them.
 
     Notes
     -----
+    Of each pair that is measured, one row is in no pair learned from.
+
     A learner that refuses a part of the pairs, such as RCA without must-links, is left out.
     """
-    folds = pair_folds(pairs, N_FOLDS, rng)
-    if every_pair:
-        everything = np.ones(len(pairs), dtype=bool)
-        rest = ~np.any([judge for _, judge in folds], axis=0) if folds else everything
-        if rest.any():
-            folds = [*folds, (everything, rest)]
+    folds = new_point_folds(pairs, N_FOLDS, rng)
+    named = Evidence(_some(pairs, rng), None)
     learned_from = [pairs.subset(learn) for learn, _ in folds]
     n_must, n_cannot, n_triplets = map(len, (pairs.must_link, pairs.cannot_link, pairs.closer))
     near, far = pairs.closer[:, [0, 1]], pairs.closer[:, [0, 2]]
@@ -218,7 +179,7 @@ def hold_out(
         try:
             # Many small matrices, and parameters that are known to be right.
             with one_core(), config_context(skip_parameter_validation=True):
-                embeddings = [_embedded(learner, rows, part) for part in learned_from]
+                embeddings = [_embedded(learner, rows, part, named) for part in learned_from]
         except ValueError:
             continue
         squared = [linked_distances(Z, random_links) ** 2 for Z in embeddings]
@@ -228,68 +189,90 @@ def hold_out(
             linked_distances(Z, links[judge]) ** 2 / scale
             for Z, scale, judge in zip(embeddings, scales, judged, strict=True)
         ]
-    return HeldOut(judged, distances, random, same)
+    return HeldOut(judged, distances, random, same, links, random_links)
 
 
-def _embedded(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
-    """Rows under what a learner makes of pairs; first steps that chains share are taken once."""
+def _some(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
+    """A few of the pairs, whose rows become landmarks while learners are compared."""
+    if len(pairs) <= _MOST_NAMED:
+        return pairs
+    kept = np.zeros(len(pairs), dtype=bool)
+    kept[rng.choice(len(pairs), _MOST_NAMED, replace=False)] = True
+    return pairs.subset(kept)
+
+
+def _embedded(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floats:
+    """Rows under what a learner makes of some pairs; first steps that chains share are taken once.
+
+    Where to learn is found once for all parts of the pairs: it depends on which rows they name, not
+    on what is said of these.
+    """
     first, *others = learner.steps if isinstance(learner, Chain) else [learner]
     # What is worth a warning shows in the final fit.
     with leaving_out(Warning):
-        rows = once(_taught, first, rows, pairs)
+        rows = once(_taught, first, rows, pairs, named)
         for step in others:
-            rows = _taught(step, rows, pairs)
+            rows = _taught(step, rows, pairs, named)
     return rows
 
 
-def _taught(learner: Any, rows: Floats, pairs: Pairs) -> Floats:
+def _taught(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floats:
     if isinstance(learner, TeachableMixin):
-        return np.asarray(embedding(learner, rows, pairs))
+        return np.asarray(embedding(learner, rows, pairs, named))
     return np.asarray(clone(learner).fit(rows, pairs=pairs).transform(rows))
 
 
-def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> SelectionReport:
-    """The usual recipe unless another is clearly better, with as much Euclidean as is prudent.
+def choose(
+    held_out: HeldOut, usual: Recipe, weight: Floats, *, new_classes: bool = False
+) -> SelectionReport:
+    """The blend that held-out pairs ask for, with as much Euclidean as is prudent.
 
-    With few held-out pairs differences between candidates are mostly chance; what is best on other
-    data is the better guess then. From 50 of them on, the usual recipe is left for the best of
-    those that are better by 2.5 standard errors, from 100 on by 1.5 (and, where the usual one gains
-    nothing, as much better than the Euclidean distance). The outcome is compared with that distance
+    From a hundred held-out pairs on, one learner alone takes its place that is clearly better. The
+    outcome is compared with the Euclidean distance
     (:meth:`nearkin.scores.comparison.Comparison.chance_of_gain`): kept, blended with it, or given
     up for it.
 
     Parameters
     ----------
     held_out : HeldOut
-    recipes : dict of Recipe
-        By name, with one named "Euclidean"; of learners that ``held_out`` has.
-    usual : str
-        Name of the recipe to take unless another is better.
+        Of learners, of which one is named "Euclidean".
+    usual : Recipe
+        Of the blend, before any pair is looked at.
+    weight : ndarray of shape (k,)
+        How much each pair counts in the choice of the blend.
+    new_classes : bool, default=False
+        Whether there will be classes that held-out pairs cannot speak of: some of the Euclidean
+        distance is kept then in any case.
     """
     same = held_out.same
-    rank = {name: held_out.ranks(recipe) for name, recipe in recipes.items()}
+    recipe = held_out.shares(usual, weight)
+    recipes = {**{name: {name: 1.0} for name in held_out.distances}, BLEND: recipe}
+    rank = {name: held_out.ranks(one) for name, one in recipes.items()}
     beside = {name: compare(rank[name], rank[EUCLIDEAN], same) for name in recipes}
-    better = {name: compare(rank[name], rank[usual], same).t for name in recipes}
-    n_judged = int((~np.isnan(rank[usual])).sum())
-    before, remark = _prior_belief(rank[usual], rank[EUCLIDEAN], same)
-    best, clearly = usual, next(t for least, t in _CLEARLY_BETTER if n_judged >= least)
-    # Where the usual recipe gains nothing, another must show that it does.
-    doubted = beside[usual].chance_of_gain(before) < _DOUBTFUL
-    for name, found in beside.items():
-        shown = min(better[name], found.t) if doubted else better[name]
-        if name != EUCLIDEAN and shown >= clearly and found.auc > beside[best].auc:
-            best = name
-    comparison = beside[best]
+    n_judged = int((~np.isnan(rank[BLEND])).sum())
+    before, remark = _prior_belief(rank[BLEND], rank[EUCLIDEAN], same)
+    best = BLEND
+    if n_judged >= _ENOUGH_TO_TELL:
+        alone = [name for name in recipes if name != EUCLIDEAN]
+        best = max(alone, key=lambda name: beside[name].auc)
+        if compare(rank[best], rank[BLEND], same).t < _CLEARLY_BETTER:
+            best = BLEND
+    comparison, recipe = beside[best], recipes[best]
     chance = comparison.chance_of_gain(before)
     seen = f"{comparison.gain:+.3f} ± {comparison.error:.3f} pair AUC on {n_judged} held-out pairs"
-    recipe = recipes[best]
     if chance < _DOUBTFUL:
-        reason = f"Nothing is gained over the Euclidean distance ({best}: {seen}), which is kept."
-        reason += remark
+        reason = f"Nothing is gained over the Euclidean distance ({seen}), which is kept." + remark
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
     else:
-        reason = f"{best}, {_why(comparison, seen)}"
-        if chance < _SURE:
+        what = f"A {BLEND} of {_parts(recipe)}" if best == BLEND else best
+        reason = f"{what}, {_why(comparison, seen)}"
+        if new_classes:
+            recipe = with_euclidean(recipe, _SHARE_FOR_NEW_CLASSES)
+            reason += (
+                f" For classes that no pair told of, a share of {_SHARE_FOR_NEW_CLASSES:.0%} of "
+                "the Euclidean distance is blended in."
+            )
+        elif chance < _SURE:
             recipe = with_euclidean(recipe, _SHARE_IN_DOUBT)
             reason += (
                 f" That is not certain: a share of {_SHARE_IN_DOUBT:.0%} of the Euclidean distance "
@@ -303,13 +286,21 @@ def choose(held_out: HeldOut, recipes: dict[str, Recipe], usual: str) -> Selecti
     return SelectionReport(reason, lines, n_judged, chance, recipe)
 
 
-def _prior_belief(usual: Floats, euclidean: Floats, same: Mask) -> tuple[float, str]:
+def _parts(recipe: Recipe) -> str:
+    """The largest shares of a blend, in words."""
+    largest = sorted(recipe, key=lambda name: -recipe[name])[:3]
+    named = [f"{recipe[name]:.0%} {name}" for name in largest]
+    others = [] if len(recipe) <= 3 else [f"{len(recipe) - 3} more"]
+    return ", ".join([*named, *others])
+
+
+def _prior_belief(blend: Floats, euclidean: Floats, same: Mask) -> tuple[float, str]:
     """Probability of a gain before pairs are looked at, and a remark if it is not the usual one."""
-    judged = ~np.isnan(usual)
-    if judged.sum() >= _ENOUGH_TO_TELL:
-        tells = [compare(rank, 0 * rank, same).t for rank in (usual, euclidean)]
-        if max(tells) <= _NOTHING_TOLD:
-            return _NOTHING_KNOWN, " Held-out pairs show no relation to the columns of X at all."
+    judged = ~np.isnan(blend)
+    if judged.sum() >= _ENOUGH_TO_SEE:
+        by_blend, by_euclidean = (compare(rank, 0 * rank, same).t for rank in (blend, euclidean))
+        if max(by_blend - _MADE_TO_SUIT, by_euclidean) <= _NOTHING_TOLD:
+            return _NOTHING_TO_LEARN, " Held-out pairs show no relation to the columns of X at all."
     must = euclidean[judged & same]
     if len(must) and is_one_thing(must):
         return _NOTHING_KNOWN, " It has must-links nearer than nearly all random pairs already."
@@ -345,6 +336,16 @@ def unseen_copies(why: str) -> SelectionReport:
     return SelectionReport(reason, recipe={EUCLIDEAN: 1.0})
 
 
+def unseen_contradictions() -> SelectionReport:
+    """The Euclidean distance, where answers say nothing together."""
+    reason = (
+        "Answers contradict each other so that nothing follows from them: the Euclidean distance "
+        "is kept."
+    )
+    return SelectionReport(reason, recipe={EUCLIDEAN: 1.0})
+
+
 def with_euclidean(recipe: Recipe, share: float) -> Recipe:
     """A recipe with some of the Euclidean distance in it."""
-    return {EUCLIDEAN: share, **{name: (1 - share) * w for name, w in recipe.items()}}
+    rest = {name: (1 - share) * w for name, w in recipe.items()}
+    return {**rest, EUCLIDEAN: share + rest.get(EUCLIDEAN, 0.0)}

@@ -14,13 +14,16 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.rows import devices, validation
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.sparse import plain
-from nearkin.spaces.maps import Map, Transformed
+from nearkin.spaces.maps import Map, Transformed, composed
 from nearkin.storage.sklearn_schema import is_stored_transformer
 
 
 def map_of(fitted: Any) -> Map:
-    """What a learner has learned, or does another transformer."""
-    return fitted.map_ if isinstance(fitted, MetricMixin) else Transformed(fitted)
+    """What a learner has learned, of rows as it was given them, or does another transformer."""
+    if not isinstance(fitted, MetricMixin):
+        return Transformed(fitted)
+    table = getattr(fitted, "table_", None)
+    return fitted.map_ if table is None else composed(Transformed(table), fitted.map_)
 
 
 def sees_any_rows(part: Any) -> bool:

@@ -9,6 +9,7 @@ from nearkin.learners.older_files import with_map
 from nearkin.spaces.maps import MAP
 from nearkin.storage.schema import (
     Spec,
+    a,
     dict_of,
     floats,
     maybe,
@@ -41,6 +42,7 @@ def stored_metric(**fields: Spec) -> Callable[[_Class], _Class]:
         learned_from_=maybe(dict_of(whole)),
         vector_column_=maybe(text),
         fill_values_=maybe(floats("d")),
+        table_=maybe(a("TableEncoder")),
         **fields,
     )
 

@@ -21,6 +21,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, gather_evidence
 from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats
+from nearkin.rows.once import once
 from nearkin.spaces.kernels import Rows
 from nearkin.spaces.maps import Map
 
@@ -229,14 +230,15 @@ def learn(
     return Result(learned.map, attributes, taught)
 
 
-def embedding(learner: Any, X: Floats, pairs: Pairs) -> Floats:
+def embedding(learner: Any, X: Floats, pairs: Pairs, named: Evidence) -> Floats:
     """Rows under what a learner makes of pairs of them; nothing else is found.
 
-    It is what ``transform`` gives after ``fit``, for rows that need no check and no scale.
+    It is what ``transform`` gives after ``fit``, for rows that need no check and no scale, in the
+    space that is found with other evidence: the same one for whatever pairs.
     """
     evidence = gather_evidence(len(X), None, pairs, triplets=learner._takes_triplets)
     rng = check_random_state(learner.random_state)
-    taught = find_space(learner, X, evidence, rng)
+    taught = once(find_space, learner, X, named, rng)
     result = learn(learner, taught, evidence, taught.reads(X), rng, judges=False)
     return np.asarray(result.map.apply(X))
 

@@ -35,14 +35,27 @@ def read_frame(frame: Any, ids: Any, n_rows: int | None) -> tuple[Ints, Mask, Do
 
     Rows that say nothing of ``same`` are left out: whoever answered was unsure.
     """
-    table = _table(frame)
-    missing = [name for name in ("left", "right", "same") if name not in table.columns]
-    if missing:
-        raise InputError(f"frame has no column {missing}; its columns are {table.columns}")
+    table = _table(frame, ("left", "right", "same"))
     ends, weights, n_rows = _numbers_and_weights(table, ("left", "right"), ids, n_rows)
     same, sure = _answers(table["same"])
     refuse_difference_from_itself(ends, "frame row", sure & ~same)
     return ends[sure], same[sure], weights[sure], n_rows
+
+
+def read_answers(
+    frame: Any, by: str, ids: Any, n_rows: int | None
+) -> tuple[Ints, Mask, list[Any], int | None]:
+    """The same with who answered, in the column ``by``, in place of weights."""
+    table = _table(frame, ("left", "right", "same", by))
+    ends, _, n_rows = _numbers_and_weights(
+        table.drop("weight", strict=False), ("left", "right"), ids, n_rows
+    )
+    if (row := first_true(table[by].is_null().to_numpy())) is not None:
+        raise InputError(f"frame row {row} is null in column {by!r}: it must say who answered")
+    same, sure = _answers(table["same"])
+    refuse_difference_from_itself(ends, "frame row", sure & ~same)
+    names = [name for name, told in zip(table[by].to_list(), sure, strict=True) if told]
+    return ends[sure], same[sure], names, n_rows
 
 
 def read_triplets(
@@ -64,7 +77,7 @@ def read_triplets(
     return triplets, weights, n_rows
 
 
-def _table(frame: Any) -> nw.DataFrame[Any]:
+def _table(frame: Any, needed: tuple[str, ...] = ()) -> nw.DataFrame[Any]:
     refuse_what_is_no_table(frame, "frame")
     table = nw.from_native(frame, pass_through=True)
     if not isinstance(table, nw.DataFrame):
@@ -72,6 +85,9 @@ def _table(frame: Any) -> nw.DataFrame[Any]:
             f"frame is of type {type(frame).__name__}, not a data frame with the columns left, "
             "right and same: use Pairs(must_link=..., cannot_link=...) for pairs of row numbers"
         )
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise InputError(f"frame has no column {missing}; its columns are {table.columns}")
     return table
 
 

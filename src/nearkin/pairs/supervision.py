@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError, counted
+from nearkin.pairs.answered import Answers
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.triplets import against_labels as triplets_against_labels
@@ -51,6 +52,11 @@ class Evidence:
         """Whether the class of any row is known."""
         return self.classes is not None and bool((self.classes >= 0).any())
 
+    def restrict(self, rows: NDArray[np.integer]) -> Evidence:
+        """What is known of some rows, as of the rows of ``X[rows]``."""
+        classes = None if self.classes is None else self.classes[rows]
+        return Evidence(self.pairs.restrict(rows), classes)
+
     def share_of_same(self) -> float:
         """Share of the pairs that are the same: of all that labels imply, or else of those given.
 
@@ -84,6 +90,11 @@ def check_roles(y: Any, pairs: Any, name: str = "pairs", *, triplets: bool = Fal
     if isinstance(y, Pairs):
         raise InputTypeError(
             "pairs must be given by name, as pairs=pairs: the second place is for y"
+        )
+    if isinstance(pairs, Answers):
+        raise InputTypeError(
+            f"{name} are Answers, which fit of MetricLearner takes as they are: give what they "
+            "come to here, answers.pairs"
         )
     if pairs is not None and not isinstance(pairs, Pairs):
         raise InputTypeError(

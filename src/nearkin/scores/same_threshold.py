@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,6 +19,17 @@ from nearkin.rows.distances import linked_distances
 _MOST_SHARP = 1e4
 # Pairs on one side of the threshold that tell as much of its curve as all those on the other.
 _FEW_PAIRS = 1
+# A share of pairs that are the same, the one that is kept (None), or one that is estimated from
+# distances.
+Prevalence = float | Literal["estimated"] | None
+ESTIMATED = "estimated"
+# Pairs that others whose answers are unknown count as, however many there are: what verdicts say of
+# them is not known better.
+_COUNTED = 100
+# Likelihood ratio, as twice its logarithm, at which half of what verdicts say is believed.
+_HALF_BELIEVED = 2.0
+# No chance is taken to be nearer to 0 or 1.
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,7 @@ class Verdicts:
                 "this metric comes from a file of an older version, which does not say how sure "
                 "its verdicts are: fit again."
             )
-        share = self.prevalence if prevalence is None else checked_prevalence(prevalence)
+        share = self.prevalence if prevalence is None else checked_share(prevalence, "prevalence")
         u = (self.threshold - distances) / (self.threshold or 1.0)
         odds = (near + far) / 2 * u + (near - far) / 2 * abs(u) + float(logit(share))
         # tanh does not overflow, and arrays of every library have it.
@@ -67,7 +78,12 @@ class Verdicts:
         Negative where it is less at any distance. Equal to the threshold if same and different are
         equally frequent.
         """
-        needed = -float(logit(self.prevalence))
+        return self.distance_at(0.5)
+
+    def distance_at(self, chance: float, prevalence: float | None = None) -> float:
+        """Distance up to which :meth:`chance` is at least so high; negative if it is nowhere."""
+        share = self.prevalence if prevalence is None else checked_share(prevalence, "prevalence")
+        needed = float(logit(chance)) - float(logit(share))
         sharpness = self.sharpness if needed > 0 else self.far_sharpness
         if needed == 0 or sharpness is None:
             return self.threshold
@@ -78,24 +94,57 @@ class Verdicts:
 
 def verdicts_of(metric: Any) -> Verdicts:
     """The verdicts that a fitted metric gives."""
-    sharpness = getattr(metric, "sharpness_", None)
+    near = getattr(metric, "sharpness_", None)
     far = getattr(metric, "far_sharpness_", None)
     share = getattr(metric, "prevalence_", None)
-    return Verdicts(
-        float(metric.threshold_), sharpness, sharpness if far is None else far, share or 0.5
-    )
+    # Not NumPy's numbers, which would take arrays of other libraries for their own.
+    near, far = (None if s is None else float(s) for s in (near, near if far is None else far))
+    return Verdicts(float(metric.threshold_), near, far, float(share or 0.5))
 
 
-def checked_prevalence(share: Any) -> float:
-    """A share of pairs, neither none nor all."""
+def estimated_prevalence(verdicts: Verdicts, distances: Floats) -> float:
+    r"""Share of pairs that are the same, by what verdicts say of their distances.
+
+    With the odds :math:`r_i` of pair i where both kinds are equally frequent, it maximises
+
+    .. math:: 100 \, \mathrm{mean}_i \log(π r_i + 1 - π) + \log π + \log(1 - π)
+
+    which is concave: the most likely share (M. Saerens, P. Latinne and C. Decaestecker, 2002), if
+    these were a hundred pairs at most and two more, one of either kind. In place of 100 stands the
+    number of pairs, where that is less. Where verdicts tell nothing it is ½.
+
+    Parameters
+    ----------
+    verdicts : Verdicts
+    distances : ndarray of shape (k,)
+        Of such pairs.
+    """
+    if not len(distances):
+        raise InputError("there are no pairs of different rows to estimate a prevalence from.")
+    chance = np.asarray(verdicts.chance(distances, 0.5), dtype=np.float64)
+    counted = min(_COUNTED, len(chance))
+
+    def slope(share: float) -> float:
+        by_pairs = (2 * chance - 1) / (share * chance + (1 - share) * (1 - chance))
+        return float(counted * by_pairs.mean() + 1 / share - 1 / (1 - share))
+
+    return round(float(brentq(slope, 1e-6, 1 - 1e-6, xtol=1e-9)), 6)
+
+
+_SHARES = {
+    "prevalence": "it is the share of the pairs that are the same",
+    "precision": "it is the share of pairs called the same that are to be so",
+}
+
+
+def checked_share(share: Any, name: str, *, ends: bool = False) -> float:
+    """A prevalence or precision; whether it may be none or all is said by ``ends``."""
     if isinstance(share, bool) or not isinstance(share, Real):
-        raise InputTypeError(f"prevalence must be a number, not {share!r}.")
-    if not 0 < float(share) < 1:
-        raise InputError(
-            f"prevalence must lie between 0 and 1, got {share!r}: it is the share of the pairs "
-            "that are the same."
-        )
-    return float(share)
+        raise InputTypeError(f"{name} must be a number, not {share!r}.")
+    value = float(share)
+    if not (0 <= value <= 1 if ends else 0 < value < 1):
+        raise InputError(f"{name} must lie between 0 and 1, got {share!r}: {_SHARES[name]}.")
+    return value
 
 
 def best_verdicts(
@@ -119,6 +168,60 @@ def best_verdicts(
     threshold = best_threshold(same, different, weights)
     near, far = best_sharpness(same, different, threshold, weights)
     return Verdicts(threshold, near, far, prevalence)
+
+
+def between(one: Verdicts, other: Verdicts) -> Verdicts:
+    """Verdicts whose log-odds are about the mean of those of two others, of one prevalence.
+
+    It is ½ where their mean is, and falls as their mean does far from there, on either side.
+    """
+    first, last = sorted((one, other), key=lambda verdicts: verdicts.threshold)
+    # Between the two thresholds the odds of the first fall as they do far, of the last as near.
+    falling, rising = _slopes(first)[1], _slopes(last)[0]
+    steep = falling + rising
+    threshold = (
+        (falling * first.threshold + rising * last.threshold) / steep
+        if steep
+        else (first.threshold + last.threshold) / 2
+    )
+    unit = threshold or 1.0
+    near, far = (unit * (a + b) / 2 for a, b in zip(_slopes(one), _slopes(other), strict=True))
+    return Verdicts(threshold, near, far, one.prevalence)
+
+
+def _slopes(verdicts: Verdicts) -> tuple[float, float]:
+    """How steeply log-odds fall with the distance, below the threshold and above it."""
+    unit = verdicts.threshold or 1.0
+    return float(verdicts.sharpness or 0.0) / unit, float(verdicts.far_sharpness or 0.0) / unit
+
+
+def borne_out(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
+    r"""Verdicts that are as sure as pairs give reason to be.
+
+    Log-odds are multiplied with :math:`t L / (L + 2)`: t, at most 1, is what makes these pairs most
+    likely, both kinds counted the same, and L twice the logarithm of how much more likely than by
+    chance alone they are then. So verdicts stay nearly as they are where pairs clearly agree with
+    them, and are ½ where these are not told apart. (J. C. van Houwelingen and S. le Cessie (1990)
+    take :math:`(L - p) / L`, which is 0 for a few pairs.)
+
+    Parameters
+    ----------
+    verdicts : Verdicts
+    same, different : ndarray
+        Distances of pairs of either kind, under metrics that were not learned from them.
+    """
+    counts = [len(same), len(different)]
+    chance = verdicts.chance(np.concatenate([same, different]), 0.5)
+    said = logit(np.clip(chance, _LEAST, 1 - _LEAST))
+    told = np.repeat([1.0, 0.0], counts)
+    weight = _shares(same, different, None)
+    warmth = min(_most_likely(said, told, weight), 1.0)
+    agreement = np.where(told, 1.0, -1.0) * warmth * said
+    gain = np.log(2.0) - float(weight @ np.logaddexp(0.0, -agreement)) / 2
+    ratio = 2 * sum(counts) * max(gain, 0.0)
+    belief = warmth * ratio / (ratio + _HALF_BELIEVED)
+    near, far = (belief * float(s or 0.0) for s in (verdicts.sharpness, verdicts.far_sharpness))
+    return Verdicts(verdicts.threshold, near, far, verdicts.prevalence)
 
 
 def verdicts_by_answers(distances: Floats, same: Mask, weight: Floats) -> Verdicts:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.pairs.answered import LEAST_TELLING
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.scores.comparison import AnswerModel, model_answers, standing
@@ -16,6 +17,8 @@ from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 # fifth of 200 pairs were wrong, 60 % of them were listed, and more than half of the list was wrong.
 LEAST_CHANCE = 0.55
 _LEAST_TRUST = 1e-3
+# Fewer pairs do not say what same and different ones are like.
+_FEWEST = 10
 
 
 @stored(pair=tuple_of(whole, whole), same=truth, chance_opposite=real)
@@ -52,9 +55,10 @@ class Suspect(NamedTuple):
 def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     """Pairs that count the less the more likely they are wrong.
 
-    Weights are multiplied with the probability that what was said is right, by the place of the
-    pair among all of them (:func:`nearkin.scores.comparison.standing`,
-    :class:`nearkin.scores.comparison.AnswerModel`).
+    Weights are multiplied with how much likelier what was said is right than wrong, by the place of
+    the pair among all of them (:func:`nearkin.scores.comparison.standing`,
+    :class:`nearkin.scores.comparison.AnswerModel`): a pair of which both are as likely tells
+    nothing.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
     if model is None:
         return pairs
     wrong = np.nan_to_num(model.chance_wrong(place, same), nan=0.0)
-    must, cannot = np.split(np.maximum(1 - wrong, _LEAST_TRUST), [len(pairs.must_link)])
+    must, cannot = np.split(np.maximum(1 - 2 * wrong, _LEAST_TRUST), [len(pairs.must_link)])
     return Pairs(
         pairs.must_link,
         pairs.cannot_link,
@@ -78,6 +82,29 @@ def trusted(pairs: Pairs, rank: Floats) -> Pairs:
         closer_weight=pairs.closer_weight,
         n_rows=pairs.n_rows,
     )
+
+
+def chance_by_metric(pairs: Pairs, rank: Floats) -> Floats:
+    """Probability that pairs are the same by their distances, whatever was said of them.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        What those of a weight near 0 say is of no account.
+    rank : ndarray of shape (k,)
+        As for :func:`trusted`.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        NaN where there is no rank.
+    """
+    same, place, _ = _standing(pairs, rank)
+    weight = np.concatenate([pairs.must_weight, pairs.cannot_weight])
+    believed = np.where(weight < LEAST_TELLING, np.nan, place)
+    few = np.isfinite(believed).sum() < _FEWEST
+    model = None if few else model_answers(believed, same)
+    return np.full(len(rank), np.nan) if model is None else model.chance_same(place)
 
 
 def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Suspect]:

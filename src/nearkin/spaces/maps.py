@@ -25,12 +25,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.decomposition import PCA
 from sklearn.utils.extmath import row_norms
 
 from nearkin.rows import access, devices, validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.scaled import divided
 from nearkin.rows.sparse import is_sparse, plain
+from nearkin.spaces.kernels import unit_rows
 from nearkin.spaces.landmark_maps import EXTENSION, Extension
 from nearkin.storage.schema import (
     a,
@@ -51,12 +53,13 @@ __all__ = [
     "Scaled",
     "ThroughLandmarks",
     "Transformed",
+    "UnitLength",
 ]
 
 # Rows are taken to lie no farther away than this many widths: squares must not overflow.
 _FAR = 1e100
 # Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
-MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "Composed")
+MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLength", "Composed")
 
 
 @stored()
@@ -219,6 +222,16 @@ def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
     return np.exp(weights, out=weights)
 
 
+@stored()
+@dataclass(frozen=True, eq=False)
+class UnitLength:
+    """Rows divided by their lengths, so that only directions matter; rows of zeros stay."""
+
+    def apply(self, X: Any) -> Any:
+        """Directions of rows, in their type."""
+        return unit_rows(X)
+
+
 @dataclass(frozen=True, eq=False)
 class Transformed:
     """What a transformer of scikit-learn, or one like these, makes of rows.
@@ -233,7 +246,11 @@ class Transformed:
 
     def apply(self, X: Any) -> Any:
         """What its ``transform`` gives: perhaps a data frame, or of another type than X."""
-        return self.transformer.transform(X)
+        fitted = self.transformer
+        if devices.is_foreign(X) and isinstance(fitted, PCA) and not fitted.whiten:
+            # Its own method wants the rows of fit to have been there.
+            return Affine(fitted.components_, fitted.mean_).apply(X)
+        return fitted.transform(X)
 
     def named(self, X: Any) -> Any:
         """What another map gave, with the names of columns that the transformer knows them by."""
@@ -288,9 +305,12 @@ class Joined:
     factors: Floats
 
     def apply(self, X: Any) -> Any:
-        """Images of rows, in their type; sparse if one of them is."""
-        parts = [plain(one.apply(_entering(one, X))) for one in self.maps]
-        scaled = zip(self.factors, parts, strict=True)
+        """Images of rows, where they are and in their type; sparse if one of them is."""
+        parts = [one.apply(_entering(one, X)) for one in self.maps]
+        if devices.is_foreign(X):
+            scaled = zip(self.factors.tolist(), parts, strict=True)
+            return devices.namespace(X).concat([factor * Z for factor, Z in scaled], axis=1)
+        scaled = zip(self.factors, map(plain, parts), strict=True)
         beside = [(factor * Z).astype(Z.dtype) for factor, Z in scaled]
         if any(map(is_sparse, beside)):
             return sp.hstack([sp.csr_array(Z) for Z in beside], format="csr")
@@ -301,7 +321,15 @@ class Joined:
 
 
 Map: TypeAlias = (
-    Identity | Scaled | Affine | ThroughLandmarks | Displaced | Transformed | Composed | Joined
+    Identity
+    | Scaled
+    | Affine
+    | ThroughLandmarks
+    | Displaced
+    | UnitLength
+    | Transformed
+    | Composed
+    | Joined
 )
 
 

@@ -10,6 +10,7 @@ many times over, and the same seed gives the same result on any number of cores.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -42,6 +43,8 @@ _QUERIES, _BLOCK = 16384, 256
 # Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
 # be found, and the share of all cells up to which these are faster than products of matrices.
 _MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
+# Rows up to which one thread searches as fast as several.
+_ONE_THREAD_ROWS = 3000
 
 
 @compiled(fastmath=REORDER)
@@ -226,7 +229,9 @@ def nearest_others(
         if cells.n_probes(k + 1) <= _FEW_CELLS * cells.n_cells:
             return _others_by_cells(cells, X, k)
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(X)
-    with config_context(working_memory=SEARCH_MEMORY):
+    # Where cores are busy, threads wait for each other longer than a search of few rows takes.
+    alone = one_thread() if n <= _ONE_THREAD_ROWS else nullcontext()
+    with alone, config_context(working_memory=SEARCH_MEMORY):
         return np.asarray(index.kneighbors(return_distance=False))
 
 

@@ -21,11 +21,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.learners.metric import n_rows_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, devices
 from nearkin.rows.arrays import Ints
+from nearkin.rows.given import n_rows_of
 from nearkin.rows.sparse import plain
 from nearkin.scores import order_kept
 from nearkin.scores.pair_folds import row_folds

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.ids import Ids
 from nearkin.rows.notices import notice
+from nearkin.scores.same_threshold import checked_share
 from nearkin.spaces.neighbors import (
     by_first_row,
     joined,
@@ -185,11 +183,11 @@ class IndexedGroups(IndexedRows):
         self, distances: Floats, rows: Ints, precision: float | None, prevalence: float | None
     ) -> float:
         if prevalence is not None:
-            share = _checked_share(prevalence, "prevalence", ends=True)
+            share = checked_share(prevalence, "prevalence", ends=True)
             rng = check_random_state(self.random_state)
             return radius_of_share(self.vectors, distances, rows, share, rng)
         if precision is not None:
-            precision = _checked_share(precision, "precision", ends=False)
+            precision = checked_share(precision, "precision")
         k = n_judged(len(self))
         if k:
             return duplicate_radius(near_pairs(distances[:, :k]), precision)
@@ -208,13 +206,3 @@ class IndexedGroups(IndexedRows):
         near = distances <= radius
         edges = np.column_stack([np.nonzero(near)[0], rows[near]])
         return by_first_row(joined(np.arange(len(self)), edges))
-
-
-def _checked_share(share: Any, name: str, *, ends: bool) -> float:
-    """A number between 0 and 1, these included or not."""
-    if isinstance(share, bool) or not isinstance(share, Real):
-        raise InputTypeError(f"{name} must be a number, not {share!r}.")
-    value = float(share)
-    if not (0 <= value <= 1 if ends else 0 < value < 1):
-        raise InputError(f"{name} must be between 0 and 1, got {share!r}.")
-    return value

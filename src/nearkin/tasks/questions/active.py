@@ -18,17 +18,20 @@ from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.notices import notice, noticed
+from nearkin.rows.given import types_of_words
+from nearkin.rows.notices import leaving_out, notice, noticed
 from nearkin.rows.progress import tell
 from nearkin.rows.sparse import about
 from nearkin.scores.same_threshold import usual_distance
+from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.values import TableWarning
 from nearkin.tasks.questions.candidates import Scene, scene_of
+from nearkin.tasks.questions.inferred import with_inferred
+from nearkin.tasks.questions.outlook import Outlook, outlook
 from nearkin.tasks.questions.strategies import questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
 
 _LANDMARKS = 500
-# Pairs of each kind that a fit is told, of all that follow from the answers.
-_MOST_TOLD = 10_000
 
 
 class Oracle(Protocol):
@@ -60,6 +63,8 @@ class ActiveResult:
         All questions in their order.
     error : exception or None
         What ended the questions before the budget was spent.
+    outlook : Outlook or None
+        Whether further answers are worth the asking; None where X has other than numbers.
     """
 
     metric: Any
@@ -68,6 +73,7 @@ class ActiveResult:
     n_asked: int
     history: tuple[tuple[int, int, bool | None], ...]
     error: BaseException | None = None
+    outlook: Outlook | None = None
 
 
 def learn_actively(
@@ -79,6 +85,7 @@ def learn_actively(
     pairs: Pairs | None = None,
     strategy: str = "neighborhoods",
     batch: int = 5,
+    stop: str | None = None,
     random_state: Any = None,
     verbose: bool = False,
 ) -> ActiveResult:
@@ -101,9 +108,13 @@ def learn_actively(
     batch : int, default=5
         Questions between two fits at the start. Later it is a quarter of the questions asked so
         far, so that the number of fits grows with the logarithm of the budget.
+    stop : "enough" or None, default=None
+        With ``"enough"``, end before the budget is spent where the outlook is that ten more answers
+        will gain less than 0.005 of pair AUC, or that none will help: see
+        :func:`nearkin.outlook`, and ``outlook`` of the result for the reason.
     random_state : int, RandomState or None, default=None
     verbose : bool, default=False
-        Keep a line on standard error up to date.
+        Keep a line on standard error up to date, with the outlook.
 
     Returns
     -------
@@ -139,6 +150,8 @@ def learn_actively(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
             f"{oracle!r:.60}"
         )
+    if stop not in (None, "enough"):
+        raise InputError(f"stop must be None or 'enough', not {stop!r:.60}.")
     learner = as_metric(learner)
     n_rows, known, _ = checked_knowledge(learner, X, pairs)
     if budget == 0 and not len(known):
@@ -161,6 +174,11 @@ def learn_actively(
             if not len(found):
                 break
             interview.ask(found)
+            if stop is not None or verbose:
+                interview.outlook = _outlook(learner, X, interview.pairs)
+                interview.show()
+            if stop is not None and interview.are_enough:
+                break
     except (Exception, KeyboardInterrupt) as caught:
         if not interview.begun:  # nothing to lose yet
             raise
@@ -186,6 +204,7 @@ def learn_actively(
         len(interview.history),
         tuple(interview.history),
         error,
+        _outlook(learner, X, interview.pairs),
     )
 
 
@@ -196,6 +215,12 @@ class _Interview:
         self.oracle, self.pairs, self.budget, self.verbose = oracle, pairs, budget, verbose
         self.history: list[tuple[int, int, bool | None]] = []
         self.begun = False
+        self.outlook: Outlook | None = None
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether it is over before the budget is spent."""
+        return self.outlook is not None and self.outlook.verdict in ("enough", "no use")
 
     @property
     def left(self) -> int:
@@ -224,7 +249,8 @@ class _Interview:
             answers = [answer for *_, answer in self.history]
             same, different, unsure = (answers.count(kind) for kind in (True, False, None))
             line = f"{len(answers)} of {self.budget} asked: {same} same, {different} different"
-            tell(f"\r{line}, {unsure} unsure")
+            worth = f"; {self.outlook.advice:26}" if self.outlook else ""
+            tell(f"\r{line}, {unsure} unsure{worth}")
 
     def end(self) -> None:
         if self.verbose and self.history:
@@ -251,17 +277,20 @@ def _scene(
             metric = _fitted(learner, X, pairs, rng)
         Z, threshold = about(metric.transform(access.take(X, rows)), rng), metric.threshold_
     else:
-        Z = _euclidean(_before_learning(learner, X, rows), rng)
+        Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
         threshold = usual_distance(Z, rng)
     return scene_of(Z, threshold, rows, pairs, interview.unsure), rows
 
 
-def _before_learning(learner: Any, X: Any, rows: Ints) -> Any:
-    """Some rows as the learner sees them: through the transformers that a chain has before it."""
+def _before_learning(learner: Any, X: Any) -> Any:
+    """Rows as the learner sees them: through the transformers that a chain has before it."""
     steps = getattr(learner, "steps", []) if isinstance(learner, Chain) else []
     for step in itertools.takewhile(lambda step: not isinstance(step, MetricMixin), steps):
         X = clone(step).fit_transform(X)
-    return access.take(X, rows)
+    if types_of_words(X):
+        with leaving_out(TableWarning):  # of which the learner has a word
+            return clone(getattr(learner, "table", None) or TableEncoder()).fit_transform(X)
+    return X
 
 
 def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
@@ -270,26 +299,16 @@ def _euclidean(X: Any, rng: np.random.RandomState) -> Floats:
     return found
 
 
+def _outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
+    """What further answers are worth; None where X is nothing that the usual learner can take."""
+    try:
+        return outlook(_before_learning(learner, X), pairs)
+    except (ValueError, TypeError):
+        return None
+
+
 def _fitted(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Any:
     return clone(learner).fit(X, pairs=with_inferred(pairs, rng))
-
-
-def with_inferred(pairs: Pairs, rng: np.random.RandomState) -> Pairs:
-    """The closure, or random pairs of it; the pairs alone where it is too large to be listed."""
-    try:
-        closure = pairs.closure()
-    except ValueError:
-        return pairs
-    if max(len(closure.must_link), len(closure.cannot_link)) <= _MOST_TOLD:
-        return closure
-    must = rng.permutation(len(closure.must_link))[:_MOST_TOLD]
-    cannot = rng.permutation(len(closure.cannot_link))[:_MOST_TOLD]
-    return pairs + Pairs(
-        closure.must_link[must],
-        closure.cannot_link[cannot],
-        must_weight=closure.must_weight[must],
-        cannot_weight=closure.cannot_weight[cannot],
-    )
 
 
 def _warn(message: str) -> None:

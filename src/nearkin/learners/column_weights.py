@@ -1,0 +1,265 @@
+"""ColumnWeights: which columns tell pairs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+
+from nearkin.errors import InputError
+from nearkin.learners.linear import KEPT, Columns, LinearInSpaceMixin, Space
+from nearkin.learners.stored import stored_learner
+from nearkin.learners.two_steps import Coordinates, Taught, at_home
+from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.rows.arrays import Doubles, Floats, Ints
+from nearkin.solvers.column_weights import USUAL, weigh_columns
+from nearkin.storage.schema import dict_of, floats, maybe, real
+
+# A column that tells nothing keeps this share of its usual weight: distances stay distances.
+_LEAST_WEIGHT = 1e-6
+# Pairs of either kind that labels are made into, at most.
+_MOST_EXAMPLES = 10_000
+
+
+@stored_learner(weights_=floats("_"), group_weights_=maybe(dict_of(real)), **KEPT)
+class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
+    """A weight for each column: the distance that says which of them matter.
+
+    Few pairs can tell a handful of columns that matter from many that do not, where other linear
+    metrics have too many numbers to learn. It is logistic regression of squared differences with
+    weights that are not negative, held near equal ones where pairs say little.
+
+    Columns that belong together, such as those that encode one column of a table with words, can
+    share a weight. Then twenty pairs can say that the phone number matters and the title does not.
+
+    Parameters
+    ----------
+    groups : sequence of d names or numbers, optional
+        One for each column of X, equal for those that share a weight. By default columns of a data
+        frame with words are such groups, and each column of other rows has a weight of its own.
+    pull : float, default=0.02
+        How strongly weights are held near equal ones: λ of
+        :func:`nearkin.solvers.column_weights.objective`.
+    n_components : int or None, default=None
+        Keep this many principal axes of the learned configuration at most.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
+    random_state : int, RandomState or None, default=None
+        Draws pairs of labelled rows, and random pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (d,)
+        Of squared differences in each column; 1 is as much as in the Euclidean distance. Of rows
+        that are seen along axes, those of the axes, unless there are groups.
+    group_weights_ : dict
+        The weight of each group by its name, if there are groups.
+    components_ : ndarray of shape (n_components_, d)
+        ``transform`` multiplies centred rows with its transpose. Principal axes of the learned
+        configuration, by decreasing variance.
+    mean_ : ndarray of shape (d,)
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
+    n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    sharpness_, far_sharpness_ : float
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+    prevalence_ : float
+        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    Notes
+    -----
+    Must-links and cannot-links count the same in sum. Where one kind is missing, pairs are compared
+    with what random pairs are in the mean. O(n d² + k d) time for n rows and k pairs. Sparse rows
+    of more than 300 columns, and others of more than 1000, are seen along leading axes
+    (:mod:`nearkin.rows.wide`), which are weighed in place of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import ColumnWeights, Pairs
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> pairs = Pairs.from_labels(X[:, 0] > 0, 60, random_state=0)
+    >>> metric = ColumnWeights(random_state=0).fit(X, pairs=pairs)
+    >>> int(metric.weights_.argmax())
+    0
+    """
+
+    def __init__(
+        self,
+        *,
+        groups: Sequence[Any] | None = None,
+        pull: float = 0.02,
+        n_components: int | None = None,
+        scale: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.groups = groups
+        self.pull = pull
+        self.n_components = n_components
+        self.scale = scale
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "groups": ["array-like", None],
+        "pull": [Interval(Real, 0, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "scale": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    kernel: ClassVar[None] = None  # columns alone have weights
+    _without_differences = "Euclidean"
+
+    def _settle(
+        self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState
+    ) -> Doubles:
+        """Squared differences of random pairs in each column, in the mean."""
+        return np.asarray(2 * np.diag(space.covariance), dtype=np.float64)
+
+    def _metric(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> tuple[Floats, dict[str, Any]]:
+        usual = taught.settled
+        together = self._together(taught.space, usual)
+        if not usual.any():
+            return np.eye(len(usual)), together.attributes(np.ones(together.n_groups))
+        usual = together.usual
+        links = example_pairs(taught.evidence, rng, most=_MOST_EXAMPLES)
+        F, links = at_home(coordinates(links.points)), links.restrict(links.points)
+        squared, counts = [], []
+        for ends, weight in (
+            (links.must_link, links.must_weight),
+            (links.cannot_link, links.cannot_weight),
+        ):
+            given = together.squared(F[ends[:, 0]] - F[ends[:, 1]]) if len(ends) else usual[None]
+            weight = weight if len(ends) else np.ones(1)
+            squared.append(given / usual.sum())
+            counts.append(weight / weight.sum())
+        total = max(float(links.must_weight.sum() + links.cannot_weight.sum()), 1.0)
+        found, _ = weigh_columns(
+            np.concatenate(squared),
+            np.repeat([True, False], [len(squared[0]), len(squared[1])]),
+            np.concatenate(counts) * total / 2,
+            float(self.pull),
+        )
+        weights = np.maximum(found / USUAL, _LEAST_WEIGHT)
+        return together.metric(weights), together.attributes(weights)
+
+    def _together(self, space: Space, usual: Doubles) -> _Each | _Groups:
+        """Which columns share a weight."""
+        if (
+            not isinstance(space, Columns)
+            or (groups := known_groups(self, len(space.mean))) is None
+        ):
+            return _Each(usual)
+        names, at = np.unique(groups, return_inverse=True)
+        covariance = space.covariance
+        if space.axes is not None:
+            covariance = space.axes.T @ covariance @ space.axes
+        by_column = 2 * np.diag(covariance)
+        return _Groups(
+            names.tolist(),
+            at,
+            np.bincount(at, weights=by_column).astype(np.float64),
+            space.axes,
+        )
+
+
+def known_groups(learner: Any, n_columns: int) -> NDArray[Any] | None:
+    """For each column what it belongs to, or None if that is not known.
+
+    Parameters
+    ----------
+    learner : estimator
+        With the parameter ``groups``, and ``table_`` if it made numbers of a table.
+    n_columns : int
+    """
+    groups = learner.groups
+    if groups is None and hasattr(learner, "table_"):
+        groups = getattr(learner.table_, "groups_", None)
+    if groups is None:
+        return None
+    found = np.array([str(one) for one in groups])
+    if found.shape != (n_columns,):
+        raise InputError(
+            f"groups has {len(found)} entries, but X has {n_columns} columns: give one for each."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Each column has a weight of its own."""
+
+    usual: Doubles
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.usual)
+
+    def squared(self, differences: Floats) -> Floats:
+        return differences**2
+
+    def metric(self, weights: Floats) -> Floats:
+        return np.diag(weights)
+
+    def attributes(self, weights: Floats) -> dict[str, Any]:
+        return {"weights_": weights}
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Columns of a group share a weight, also where rows are seen along axes.
+
+    Attributes
+    ----------
+    names : list of str
+    at : int ndarray of shape (d,)
+        The number of each column's group.
+    usual : ndarray of shape (g,)
+        Squared differences of random pairs in each group, in the mean.
+    axes : ndarray of shape (r, d) or None
+    """
+
+    names: list[str]
+    at: Ints
+    usual: Doubles
+    axes: Floats | None
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.names)
+
+    def squared(self, differences: Floats) -> Floats:
+        in_columns = differences if self.axes is None else differences @ self.axes
+        belongs = (self.at[:, None] == np.arange(self.n_groups)).astype(np.float64)
+        return np.asarray(in_columns**2 @ belongs)
+
+    def metric(self, weights: Floats) -> Floats:
+        of_columns = weights[self.at]
+        if self.axes is None:
+            return np.diag(of_columns)
+        return np.asarray((self.axes * of_columns) @ self.axes.T)
+
+    def attributes(self, weights: Floats) -> dict[str, Any]:
+        of_groups = dict(zip(self.names, map(float, weights), strict=True))
+        return {"weights_": weights[self.at], "group_weights_": of_groups}

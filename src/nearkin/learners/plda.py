@@ -1,0 +1,212 @@
+"""PLDA: probabilistic linear discriminant analysis, from pairs."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+
+from nearkin.learners.linear import (
+    KEPT,
+    SPACE_CONSTRAINTS,
+    LinearInSpaceMixin,
+    Space,
+    shrunk_covariance,
+)
+from nearkin.learners.stored import stored_learner
+from nearkin.learners.two_steps import Coordinates, Taught, at_home
+from nearkin.pairs.supervision import Evidence, example_pairs
+from nearkin.rows.arrays import Floats
+from nearkin.spaces.kernels import KernelFunction
+
+# The share of variance that is within classes, where nothing is known.
+_USUAL_SHARE = 0.5
+# A direction in which classes do not differ keeps this weight; and none has more than that of so
+# large a share of variance between classes.
+_LEAST_WEIGHT, _MOST_BETWEEN = 1e-4, 0.999
+
+
+def discriminant_metric(within: Floats, total: Floats) -> Floats:
+    r"""The metric by which two rows of one class differ less than two of any.
+
+    Rows are the sum of a mean of their class and of a rest, both normal. Along axes in which all
+    rows have variance 1 and means of classes :math:`b`, the log-odds that x and y are of one class
+    are
+
+    .. math::
+
+        -\frac12 \sum_j \frac{b_j}{1 - b_j^2} (x_j - y_j)^2
+        + \frac12 \sum_j \frac{b_j}{1 + b_j} (x_j^2 + y_j^2) + \text{const},
+
+    of which the first part is a squared distance, and the second says that rows far from the mean
+    of all rather are of one class at the same distance: as it is if rows are divided by their
+    lengths.
+
+    Parameters
+    ----------
+    within, total : ndarray of shape (r, r)
+        Covariance of rows about the mean of their class, and of all rows, which is positive
+        definite.
+
+    Returns
+    -------
+    ndarray of shape (r, r)
+        Of the first part, without the half.
+
+    References
+    ----------
+    S. Ioffe. Probabilistic linear discriminant analysis. ECCV 2006.
+    """
+    shares, axes = eigh(within, total)
+    between = np.clip(1 - shares, 0, _MOST_BETWEEN)
+    weights = np.maximum(between / (1 - between**2), _LEAST_WEIGHT)
+    return np.asarray((axes * weights) @ axes.T)
+
+
+@stored_learner(**KEPT)
+class PLDA(LinearInSpaceMixin, BaseEstimator):
+    """Probabilistic linear discriminant analysis, a linear metric in closed form.
+
+    Differences of must-linked rows tell how rows of one class vary; how all rows vary is seen
+    without pairs. Directions count by how much more means of classes vary than rows about them,
+    and then the direction of a row from the mean of all, not its length. Cannot-links are not used.
+    The same is done in the feature space of a kernel if there is one.
+
+    Parameters
+    ----------
+    prior_pairs : float or None, default=None
+        How many imagined must-links, in which half of all variance is within classes, the given
+        ones are weighed against. As many as there are columns by default.
+    kernel : str, callable or None, default=None
+        None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
+        leading directions take the place of columns.
+    n_landmarks, landmarks, gamma, degree, coef0, n_neighbors, extension
+        The feature space, as in :class:`KernelBeta`. Not used without a kernel.
+    rank_tol : float or None, default=None
+        Directions of feature space with an eigenvalue below this share of the largest are
+        dropped; None is 0.001. Not used without a kernel.
+    n_components : int or None, default=None
+        Keep this many principal axes of the learned configuration at most.
+    scale : bool, default=False
+        Divide columns by their spreads first, so that all have equal weight in distances:
+        standard deviations, in which outliers count little. Without it there is a
+        :class:`ScaleWarning` where units differ by more than 100.
+    random_state : int, RandomState or None, default=None
+        Draws landmarks, and random pairs for ``threshold_``.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, d)
+        Centred rows are multiplied with its transpose, or with a kernel their coordinates in
+        feature space, and then divided by their lengths. Principal axes before that, by
+        decreasing variance.
+    mean_ : ndarray of shape (d,)
+        Without a kernel.
+    landmarks_ : int ndarray of shape (m,)
+        With a kernel: row numbers of the landmarks.
+    eigenvalues_ : ndarray
+        With a kernel: of the landmarks' centred kernel matrix, decreasing.
+    gamma_ : float
+        With a kernel: inverse bandwidth in use.
+    map_ : map
+        What was learned, from rows to coordinates: see :mod:`nearkin.maps`.
+    n_components_ : int
+    column_scale_ : ndarray of shape (d,) or None
+        What columns of X were divided by. Other attributes are of the columns divided.
+    threshold_ : float
+        Learned distance up to which ``same`` says yes.
+    sharpness_, far_sharpness_ : float
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+    prevalence_ : float
+        Share of pairs that are the same, as ``chance_same`` supposes: ½, until ``calibrate``.
+    same_distance_ : float or None
+        Median distance of the pairs known to be the same.
+    learned_from_ : dict
+        How many rows, must-links, cannot-links, labels and classes there were.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        When X has column names.
+
+    References
+    ----------
+    S. Ioffe. Probabilistic linear discriminant analysis. ECCV 2006.
+
+    Notes
+    -----
+    :func:`discriminant_metric` is the method. Labels act through pairs drawn from them. Without
+    must-links nothing is learned: the distance is that of the directions of rows as they are.
+    O((n + k) d² + d³) time for n rows and k must-links, and O((n + k) d) memory. Beyond 1000
+    columns, d is the number of axes that rows are seen along (:mod:`nearkin.rows.wide`).
+
+    Examples
+    --------
+    >>> from nearkin import PLDA, Pairs
+    >>> from nearkin.datasets import make_three_normal
+    >>> X, y = make_three_normal(random_state=0)
+    >>> pairs = Pairs.from_labels(y, 30, kind="must", random_state=0)
+    >>> metric = PLDA(random_state=0).fit(X, pairs=pairs)
+    >>> metric.score(X, y) > 0.7
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        prior_pairs: float | None = None,
+        kernel: str | KernelFunction | None = None,
+        n_landmarks: int | None = None,
+        landmarks: str | ArrayLike = "random",
+        gamma: str | float = "mean",
+        degree: float = 3,
+        coef0: float = 1,
+        rank_tol: float | None = None,
+        n_components: int | None = None,
+        n_neighbors: int = 5,
+        extension: str = "local",
+        scale: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.prior_pairs = prior_pairs
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.rank_tol = rank_tol
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.extension = extension
+        self.scale = scale
+        self.random_state = random_state
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SPACE_CONSTRAINTS,
+        "prior_pairs": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    _without_differences = "Euclidean"
+    _of_unit_length: ClassVar[bool] = True
+
+    def _settle(self, space: Space, evidence: Evidence, X: Any, rng: np.random.RandomState) -> None:
+        """Nothing: the space knows how all rows vary."""
+
+    def _metric(
+        self, taught: Taught, coordinates: Coordinates, rng: np.random.RandomState
+    ) -> tuple[Floats, dict[str, Any]]:
+        links = example_pairs(taught.evidence, rng)
+        total = shrunk_covariance(taught.space.covariance, taught.n_rows)
+        if not len(links.must_link) or not total.any():
+            return np.eye(len(total)), {}
+        F, links = at_home(coordinates(links.points)), links.restrict(links.points)
+        differences = F[links.must_link[:, 0]] - F[links.must_link[:, 1]]
+        given = float(links.must_weight.sum())
+        imagined = float(len(total) if self.prior_pairs is None else self.prior_pairs)
+        scatter = (links.must_weight[:, None] * differences).T @ differences / 2
+        within = (scatter + imagined * _USUAL_SHARE * total) / (given + imagined)
+        return discriminant_metric(within, total), {}

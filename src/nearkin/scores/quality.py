@@ -1,0 +1,255 @@
+"""How good a metric is on pairs that it was not learned from, with intervals one can sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from html import escape
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import t as student
+
+from nearkin.pairs.estimates import CONFIDENCE, Estimate
+from nearkin.rows.arrays import Floats, Ints, Mask
+from nearkin.storage.schema import a, real, stored, whole
+
+# Pairs that are imagined beside those judged, half of them within the radius: nothing is certain
+# after a few.
+_IMAGINED = 1.0
+# Variance that comes of a metric being chosen by the pairs that it is judged by, as a share of the
+# squared difference between what they say of it before and after it is learned from them.
+_FROM_SEEN = 1 / 8
+
+
+@stored(
+    auc=a("Estimate"),
+    precision=a("Estimate"),
+    recall=a("Estimate"),
+    f1=a("Estimate"),
+    radius=real,
+    prevalence=real,
+    n_same=whole,
+    n_different=whole,
+)
+@dataclass(frozen=True)
+class Quality:
+    """How well distances tell same from different, by pairs. Print it.
+
+    Attributes
+    ----------
+    auc : Estimate
+        Pair AUC: how often the same are closer than the different.
+    precision, recall, f1 : Estimate
+        Of calling two rows the same up to ``radius``: how many of those called the same are so, how
+        many that are the same are called so, and the harmonic mean of the two. Where nothing is
+        called the same, precision is that of a guess, and anything is possible.
+    radius : float
+    prevalence : float
+        Share of pairs that are the same, which precision depends on.
+    n_same, n_different : int
+        Pairs that it is judged by.
+    """
+
+    auc: Estimate
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    radius: float
+    prevalence: float
+    n_same: int
+    n_different: int
+
+    def _lines(self) -> list[tuple[str, str]]:
+        found = [(field.name, getattr(self, field.name)) for field in fields(self)]
+        return [(name, str(value)) for name, value in found if isinstance(value, Estimate)]
+
+    @property
+    def terms(self) -> str:
+        """What the figures go by, in words."""
+        return (
+            f"By {self.n_same} pairs that are the same and {self.n_different} that are not. Two "
+            f"rows are called the same up to a distance of {self.radius:.3g}; precision and F1 are "
+            f"those where a share of {self.prevalence:.2g} of all pairs are the same. Intervals "
+            f"hold the true figure in {CONFIDENCE:.0%} of cases."
+        )
+
+    @property
+    def brief(self) -> str:
+        """The figures in a line."""
+        return ", ".join(f"{name} {value}" for name, value in self._lines())
+
+    def __str__(self) -> str:
+        lines = [f"{name:9}  {value}" for name, value in self._lines()]
+        return "\n".join([*lines, self.terms])
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><th>{n}</th><td>{escape(v)}</td></tr>" for n, v in self._lines())
+        return f"<table>{body}</table><p>{escape(self.terms)}</p>"
+
+
+def quality_of(
+    distances: Floats,
+    same: Mask,
+    weight: Floats,
+    links: Ints,
+    radius: float,
+    prevalence: float,
+    *,
+    seen: Floats | None = None,
+) -> Quality:
+    r"""Judge distances by pairs, some of which may share rows.
+
+    Parameters
+    ----------
+    distances, weight : ndarray of shape (k,)
+    same : bool ndarray of shape (k,)
+        Some are, and some are not.
+    links : int ndarray of shape (k, 2)
+        The rows of each pair.
+    radius : float
+        Distance up to which two rows are called the same.
+    prevalence : float
+        Share of pairs that are the same, whatever their share here.
+    seen : ndarray of shape (k,), optional
+        Distances of the same pairs under a metric that was learned from them, where the others are
+        under metrics that were learned from fewer. The truth is not far from between the two: the
+        variance of a figure is larger by an eighth of the square of their difference.
+
+    Notes
+    -----
+    Every figure is a function of means over pairs; :math:`\psi_p` is how much it changes with pair
+    p. Errors of pairs without a common row are independent, so that its variance is
+    :math:`\sum_{p, q} \psi_p \psi_q` over pairs p and q that have one, p itself included. Intervals
+    are of Student's distribution on the logistic scale, as if one more pair of either kind had been
+    judged, and it were not known how. Pairs count as not more than the rows that they name.
+    """
+    share = np.where(same, weight, 0.0) / weight[same].sum()
+    share += np.where(same, 0.0, weight) / weight[~same].sum()
+
+    def mean(values: Floats, kind: Mask) -> float:
+        return round(float(share[kind] @ values[kind]), 12)
+
+    placement = _placements(distances, same, weight)
+    inside = (distances <= radius).astype(np.float64)
+    auc, hit, alarm = mean(placement, same), mean(inside, same), mean(inside, ~same)
+    auc_seen, rates_seen = auc, (hit, alarm)
+    if seen is not None:
+        auc_seen = mean(_placements(seen, same, weight), same)
+        within = (seen <= radius).astype(np.float64)
+        rates_seen = mean(within, same), mean(within, ~same)
+    worth = [_worth(links[kind]) for kind in (same, ~same)]
+    kept, kept_alarm = (n / (n + _IMAGINED) for n in worth)
+    of_hit = np.where(same, kept * share * (inside - hit), 0.0)
+    of_alarm = np.where(same, 0.0, kept_alarm * share * (inside - alarm))
+
+    def estimate(figure: Figure) -> Estimate:
+        value = figure(hit, alarm, prevalence)[0]
+        centre, by_hit, by_alarm = figure(
+            kept * hit + (1 - kept) / 2,
+            kept_alarm * alarm + (1 - kept_alarm) / 2,
+            prevalence,
+        )
+        variance = dyadic_variance(by_hit * of_hit + by_alarm * of_alarm, links)
+        variance += _FROM_SEEN * (figure(*rates_seen, prevalence)[0] - value) ** 2
+        variance += ((by_hit * (1 - kept)) ** 2 + (by_alarm * (1 - kept_alarm)) ** 2) / 4
+        return _about(value, centre, variance, sum(worth) - 1)
+
+    variance = dyadic_variance(share * (placement - auc), links)
+    variance += _FROM_SEEN * (auc_seen - auc) ** 2
+    return Quality(
+        auc=interval(auc, variance, min(worth)),
+        precision=estimate(_precision) if hit + alarm else Estimate(prevalence, 0.0, 1.0),
+        recall=estimate(_recall),
+        f1=estimate(_f1),
+        radius=radius,
+        prevalence=prevalence,
+        n_same=int(same.sum()),
+        n_different=int((~same).sum()),
+    )
+
+
+# Of the rates of hits and false alarms and of the prevalence: a figure, and its slopes along rates.
+Figure = Callable[[float, float, float], tuple[float, float, float]]
+
+
+def _recall(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
+    del alarm, prevalence
+    return hit, 1.0, 0.0
+
+
+def _precision(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
+    found, wrong = prevalence * hit, (1 - prevalence) * alarm
+    called = found + wrong
+    if called == 0:
+        return prevalence, 0.0, 0.0
+    by_hit, by_alarm = prevalence * wrong, -(1 - prevalence) * found
+    return found / called, by_hit / called**2, by_alarm / called**2
+
+
+def _f1(hit: float, alarm: float, prevalence: float) -> tuple[float, float, float]:
+    found, wrong = prevalence * hit, (1 - prevalence) * alarm
+    either = found + wrong + prevalence
+    by_hit, by_alarm = prevalence * (wrong + prevalence), -(1 - prevalence) * found
+    return 2 * found / either, 2 * by_hit / either**2, 2 * by_alarm / either**2
+
+
+def pairs_to_promise(precision: float, prevalence: float, recall: float) -> int:
+    """How many pairs that differ must be judged, none within the radius, to promise a precision.
+
+    From so many on, the interval of the precision lies above what is wanted.
+    """
+    odds = precision / (1 - precision) * (1 - prevalence) / prevalence
+    sure = np.exp(student.ppf((1 + CONFIDENCE) / 2, np.inf))
+    return int(np.ceil(odds * sure / (2 * max(recall, np.finfo(float).tiny))))
+
+
+def _placements(distances: Floats, same: Mask, weight: Floats) -> Floats:
+    """For each pair, the share of the other kind that is on its right side; ties count half."""
+    out = np.empty(len(distances))
+    for kind in (same, ~same):
+        order = np.argsort(distances[~kind], kind="stable")
+        others = distances[~kind][order]
+        below = np.concatenate([[0.0], np.cumsum(weight[~kind][order])])
+        left = below[np.searchsorted(others, distances[kind], side="left")]
+        right = below[np.searchsorted(others, distances[kind], side="right")]
+        out[kind] = (left + right) / 2 / below[-1]
+    out[same] = 1 - out[same]
+    return out
+
+
+def dyadic_variance(influence: Floats, links: Ints) -> float:
+    """Variance of a sum over pairs, of which those that share a row are not independent.
+
+    Parameters
+    ----------
+    influence : ndarray of shape (k,)
+        What each pair adds to the sum, about its mean.
+    links : int ndarray of shape (k, 2)
+    """
+    _, ends = np.unique(links, return_inverse=True)
+    by_point = np.bincount(ends.ravel(), np.repeat(influence, 2))
+    alone = float((influence**2).sum())
+    shared = float((by_point**2).sum()) - alone
+    return shared if shared > 0 else alone
+
+
+def _worth(links: Ints) -> float:
+    """How many independent pairs some are worth, at most: fewer if all of them name a few rows."""
+    often = np.unique(links, return_counts=True)[1].astype(np.float64)
+    return min(len(links), float(often.sum() ** 2 / (often**2).sum()))
+
+
+def interval(value: float, variance: float, n_pairs: float) -> Estimate:
+    """The interval of a share that is a mean over about so many pairs."""
+    kept = n_pairs / (n_pairs + _IMAGINED)
+    centre = kept * value + (1 - kept) / 2
+    return _about(value, centre, kept**2 * variance + (1 - kept) ** 2 / 4, n_pairs)
+
+
+def _about(value: float, centre: float, variance: float, n_pairs: float) -> Estimate:
+    """The interval about a centre, which holds the value."""
+    width = student.ppf((1 + CONFIDENCE) / 2, max(n_pairs - 1, 1)) * np.sqrt(variance)
+    width /= centre * (1 - centre)
+    low, high = expit(logit(centre) + np.array([-width, width]))
+    return Estimate(value, min(float(low), value), max(float(high), value))
