@@ -17,6 +17,7 @@ import type {
   Word,
 } from "./logic/types";
 import { token } from "./session";
+import { myName } from "./who";
 
 export class ServerError extends Error {
   constructor(
@@ -119,9 +120,9 @@ export const api = {
 
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
-    post<State>("answers", { left, right, same, origin, before }),
+    post<State>("answers", { left, right, same, origin, before, by: myName() }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
-    post<GroupsState>("groups", { first, second, same, before }),
+    post<GroupsState>("groups", { first, second, same, before, by: myName() }),
   withdraw: (left: number, right: number, before: Word) =>
     post<State>("withdrawals", { left, right, before }),
   order: (triplet: Triplet) => post<State>("orders", triplet),

@@ -63,9 +63,14 @@ def test_a_lesson():
     for value in (state, report, lesson.known(), lesson.about(), lesson.record(3)):
         plain(value)
     assert set(report) == {
-        "version", "learner", "quality", "spectrum", "suspects", "questions", "notes",
+        "version", "learner", "quality", "outlook", "spectrum", "suspects", "answerers",
+        "questions", "notes",
     }  # fmt: skip
     assert report["version"] == 30
+    seen = nk.outlook(lesson.records.X, lesson.pairs)
+    assert report["outlook"]["gain"] == (None if seen.gain is None else seen.gain.value)
+    assert report["outlook"]["reason"] == seen.reason
+    assert [tuple(point) for point in report["outlook"]["curve"]] == list(seen.curve)
     for shares in report["spectrum"].values():
         assert len(shares) <= 30
         assert sum(shares) == pytest.approx(1, abs=0.05)
@@ -723,3 +728,33 @@ def test_answers_are_taken_and_learned_while_clusters_are_computed(monkeypatch):
         finally:
             go_on.set()
         assert len(coloured.result(20)["categories"]) == 3
+
+
+def test_answerers_are_kept_in_the_journal_and_judged(tmp_path):
+    journal = tmp_path / "answers.jsonl"
+    rng = np.random.RandomState(0)
+    with taught(5, journal=journal) as lesson:
+        assert lesson.report()["answerers"] == {"listed": [], "said": ""}
+        assert "by" not in lesson.entries[0]
+    with Lesson(records_of(X), journal=journal, by="Ann") as lesson:
+        assert lesson.about()["by"] == "Ann"
+        for left, right in rng.permutation(120).reshape(-1, 2)[:40].tolist():
+            lesson.answer(left, right, truth(left, right))
+            lesson.answer(left, right, truth(left, right), by="Cy")
+            lesson.answer(left, right, truth(left, right) ^ (rng.rand() < 0.4), by="Bob")
+        found = lesson.report()["answerers"]
+    assert plain(found)
+    listed = {one["name"]: one for one in found["listed"]}
+    assert {name: one["n_answers"] for name, one in listed.items()} == {
+        "Ann": 40, "Cy": 40, "Bob": 40, "unnamed": 5
+    }  # fmt: skip
+    assert listed["Bob"]["low"] > listed["Ann"]["high"]
+    assert found["said"].startswith("Look at answers of Bob")
+    with Lesson(records_of(X), journal=journal) as again:
+        assert again.report()["answerers"] == found
+        # Undone and withdrawn answers are no evidence.
+        again.undo()
+        left, right = again.entries[5]["left"], again.entries[5]["right"]
+        again.withdraw(left, right)
+        counts = {one["name"]: one["n_answers"] for one in again.report()["answerers"]["listed"]}
+    assert counts == {"Ann": 39, "Cy": 39, "Bob": 38, "unnamed": 5}

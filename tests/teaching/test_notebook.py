@@ -176,6 +176,13 @@ def test_two_at_once(data):
         assert one.url.split("?")[0] != two.url.split("?")[0]
 
 
+def test_who_answers_is_kept(data, tmp_path):
+    journal = tmp_path / "answers.jsonl"
+    with nk.studio(data[0], port=0, journal=journal, by="Ann") as handle:
+        answer(handle, 2, 3, False)
+    assert '"by":"Ann"' in journal.read_text().replace(" ", "")
+
+
 def test_errors_come_before_the_page(data):
     X, _ = data
     with pytest.raises(ValueError, match="takes two rows"):

@@ -40,6 +40,10 @@ def test_the_gain_is_found(pairs):
     assert quality["euclidean_auc"] < 0.65
     assert 0 < quality["error"] < 0.15
     assert "better than the Euclidean distance" in quality["said"]
+    assert_allclose(quality["figures"]["auc"][0], quality["auc"])
+    assert set(quality["figures"]) == {"auc", "precision", "recall", "f1"}
+    for value, low, high in quality["figures"].values():
+        assert 0.5 < low <= value <= high <= 1
 
 
 def test_held_out_pairs_are_measured_by_metrics_that_do_not_know_them(pairs):

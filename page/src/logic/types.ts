@@ -62,6 +62,8 @@ export interface Lesson {
   journal: string | null;
   /** Whether the learner learns from triplets. */
   takes_triplets: boolean;
+  /** Who answers, where the page has no name. */
+  by: string | null;
   notes: string[];
   state: State;
   nearkin: string;
@@ -81,8 +83,22 @@ export interface Quality {
   euclidean_auc: number | null;
   error: number | null;
   n_pairs: number;
+  /** Value and ends of the 90 % interval of auc, precision, recall and f1; empty where unknown. */
+  figures: Record<string, [number, number, number]>;
   enough: boolean;
   said: string;
+}
+
+export interface Outlook {
+  verdict: "too early" | "more" | "enough" | "no use";
+  advice: string;
+  reason: string;
+  /** Of the next ten answers, in pair AUC; null where it is too early to say. */
+  gain: number | null;
+  low: number | null;
+  high: number | null;
+  /** Numbers of answers, and the rise of pair AUC expected by then. */
+  curve: [number, number][];
 }
 
 export interface Suspect extends Pair {
@@ -91,12 +107,23 @@ export interface Suspect extends Pair {
   said: string;
 }
 
+/** Who has answered, and the share that is wrong, with its 90 % interval. */
+export interface Answerer {
+  name: string;
+  n_answers: number;
+  wrong: number;
+  low: number;
+  high: number;
+}
+
 export interface Report {
   version: number;
   learner: string;
   quality: Quality;
+  outlook: Outlook;
   spectrum: { before: number[]; after: number[] };
   suspects: Suspect[];
+  answerers: { listed: Answerer[]; said: string };
   questions: Pair[];
   notes: string[];
 }

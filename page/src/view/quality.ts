@@ -1,11 +1,13 @@
 /** How good the learned metric is, on answers that were held out. */
 
-import type { Report, State } from "../logic/types";
+import type { Quality, Report, State } from "../logic/types";
 import { fixed, percent, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
+import { answerersSection } from "./answerers";
 import { type QualityPoint, qualityChart, spectrumChart } from "./charts";
 import { h, replace } from "./dom";
+import { outlookLines } from "./outlook";
 
 const POINTS_KEPT = 300;
 
@@ -28,9 +30,15 @@ export function qualityPanel(model: Model): HTMLElement {
     if (report !== null) course = extendedCourse(course, report, model.state.value.n_answers);
   });
   showAll([model.report, model.state], () =>
-    replace(body, ...counts(model.state.value), ...heldOut(model, course), ...spectrum(model)),
+    replace(
+      body,
+      ...counts(model.state.value),
+      ...heldOut(model, course),
+      ...(model.report.value ? outlookLines(model.report.value.outlook) : []),
+      ...spectrum(model),
+    ),
   );
-  return body;
+  return h("div", {}, body, answerersSection(model));
 }
 
 function counts(state: State): HTMLElement[] {
@@ -54,7 +62,7 @@ function heldOut(model: Model, course: QualityPoint[]): (HTMLElement | SVGElemen
   const heading = h("h3", { text: "Quality on held-out answers" });
   const report = model.report.value;
   if (report === null) return [heading, h("p", { class: "hint", text: "Not measured yet." })];
-  const { auc, euclidean_auc, error, enough, said } = report.quality;
+  const { auc, euclidean_auc, error, enough, said, figures } = report.quality;
   const sentence = h("p", { class: "hint", text: said, testid: "quality-said" });
   if (!enough || auc === null || euclidean_auc === null) return [heading, sentence];
   const words = `Pair AUC ${fixed(auc)} with the learned metric, ${fixed(euclidean_auc)} with the Euclidean distance.`;
@@ -83,7 +91,32 @@ function heldOut(model: Model, course: QualityPoint[]): (HTMLElement | SVGElemen
     ),
     ...(course.length > 0 ? [qualityChart(course, `${words} Over the number of answers.`)] : []),
     sentence,
+    ...intervals(figures),
   ];
+}
+
+const FIGURES = { auc: "Pair AUC", precision: "Precision", recall: "Recall", f1: "F1" };
+
+/** What is to be expected, and between which ends in nine cases of ten. */
+function intervals(figures: Quality["figures"]): HTMLElement[] {
+  const shown = Object.entries(FIGURES).flatMap(([name, title]) => {
+    const found = figures[name];
+    if (found === undefined) return [];
+    const [value, low, high] = found;
+    const ends = h("small", { text: ` ${fixed(low)} to ${fixed(high)}` });
+    return [
+      h(
+        "div",
+        {},
+        h("dt", { text: title }),
+        h("dd", { testid: `figure-${name}` }, fixed(value), ends),
+      ),
+    ];
+  });
+  if (shown.length === 0) return [];
+  const terms =
+    "With 90 % intervals, for pairs like those answered. Precision and F1 are those where same and different are equally frequent.";
+  return [h("dl", { class: "figures two" }, ...shown), h("p", { class: "hint", text: terms })];
 }
 
 function spectrum(model: Model): (HTMLElement | SVGElement)[] {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,23 @@ from nearkin.pairs.frames import TRIPLET
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.storage.formulas import quoted
+from nearkin.teaching.history import Voice
 
 # A file's name and its content.
 File = tuple[str, bytes]
 
 
-def pairs_file(pairs: Pairs, unsure: NDArray[np.int64], ids: Sequence[Any]) -> File:
+def pairs_file(
+    pairs: Pairs,
+    unsure: NDArray[np.int64],
+    ids: Sequence[Any],
+    voices: Mapping[Voice, bool | None] | None = None,
+) -> File:
     """Pairs by their ids as ``nearkin fit --pairs`` reads them; same is empty for unsure.
 
     Ids that a spreadsheet would take for formulas have a quotation mark before them, which
-    ``--pairs`` knows.
+    ``--pairs`` knows. Where it is known who answered, there is a column ``by`` and a line for what
+    each of them said.
     """
     n_must = len(pairs.must_link)
     weights = np.concatenate([pairs.must_weight, pairs.cannot_weight]).tolist()
@@ -34,7 +41,19 @@ def pairs_file(pairs: Pairs, unsure: NDArray[np.int64], ids: Sequence[Any]) -> F
     for k, (i, j) in enumerate(links):
         lines.append([ids[i], ids[j], "true" if k < n_must else "false", f"{weights[k]:g}"])
     lines += [[ids[i], ids[j], "", "1"] for i, j in unsure.tolist()]
-    return "pairs.csv", _csv(lines)
+    return "pairs.csv", _csv(_with_names(lines, ids, voices) if voices else lines)
+
+
+def _with_names(
+    lines: list[list[Any]], ids: Sequence[Any], voices: Mapping[Voice, bool | None]
+) -> list[list[Any]]:
+    """Lines of pairs, in place of which are those of everyone who is named."""
+    words = {True: "true", False: "false", None: ""}
+    named = {(ids[i], ids[j]) for i, j, _ in voices}
+    header, *others = lines
+    told = [[*line, ""] for line in others if (line[0], line[1]) not in named]
+    told += [[ids[i], ids[j], words[said], "1", name] for (i, j, name), said in voices.items()]
+    return [[*header, "by"], *told]
 
 
 def triplets_file(triplets: Pairs, ids: Sequence[Any]) -> File:

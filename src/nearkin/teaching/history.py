@@ -2,8 +2,9 @@
 
 An entry is a plain dict with the key ``do``:
 
-- ``answer``: ``left``, ``right``, ``same`` (None for unsure) and ``origin``;
-- ``groups``: ``first``, ``second`` (row numbers) and ``same``;
+- ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
+  answered;
+- ``groups``: ``first``, ``second`` (row numbers), ``same``, and perhaps ``by``;
 - ``withdraw``: ``left``, ``right``, or ``triplet``;
 - ``closer``: ``triplets`` (a, b, c), a nearer to b than to c, perhaps with their ``weights``, and
   ``given`` if they were known from the start, so that no step back takes them away;
@@ -27,13 +28,18 @@ from nearkin.rows.arrays import Ints
 Pair = tuple[int, int]
 # Three rows, the first nearer to the second than to the third; what is said is how much it counts.
 Triplet = tuple[int, int, int]
+# Two rows and who has answered; what they said last counts as evidence of how reliable they are.
+Voice = tuple[int, int, str]
+Key = Pair | Triplet | Voice
 Said = bool | float | None
-Answers = Mapping[Pair | Triplet, Said]
+Answers = Mapping[Key, Said]
 # A change: rows with what is said of them from then on; of those that are not known, "nothing".
-Change = list[tuple[Pair | Triplet, "Said | Nothing"]]
+Change = list[tuple[Key, "Said | Nothing"]]
 
 # Cannot-links that two groups are turned into at most.
 MOST_BETWEEN = 2000
+# Characters of a name.
+LONGEST_NAME = 60
 
 
 class Nothing:
@@ -68,7 +74,8 @@ class Past:
     Attributes
     ----------
     answers : mapping
-        Of pairs to True, False or None, and of triplets to their weights.
+        Of pairs to True, False or None, of triplets to their weights, and of pairs with who has
+        answered to what these said.
     undo, redo : tuple of changes
         What takes back each step, the latest at the end, and what does each step again that was
         taken back.
@@ -145,7 +152,7 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     do = entry.get("do")
     if do == "answer":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
-        return [(pair, checked_answer(entry["same"]))]
+        return _voiced([(pair, checked_answer(entry["same"]))], entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
         triplet = checked_triplet(entry["triplet"], n_rows)
         if triplet not in answers:
@@ -155,13 +162,14 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
         pair = checked_pair(entry["left"], entry["right"], n_rows)
         if pair not in answers:
             raise InputError(f"nothing was said of rows {pair[0]} and {pair[1]}.")
-        return [(pair, NOTHING)]
+        voices = [rows for rows in answers if is_voice(rows) and rows[:2] == pair]
+        return [(rows, NOTHING) for rows in (pair, *voices)]
     if do == "groups":
         same = checked_answer(entry["same"])
         if same is None:
             raise InputError("same must be true or false for groups.")
         links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
-        return [((i, j), same) for i, j in links.tolist()]
+        return _voiced([((i, j), same) for i, j in links.tolist()], entry.get("by"))
     if do == "closer":
         triplets = [checked_triplet(rows, n_rows) for rows in entry["triplets"]]
         weights = checked_weights(entry.get("weights"), len(triplets), "weight of triplet")
@@ -170,9 +178,30 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     raise InputError(f"an entry that says do={do!r} is unknown.")
 
 
-def _ordered(
-    answers: Collection[Pair | Triplet], triplets: list[Triplet], weights: list[float]
-) -> Change:
+def is_voice(rows: Key) -> bool:
+    """Whether it is said who has answered."""
+    return isinstance(rows[-1], str)
+
+
+def _voiced(change: list[tuple[Pair, bool | None]], by: Any) -> Change:
+    """What is said of pairs, and who says it, if that is known."""
+    if by is None:
+        return list(change)
+    name = checked_name(by)
+    return [*change, *(((*pair, name), said) for pair, said in change)]
+
+
+def checked_name(by: Any) -> str:
+    """A name without blanks around it, or an error."""
+    if not isinstance(by, str):
+        raise InputTypeError(f"{by!r:.60} is not a name.")
+    name = by.strip()
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise InputError(f"a name has 1 to {LONGEST_NAME} characters, not {len(name)}.")
+    return name
+
+
+def _ordered(answers: Collection[Key], triplets: list[Triplet], weights: list[float]) -> Change:
     """Triplets that are said; each takes the place of its opposite among the answers."""
     change: Change = []
     for (a, b, c), weight in zip(triplets, weights, strict=True):
@@ -210,6 +239,7 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     if believed not in WORDS:
         raise InputError(f"before must be one of {', '.join(WORDS)}, not {believed!r:.60}.")
     other = []
+    change = [(rows, to_say) for rows, to_say in change if not is_voice(rows)]
     for pair, to_say in change:
         said = answers.get(pair, NOTHING)
         if said is not to_say and word_of(said) != believed:
@@ -228,7 +258,7 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     )
 
 
-def _changed(answers: Answers, change: Change) -> tuple[dict[Pair | Triplet, Said], Change]:
+def _changed(answers: Answers, change: Change) -> tuple[dict[Key, Said], Change]:
     """Answers after a change, and the change back."""
     new = dict(answers)
     back: Change = []

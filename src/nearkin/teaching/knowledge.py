@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearkin.pairs.answered import Answers
+from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
-from nearkin.teaching.history import Pair, Past, Triplet
+from nearkin.teaching.history import Pair, Past, Triplet, Voice
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000
@@ -35,6 +37,9 @@ class Knowledge:
         Triplets alone.
     unsure : int ndarray of shape (k, 2)
     can_undo, can_redo : bool
+    voices : mapping
+        Of pairs with who has answered to what these said last, where it is known who; what counts
+        of a pair is what was said last, whoever said it.
     """
 
     version: int
@@ -43,6 +48,20 @@ class Knowledge:
     unsure: Ints
     can_undo: bool
     can_redo: bool
+    voices: Mapping[Voice, bool | None] = field(default_factory=dict)
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """Who said what, for the reliability of each; None if nobody is named."""
+        told = [(rows, said) for rows, said in self.voices.items() if said is not None]
+        if not told:
+            return None
+        named = {rows[:2] for rows, _ in told}
+        for links, said in ((self.pairs.must_link, True), (self.pairs.cannot_link, False)):
+            told += [((i, j, UNNAMED), said) for i, j in links.tolist() if (i, j) not in named]
+        voices, said_of = zip(*told, strict=True)
+        left, right, by = zip(*voices, strict=True)
+        return Answers(np.column_stack([left, right]), said_of, by)
 
     @cached_property
     def n_conflicts(self) -> int:
@@ -153,11 +172,15 @@ def knowledge_of(
     """
     kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
     triplets: dict[Triplet, float] = {}
+    voices: dict[Voice, bool | None] = {}
     for rows, said in past.answers.items():
-        if len(rows) == 3:
-            triplets[rows] = float(said or 0)
-        else:
-            kinds[None if said is None else bool(said)].append(rows)
+        match rows:
+            case (left, right, str(name)):
+                voices[left, right, name] = None if said is None else bool(said)
+            case (anchor, closer, int(farther)):
+                triplets[anchor, closer, farther] = float(said or 0)
+            case (left, right):
+                kinds[None if said is None else bool(said)].append((left, right))
 
     def weighted(said: bool) -> list[float]:
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
@@ -172,7 +195,7 @@ def knowledge_of(
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
     unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo))
+    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo), voices)
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:

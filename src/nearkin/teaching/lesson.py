@@ -18,10 +18,12 @@ from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.tasks.questions.strategies import strategy_named
 from nearkin.teaching.answer_book import AnswerBook
-from nearkin.teaching.history import pairs_of_groups
+from nearkin.teaching.answerers import answerers_of
+from nearkin.teaching.history import checked_name, pairs_of_groups
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.looking import Looking, Seen
 from nearkin.teaching.looks import Looks
+from nearkin.teaching.outlook import outlook_of
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.questions import next_questions
@@ -67,6 +69,8 @@ class Lesson(Looking):
         How questions are chosen, see :func:`nearkin.suggest_pairs`. With rows that come up at
         random what follows from the answers is a fair test of the metric. ``"neighborhoods"`` asks
         about outliers: it teaches a little more, but quality is judged by the hardest rows then.
+    by : str, optional
+        Who answers, unless an answer says so itself.
     seed : int, default=0
 
     Notes
@@ -104,6 +108,7 @@ class Lesson(Looking):
         learner: Any = None,
         standardise: bool = False,
         strategy: str = "consolidate",
+        by: str | None = None,
         seed: int = 0,
     ) -> None:
         check_roles(None, pairs, triplets=True)
@@ -112,6 +117,7 @@ class Lesson(Looking):
             pairs.check_rows(len(records))
         self.records = records
         self._seed, self._strategy = seed, strategy
+        self._by = None if by is None else checked_name(by)
         self._learner = checked_learner(learner, len(records), seed)
         self._learning = threading.RLock()
         self._scaler = StandardScaler().fit(records.X) if standardise else None
@@ -148,6 +154,7 @@ class Lesson(Looking):
         same: bool | None,
         origin: str = "question",
         before: str | None = None,
+        by: str | None = None,
     ) -> dict[str, Any]:
         """Say of two rows that they are the same, or different, or that one cannot tell.
 
@@ -163,6 +170,9 @@ class Lesson(Looking):
             Where it was answered, for the journal.
         before : {"same", "different", "unsure", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
+        by : str, optional
+            Who answers. What each of several people said last of two rows is kept, to tell how
+            reliable they are.
 
         Returns
         -------
@@ -179,7 +189,12 @@ class Lesson(Looking):
         if origin not in ORIGINS:
             raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
-        return self._change(entry, before=before)
+        return self._change(self._voiced(entry, by), before=before)
+
+    def _voiced(self, entry: dict[str, Any], by: str | None) -> dict[str, Any]:
+        """An entry with who says it, if that is known."""
+        name = self._by if by is None else by
+        return entry if name is None else entry | {"by": checked_name(name)}
 
     def answer_groups(
         self,
@@ -187,6 +202,7 @@ class Lesson(Looking):
         second: Sequence[int],
         same: bool,
         before: str | None = None,
+        by: str | None = None,
     ) -> dict[str, Any]:
         """Say of two groups of rows that all of them are the same, or that the two differ.
 
@@ -197,6 +213,8 @@ class Lesson(Looking):
         same : bool
         before : str, optional
             With ``"nothing"`` it is a Conflict if one of these pairs was said to be otherwise.
+        by : str, optional
+            Who answers.
 
         Returns
         -------
@@ -207,7 +225,7 @@ class Lesson(Looking):
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
         entry["origin"] = "group"
-        return self._change(entry, before=before) | {
+        return self._change(self._voiced(entry, by), before=before) | {
             "n_pairs": len(links),
             "n_possible": n_possible,
         }
@@ -329,8 +347,8 @@ class Lesson(Looking):
         Returns
         -------
         dict
-            ``version``, ``learner``, ``quality``, ``spectrum``, ``suspects``, ``questions`` and
-            ``notes``: plain values.
+            ``version``, ``learner``, ``quality``, ``outlook``, ``spectrum``, ``suspects``,
+            ``answerers``, ``questions`` and ``notes``: plain values.
         """
         known, seen = self._newest()
         learned = seen.learned
@@ -340,8 +358,10 @@ class Lesson(Looking):
             "version": known.version,
             "learner": learned.step.described(self._scaler is not None),
             "quality": quality_of(trial),
+            "outlook": outlook_of(self._rows, known.pairs),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "suspects": suspects_of(trial, known.pairs, self.records.ids),
+            "answerers": answerers_of(trial, known),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }

@@ -38,6 +38,7 @@ class Looking:
     _seen: Seen
     _euclidean: Any
     _scaler: Any
+    _by: str | None
 
     def _newest(self) -> tuple[Knowledge, Seen]:
         raise NotImplementedError  # Lesson brings it
@@ -46,7 +47,8 @@ class Looking:
         """What the data are, as plain values."""
         path = self._book.path
         about = self._looks.about(None if path is None else path.name)
-        return about | {"takes_triplets": bool(self._learner._takes_triplets)}
+        takes_triplets = bool(self._learner._takes_triplets)
+        return about | {"takes_triplets": takes_triplets, "by": self._by}
 
     def layout(self, name: str) -> dict[str, Any]:
         """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
@@ -121,7 +123,7 @@ class Looking:
         if not self.records.ids_differ:
             ids, id_name = self.records.numbers.tolist(), "row"
         if what == "pairs":
-            return exports.pairs_file(known.pairs, known.unsure, ids)
+            return exports.pairs_file(known.pairs, known.unsure, ids, known.voices)
         if what == "triplets":
             return exports.triplets_file(known.triplets, ids)
         if what == "clusters":

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.packages import check_packages
@@ -103,6 +104,7 @@ def studio(
     learn_from: Sequence[str] | None = None,
     journal: StrPath | None = None,
     standardise: bool = False,
+    by: str | None = None,
     seed: int = 0,
     port: int | None = None,
 ) -> Studio:
@@ -137,6 +139,8 @@ def studio(
         only, until the program ends.
     standardise : bool, default=False
         Bring all columns to one scale first.
+    by : str, optional
+        Who answers, unless another name is given on the page.
     seed : int, default=0
         The same seed asks the same questions.
     port : int, optional
@@ -163,6 +167,7 @@ def studio(
     Pairs(1 must-link, 0 cannot-links, n_rows=60)
     """
     check_packages()
+    check_roles(labels, pairs, triplets=True)
     more = _by_name(columns)
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)
@@ -192,6 +197,7 @@ def studio(
         pairs=pairs,
         entries=() if earlier is None else earlier._lesson.entries,
         standardise=standardise,
+        by=by,
         seed=seed,
     )
     try:

@@ -16,6 +16,7 @@ from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.pair_folds import pair_folds
+from nearkin.scores.quality import quality_of as estimates_of
 from nearkin.scores.suspects import suspects
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
@@ -42,6 +43,8 @@ class Trial:
         metric is so.
     loose : ndarray of shape (k,)
         Under metrics that know nothing of one row at least; NaN where there are none.
+    called_same : bool ndarray of shape (k,)
+        Which are within the threshold of the metric that knows nothing of either row.
     """
 
     links: Ints
@@ -49,6 +52,7 @@ class Trial:
     strict: Floats
     plain: Floats
     loose: Floats
+    called_same: Mask
 
     @property
     def judged(self) -> Mask:
@@ -76,6 +80,7 @@ def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Tr
     random_links = random_pairs(len(X), rng)
     strict = np.full(len(links), np.nan)
     total, count = np.zeros(len(links)), np.zeros(len(links))
+    called_same = np.zeros(len(links), dtype=bool)
     for learn, judge in pair_folds(told, N_FOLDS, rng):
         try:
             with noticed():  # what is worth a note is one of the whole
@@ -85,21 +90,25 @@ def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Tr
             continue  # the learner can make nothing of this part
         learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
         others = np.flatnonzero(~learn)
-        rank = _ranks(view, links[others], random_links)
+        rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
         total[others] += rank
         count[others] += 1
         strict[judge] = rank[judge[others]]
+        called_same[judge] = within[judge[others]]
     loose = np.divide(total, count, out=np.full(len(links), np.nan), where=count > 0)
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
-    return Trial(links, np.arange(len(links)) < len(told.must_link), strict, plain, loose)
+    same = np.arange(len(links)) < len(told.must_link)
+    return Trial(links, same, strict, plain, loose, called_same)
 
 
 def quality_of(trial: Trial) -> dict[str, Any]:
     """Pair AUC beside that of the Euclidean distance, as plain numbers and a sentence.
 
     ``error`` is the standard error of the difference: groups of points are left out in turn, since
-    pairs that share a point are not independent.
+    pairs that share a point are not independent. ``figures`` has pair AUC, precision, recall and F1
+    of calling two rows the same, each with the ends of its 90 % interval, as if same and different
+    were equally frequent; nothing if one of the kinds is missing.
 
     Parameters
     ----------
@@ -113,6 +122,7 @@ def quality_of(trial: Trial) -> dict[str, Any]:
             "euclidean_auc": None,
             "error": None,
             "n_pairs": n_pairs,
+            "figures": {},
             "enough": False,
             "said": "There are not enough answers yet to tell how good the metric is.",
         }
@@ -131,6 +141,7 @@ def quality_of(trial: Trial) -> dict[str, Any]:
         "euclidean_auc": euclidean,
         "error": error,
         "n_pairs": n_pairs,
+        "figures": _figures(trial),
         "enough": True,
         "said": f"On {n_pairs} pairs that it has not seen the metric is {verdict}: pair AUC "
         f"{auc:.3f} against {euclidean:.3f} (difference {gain:+.3f} ± {error:.3f}).",
@@ -148,19 +159,8 @@ def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
     ids : sequence
         What people call the rows.
     """
-    n_must = len(pairs.must_link)
-    answered = np.concatenate([pairs.must_link, pairs.cannot_link])
-    rank = np.full(len(answered), np.nan)
-    for kind, part in ((True, slice(0, n_must)), (False, slice(n_must, None))):
-        of_kind = np.flatnonzero(trial.same == kind)
-        keys = keys_of(trial.links[of_kind])  # sorted, as Pairs are
-        if len(keys):
-            wanted = keys_of(answered[part])
-            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found = trial.loose[of_kind[place]]
-            rank[part] = np.where(keys[place] == wanted, found, np.nan)
     out = []
-    for suspect in suspects(pairs, rank, _LEAST_CHANCE)[:_MOST_SUSPECTS]:
+    for suspect in suspects(pairs, ranks_of(trial, pairs), _LEAST_CHANCE)[:_MOST_SUSPECTS]:
         left, right = suspect.pair
         said, lie = ("the same", "far apart") if suspect.same else ("different", "close together")
         out.append(
@@ -174,6 +174,36 @@ def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
             }
         )
     return out
+
+
+def ranks_of(trial: Trial, pairs: Pairs) -> Floats:
+    """Ranks of pairs under metrics that know nothing of one row at least; NaN without any."""
+    n_must = len(pairs.must_link)
+    answered = np.concatenate([pairs.must_link, pairs.cannot_link])
+    rank = np.full(len(answered), np.nan)
+    for kind, part in ((True, slice(0, n_must)), (False, slice(n_must, None))):
+        of_kind = np.flatnonzero(trial.same == kind)
+        keys = keys_of(trial.links[of_kind])  # sorted, as Pairs are
+        if len(keys):
+            wanted = keys_of(answered[part])
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            found = trial.loose[of_kind[place]]
+            rank[part] = np.where(keys[place] == wanted, found, np.nan)
+    return rank
+
+
+def _figures(trial: Trial) -> dict[str, list[float]]:
+    """Value and interval of each figure."""
+    judged = trial.judged
+    same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
+    if same.all() or not same.any():
+        return {}
+    by_rank = estimates_of(trial.strict[judged], same, weight, links, 1.0, 0.5)
+    apart = np.where(trial.called_same[judged], 0.0, 1.0)
+    by_verdict = estimates_of(apart, same, weight, links, 0.5, 0.5)
+    found = {"auc": by_rank.auc}
+    found |= {name: getattr(by_verdict, name) for name in ("precision", "recall", "f1")}
+    return {name: [one.value, one.low, one.high] for name, one in found.items()}
 
 
 def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> float:
@@ -192,8 +222,10 @@ def _error_of_gain(rank: Floats, plain: Floats, same: Mask, links: Ints) -> floa
     return float(max(np.sqrt((k - 1) * np.var(gains)), least)) if k > 1 else 0.5
 
 
-def _ranks(view: View, links: Ints, random_links: Ints) -> Floats:
+def _ranks(view: View, links: Ints, random_links: Ints, threshold: float) -> tuple[Floats, Mask]:
+    """Ranks of pairs among random ones, and which are within a threshold."""
     both = np.concatenate([links, random_links])
     rows, place = np.unique(both, return_inverse=True)
     distances = linked_distances(view.embedding(rows), place.reshape(both.shape))
-    return ranks(distances[: len(links)], distances[len(links) :])
+    of_links = distances[: len(links)]
+    return ranks(of_links, distances[len(links) :]), of_links <= threshold

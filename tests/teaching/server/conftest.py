@@ -148,7 +148,7 @@ class StubLesson:
         self.placed, self.reported = [], []
         self.closed = False
 
-    def answer(self, left, right, same, origin, before=None):
+    def answer(self, left, right, same, origin, before=None, by=None):
         self.version += 1
         return self.state()
 

@@ -87,6 +87,21 @@ def test_answers_undone_and_done_again(fresh):
     )
 
 
+def test_answers_of_several_people_are_kept(fresh):
+    body = {"left": 0, "right": 1, "same": True, "by": "Ann"}
+    assert fresh.post("/api/answers", json=body).status_code == 200
+    other = {**body, "same": False, "by": " Bob ", "before": "same"}
+    assert fresh.post("/api/answers", json=other).json()["n_different"] == 1
+    groups = {"first": [2], "second": [3], "same": True, "by": "Ann"}
+    assert fresh.post("/api/groups", json=groups).status_code == 200
+    assert fresh.post("/api/answers", json={"left": 4, "right": 5, "same": True}).status_code == 200
+    lines = fresh.get("/api/export/pairs").text.splitlines()
+    assert lines[0] == "left,right,same,weight,by"
+    named = {line.split(",", 4)[4]: line.split(",")[2] for line in lines[1:]}
+    assert named == {"": "true", "Ann": "true", "Bob": "false"}
+    assert len(lines) == 5
+
+
 def test_groups(fresh):
     body = {"first": [0, 1, 2], "second": [3, 4], "same": False}
     state = fresh.post("/api/groups", json=body).json()
@@ -160,6 +175,10 @@ WRONG = {
     "more than there is": {**GOOD, "admin": True},
     "another origin": {**GOOD, "origin": "elsewhere"},
     "another belief": {**GOOD, "before": "perhaps"},
+    "no name": {**GOOD, "by": ""},
+    "a blank name": {**GOOD, "by": " "},
+    "a long name": {**GOOD, "by": "x" * 61},
+    "a number for a name": {**GOOD, "by": 1},
     "a list": [GOOD],
     "nothing": None,
 }
@@ -276,7 +295,7 @@ def test_the_exported_model_has_the_distances_that_are_shown(fresh, tmp_path):
 
 def test_a_full_disk_is_said_and_nothing_counts():
     class Full(StubLesson):
-        def answer(self, left, right, same, origin, before=None):
+        def answer(self, left, right, same, origin, before=None, by=None):
             raise OSError(errno.ENOSPC, "No space left on device", "answers.jsonl")
 
     with running(Full()) as studio, studio.client() as client:

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
-from nearkin.teaching.history import Conflict
+from nearkin.teaching.history import LONGEST_NAME, Conflict
 from nearkin.teaching.server.access import Access
 from nearkin.teaching.server.broadcast import Mailbox
 from nearkin.teaching.server.encoding import as_json, layout_bytes, numbers_bytes
@@ -50,6 +50,8 @@ Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
 # Which tab asks, so that it is not told of what it did itself.
 Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
+# Who answers.
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
 Said = Literal["same", "different", "unsure", "nothing"]
 
@@ -68,6 +70,7 @@ class Answer(_Body):
     same: bool | None
     origin: Literal["question", "suspect", "neighbors", "group"] = "question"
     before: Said | None = None
+    by: Name | None = None
 
 
 class Groups(_Body):
@@ -77,6 +80,7 @@ class Groups(_Body):
     second: Annotated[list[Row], Field(max_length=_MOST_OF_A_GROUP)]
     same: bool
     before: Literal["nothing"] | None = None
+    by: Name | None = None
 
 
 class Withdrawal(_Body):
@@ -276,13 +280,13 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     @app.post("/api/answers")
     async def answer(body: Answer, by: Tab = "") -> Response:
         check(body.left, body.right)
-        told = body.left, body.right, body.same, body.origin, body.before
+        told = body.left, body.right, body.same, body.origin, body.before, body.by
         return await changed(by, 422, lesson.answer, *told)
 
     @app.post("/api/groups")
     async def groups(body: Groups, by: Tab = "") -> Response:
         check(*body.first, *body.second)
-        told = body.first, body.second, body.same, body.before
+        told = body.first, body.second, body.same, body.before, body.by
         return await changed(by, 422, lesson.answer_groups, *told)
 
     @app.post("/api/withdrawals")

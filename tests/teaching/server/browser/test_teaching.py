@@ -246,3 +246,7 @@ def test_a_suspect_is_withdrawn_with_one_key(tab, demo):
     expect(tab.part("auc")).to_be_visible()
     expect(tab.part("euclidean-auc")).to_be_visible()
     tab.shoot("quality")
+    tab.settle(demo.wait_for_report()["version"])
+    tab.shows("outlook-said", report["outlook"]["reason"])
+    tab.part("outlook-said").evaluate("(line) => line.scrollIntoView({ block: 'center' })")
+    tab.shoot("outlook")
