@@ -105,15 +105,16 @@ def shortened(printed: str, like: str) -> str:
 
 
 def _unwrapped(text: str) -> list[str]:
-    """Lines as they were before they were wrapped: a full line is followed by the rest of it."""
+    """Lines as they were before they were wrapped: of the next one, no word had room."""
     lines: list[str] = []
-    is_rest = False
+    before = ""
     for line in text.splitlines():
-        if is_rest:
+        word = line.split(" ", 1)[0]
+        if before[:1] not in ("", " ", "→") and len(before) + 1 + len(word) > _WIDTH:
             lines[-1] += f" {line}"
         else:
             lines.append(line)
-        is_rest = len(line) > _WIDTH - 20 and line[:1] not in " →"
+        before = line
     return lines
 
 

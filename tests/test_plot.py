@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from nearkin import KernelBeta, Pairs, plot
 from nearkin.datasets import make_xor
-from nearkin.learners.selection import Candidate, SelectionReport
+from nearkin.learners.selection_report import Candidate, SelectionReport
 
 mpl.use("Agg")
 

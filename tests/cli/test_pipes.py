@@ -220,7 +220,8 @@ def test_json_lines_are_rows(run, tmp_path):
     arguments = ("fit", "rows.jsonl", "--id", "id", "-p", "p.csv", "--learner", "rca", "--force")
     run(*arguments, "-c", "a", "-o", "m.nearkin")
     run(*arguments, "-c", "v", "-o", "m.nearkin")
-    assert "'s' (text)" in run(*arguments, "-o", "n.nearkin", status=2).err
+    told = run(*arguments, "-o", "m.nearkin").err
+    assert "columns hold 'a' (number), 'v' (vector), 's' (name)" in told
     (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": 2}\n{"a": null}\n')
     arguments = ("fit", "rows.jsonl", "--labels", "a", "-o", "n.nearkin")
     assert "no columns are left" in run(*arguments, status=2).err

@@ -216,9 +216,8 @@ def test_without_its_packages_the_program_says_so(monkeypatch, capsys):
 
 
 def test_every_command_has_help_and_a_seed(run):
-    commands = (
-        "fit transform same neighbors duplicates cluster evaluate suggest plot info demo studio"
-    )
+    commands = "fit transform same neighbors duplicates link cluster evaluate"
+    commands += " suggest plot info demo studio"
     for command in commands.split():
         out = run(command, "--help").out
         assert "--seed" in out

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from nearkin import Pairs
-from nearkin.datasets import make_xor
+from nearkin.datasets import make_records, make_xor
 from tests.cli.conftest import write_csv
 from tests.readme_blocks import README, blocks_of
 
@@ -36,6 +36,10 @@ def test_all_commands_run_in_order(run, tmp_path, monkeypatch):
     write_csv(tmp_path / "pairs.csv", ["left", "right", "same"], links)
     questions = [("row 60", "row 61"), ("row 62", "row 71")]
     write_csv(tmp_path / "questions.csv", ["left", "right"], questions)
+    people, _ = make_records(150, random_state=0)
+    records = [[f"p{i}", *cells] for i, cells in enumerate(zip(*people.values(), strict=True))]
+    write_csv(tmp_path / "people.csv", ["id", *people], records[:90])
+    write_csv(tmp_path / "more.csv", ["id", *people], records[90:])
     done = []
     for _, *arguments in commands():
         if arguments[0] == ENDLESS:
@@ -49,5 +53,5 @@ def test_all_commands_run_in_order(run, tmp_path, monkeypatch):
         run(*arguments)
         done.append(arguments[0])
     assert {"fit", "evaluate", "transform", "same", "neighbors", "duplicates"} < set(done)
-    assert {"cluster", "suggest", "plot", "info"} < set(done)
+    assert {"cluster", "suggest", "plot", "info", "link"} < set(done)
     assert "</svg>" in (tmp_path / "picture.svg").read_text()

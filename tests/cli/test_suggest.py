@@ -73,6 +73,15 @@ def given(path):
 ASK = ("suggest", "model.nearkin", *NAMED, "--ask", "-o", "answers.csv")
 
 
+def test_each_answer_is_followed_by_what_more_are_worth(run, files, model, answering):
+    answering("s\nd\nu\nq\n")
+    lines = [line for line in run(*ASK).err.splitlines() if "more answers? " in line]
+    assert len(lines) == 2  # nothing new after an unsure one
+    assert all("pair AUC" in line or "too early to tell" in line for line in lines)
+    answering("s\nq\n")
+    assert "more answers?" not in run(*ASK, "--quiet").err
+
+
 def test_the_studio_s_keys_answer_too(run, files, model, answering):
     answering("s\nd\nSame\ndifferent\nunsure\nq\n")
     err = run(*ASK).err

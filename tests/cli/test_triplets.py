@@ -91,7 +91,8 @@ def test_evaluate_says_how_many_triplets_are_in_order(run, files, sample, model)
     assert_allclose(float(record["learned"]), learned)
     assert_allclose(float(record["euclidean"]), scores.triplets_kept(sample.X, order))
     both = run("evaluate", *which, "-p", "pairs.csv").records
-    assert [line["measure"] for line in both] == ["pair_auc", "triplets_kept"]
+    expected = ["pair_auc", "precision", "recall", "f1", "triplets_kept"]
+    assert [line["measure"] for line in both] == expected
     assert both[0]["pairs"] == "40"
 
 

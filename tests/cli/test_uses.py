@@ -171,7 +171,7 @@ def test_clusters_that_cannot_be(run, files, arguments, message):
 
 def test_the_model_comes_first_in_every_command(run, files, model):
     say_how = "The model comes first, then the rows: nearkin {} model.nearkin rows.csv"
-    for command in ("transform", "neighbors", "duplicates", "cluster", "evaluate", "suggest"):
+    for command in ("transform", "neighbors", "cluster", "evaluate", "suggest"):
         err = run(command, "rows.csv", status=2).err
         assert "Missing argument" in err
         assert say_how.format(command) in err
@@ -183,7 +183,7 @@ def test_evaluate_compares_with_euclidean(run, files, sample, model):
     arguments = ("evaluate", "model.nearkin", *NAMED, "-p", "pairs.csv", "-l", "kind")
     records = run(*arguments).records
     found = {
-        (r["judged_by"], r["measure"]): (float(r["learned"]), float(r["euclidean"]))
+        (r["judged_by"], r["measure"]): (float(r["learned"]), float(r["euclidean"] or "nan"))
         for r in records
     }
     Z = model.transform(sample.X)
@@ -203,3 +203,61 @@ def test_evaluate_needs_something_to_judge_by(run, files, model):
     write_csv(files / "p.csv", ["left", "right", "same"], [(0, 1, 1)])
     arguments = ("evaluate", "model.nearkin", "rows.csv", "-p", "p.csv")
     assert "to be compared it needs both" in run(*arguments, status=2).err
+
+
+def test_evaluate_gives_intervals(run, files, sample, model):
+    arguments = ("evaluate", "model.nearkin", *NAMED, "-p", "pairs.csv")
+    result = run(*arguments, "--prevalence", 0.2)
+    found = {
+        r["measure"]: [float(r[name]) for name in ("learned", "low", "high")]
+        for r in result.records
+    }
+    expected = model.quality(sample.X, pairs=sample.pairs, prevalence=0.2)
+    for name in ("precision", "recall", "f1"):
+        figure = getattr(expected, name)
+        assert_allclose(found[name], [figure.value, figure.low, figure.high])
+    assert_allclose(found["pair_auc"], [expected.auc.value, expected.auc.low, expected.auc.high])
+    assert "share of 0.2 of all pairs" in result.err
+    assert len(run(*arguments, "--prevalence", "estimated").records) == 4
+    assert "such as 0.1, or estimated" in run(*arguments, "--prevalence", "rare", status=2).err
+    assert "between 0 and 1" in run(*arguments, "--prevalence", 0, status=2).err
+
+
+def test_same_says_what_is_to_be_expected(run, files, sample, model):
+    links = np.concatenate([sample.pairs.must_link, sample.pairs.cannot_link])
+    arguments = ("same", "model.nearkin", *NAMED, "-p", "pairs.csv", "--known", "pairs.csv")
+    known = deepcopy(model).calibrate(sample.X, pairs=sample.pairs)
+    surer = run(*arguments, "--precision", 0.9)
+    radius = known.threshold_for(0.9)
+    called = [float(r["distance"]) <= radius for r in surer.records]
+    assert [r["same"] == "true" for r in surer.records] == called
+    assert 0 < sum(called) < known.same(*sample.X[links.T]).sum()
+    assert f"by {len(sample.pairs)} known pairs" in surer.err
+    assert "do not show that 0.9 is reached: that takes about" in surer.err
+    nothing = run(*arguments, "--precision", 0.99999)
+    assert not any(r["same"] == "true" for r in nothing.records)
+    assert "nothing is called the same: at no distance is the chance 0.99999" in nothing.err
+    assert "warning" not in run(*arguments, "--precision", 0.5).err
+    share = run(*arguments, "--prevalence", "estimated").err
+    assert "estimated prevalence: 0." in share
+
+
+def test_duplicates_are_judged_by_known_pairs(run, files, sample, model):
+    write_csv(files / "known.csv", ["left", "right", "same"], [(0, 200, 1), (1, 201, 1), (2, 3, 0)])
+    X = np.random.default_rng(0).uniform(-3, 3, size=(300, 2))
+    X[200:210] = X[:10] + 1e-4
+    write_csv(files / "many.csv", ["a", "b"], X.tolist())
+    arguments = ("duplicates", "model.nearkin", "many.csv", "--known", "known.csv")
+    err = run(*arguments, "--precision", 0.99).err
+    assert "expected: precision 1.000 (0." in err
+    assert "by 3 known pairs" in err
+    assert "do not show that 0.99 is reached" in err
+
+
+def test_a_model_that_held_pairs_out_says_what_is_to_be_expected(run, files):
+    which = ("-c", "a,b", "-p", "numbered.csv", "--set", "time_budget=1")
+    said = run("fit", "rows.csv", *which, "-o", "new.nearkin").err
+    assert "On held-out pairs, with 90 % intervals: auc" in said
+    arguments = ("same", "new.nearkin", "rows.csv", "-p", "numbered.csv")
+    assert "by 40 held-out pairs" in run(*arguments).err
+    assert "expected" not in run(*arguments, "--prevalence", 0.1).err

@@ -21,6 +21,7 @@ from nearkin.cli.scoring import (
     scores_by_triplets,
 )
 from nearkin.errors import counted
+from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Mask
 from nearkin.rows.base import Block
@@ -38,6 +39,12 @@ class Part:
     rows: RowStream
     labels: Any
     pairs: Pairs | None
+    answers: Answers | None = None
+
+    def told(self, learner: type) -> Pairs | Answers | None:
+        """What a learner learns from: who said what, if it can tell who is right."""
+        takes_answers = getattr(learner, "_takes_answers", False)
+        return self.answers if takes_answers and self.answers is not None else self.pairs
 
     def chosen(self, rows: Mask) -> Part:
         """Some of them; of pairs and triplets, those that have all their rows there."""
@@ -45,6 +52,7 @@ class Part:
             rows=_chosen(self.rows, np.flatnonzero(rows)),
             labels=None if self.labels is None else self.labels[rows],
             pairs=None if self.pairs is None else self.pairs.restrict(rows),
+            answers=None if self.answers is None else self.answers.restrict(rows),
         )
 
     def scores(self, model: Model, seed: int) -> list[Score]:

@@ -21,6 +21,7 @@ from nearkin.cli.commands import (
     evaluate,
     fit,
     info,
+    link,
     neighbors,
     plot,
     same,
@@ -44,13 +45,14 @@ _EVERYWHERE = (
     "In every command: --quiet for no messages but errors, --debug to see where one arose."
 )
 # Options that name a file to write to, at their first name; all other files are read.
-_WRITTEN = ("--output", "--embedding")
+_WRITTEN = ("--output", "--embedding", "--save")
 # What commands are called elsewhere.
 _MEANT = {
     "transform": ("embed", "embedding", "encode", "project", "map", "apply", "infer"),
     "fit": ("train", "learn", "teach", "build"),
     "same": ("predict", "compare", "match", "judge", "verify", "distance"),
-    "duplicates": ("dedupe", "dedup", "deduplicate", "duplicate", "resolve", "link"),
+    "duplicates": ("dedupe", "dedup", "deduplicate", "duplicate", "resolve"),
+    "link": ("linkage", "join", "merge", "reconcile"),
     "neighbors": ("knn", "nn", "search", "query", "nearest", "neighbours", "neighbour"),
     "evaluate": ("score", "test", "eval", "validate", "measure", "benchmark"),
     "studio": ("serve", "label", "annotate", "ui", "web", "server"),
@@ -124,6 +126,7 @@ for _command in (
     same.same,
     neighbors.neighbors,
     duplicates.duplicates,
+    link.link,
     cluster.cluster,
     evaluate.evaluate,
     suggest.suggest,

@@ -7,13 +7,13 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
+from nearkin.cli.differences import marked_cells
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of
-from nearkin.cli.files.tables import Table
 from nearkin.cli.messages import complain, say
-from nearkin.cli.suggesting import Questions
 from nearkin.errors import counted
 from nearkin.rows.progress import tell
 from nearkin.storage.whole_file import is_written_through
@@ -32,10 +32,26 @@ _PROMPT = "the same? s or y (same), d or n (different), u (unsure), z (undo), q 
 _MOST_WRONG = 10
 
 
+class Asker(Protocol):
+    """Whoever knows what to ask next."""
+
+    def tell(self, left: int, right: int, same: bool | None) -> None:
+        """Take an answer into account."""
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+
+    def one(self) -> tuple[int, int] | None:
+        """The next pair of row numbers, or None if there is nothing to ask."""
+
+    def standing(self) -> str:
+        """What is to be said after an answer, if it is new."""
+
+
 class AnswerFile:
     """A CSV file of pairs that answers are added to; those in it are known from the start."""
 
-    def __init__(self, path: Path, table: Table) -> None:
+    def __init__(self, path: Path, table: NamedRows) -> None:
         if path.suffix.lower() != ".csv":
             raise UserError(f"{path}: answers go to a .csv file.")
         if is_written_through(path):
@@ -104,11 +120,23 @@ def _settle(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def interview(questions: Questions, answers: AnswerFile, ids: Any, shown: Any, most: int) -> None:
-    """Ask until there are enough answers, or the user has had enough."""
+def interview(
+    questions: Asker,
+    answers: AnswerFile,
+    ids: Any,
+    shown: Any,
+    most: int,
+    *,
+    marked: bool = False,
+) -> None:
+    """Ask until there are enough answers, or the user has had enough.
+
+    What differs between the two is marked if it is ``marked``.
+    """
     for left, right, same in answers.given:
         questions.tell(left, right, same)
     asked: list[tuple[int, int]] = []
+    said = ""
     again: tuple[int, int] | None = None
     try:
         while len(asked) < most:
@@ -116,7 +144,7 @@ def interview(questions: Questions, answers: AnswerFile, ids: Any, shown: Any, m
             if rows is None:
                 break
             names = ids[rows[0]].as_py(), ids[rows[1]].as_py()
-            _show(f"{len(asked) + 1} of {most}", names, rows, shown)
+            _show(f"{len(asked) + 1} of {most}", names, rows, shown, marked)
             word = _answer(can_undo=bool(asked))
             if word in _ENOUGH:
                 break
@@ -129,18 +157,26 @@ def interview(questions: Questions, answers: AnswerFile, ids: Any, shown: Any, m
             questions.tell(*rows, _KEYS[word])
             asked.append(rows)
             again = None
+            if (standing := questions.standing()) != said:
+                said = standing
+                say(said)
     finally:
         say(f"{counted(len(asked), 'answer')} added to {answers.path}")
 
 
-def _show(heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: Any) -> None:
+def _show(
+    heading: str, names: tuple[Any, Any], rows: tuple[int, int], shown: Any, marked: bool
+) -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 
     grid = Grid("", *(str(name) for name in names), title=heading)
     for name in shown.schema.names:
         values = [shown.column(name)[row].as_py() for row in rows]
-        grid.add_row(name, *(f"{v:.4g}" if isinstance(v, float) else str(v) for v in values))
+        if marked:
+            grid.add_row(*marked_cells(name, *values))
+        else:
+            grid.add_row(name, *(f"{v:.4g}" if isinstance(v, float) else str(v) for v in values))
     Console(stderr=True).print(grid)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,6 +36,8 @@ def in_words(info: ModelInfo, file: str) -> str:
         "learned from": _knowledge(info),
         "columns": _columns(info),
         "chosen": str(info.summary.get("report_", "")),
+        "answered by": _answerers(info.summary),
+        "held out": _held_out(info.summary),
         "tested": _tests(info),
         "how sure": _verdicts(info.summary),
         "gives": f"{counted(info.n_components, 'column')} for a row, between which Euclidean "
@@ -45,6 +48,32 @@ def in_words(info: ModelInfo, file: str) -> str:
         "what is in it",
     }
     return printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+
+
+def matcher_in_words(matcher: Any, file: str) -> str:
+    """What a matcher is, what it comes from, how good it is and what it is good for."""
+    report = matcher.report_
+    kinds = (f"{name} ({kind})" for name, kind in matcher.kinds_.items())
+    shares = (f"{name} {share:.2f}" for name, share in report.importances.items())
+    said = {
+        "matcher": f"{file}: which records are the same thing, by RecordMatcher",
+        "learned from": f"{counted(report.n_records, 'record')}; {report.n_same} pairs that are "
+        f"the same and {report.n_different} that are different",
+        "columns": few(kinds, _MOST_COLUMNS),
+        "what tells": few(shares, _MOST_COLUMNS),
+        "candidates": f"{counted(report.n_candidates, 'pair')}, a share of "
+        f"{report.candidate_recall} of those that are the same",
+        "how sure": f"precision {report.precision}, recall {report.recall} (90 % intervals), on "
+        "the records that it was learned from",
+        "good for": "nearkin duplicates, on records with the same columns",
+        "keeps": "no records; how often values were seen, by a hash",
+    }
+    return printable("\n".join(_entry(name, text) for name, text in said.items() if text))
+
+
+def matcher_as_plain_values(matcher: Any) -> dict[str, Any]:
+    """What a matcher says of itself, as JSON has it."""
+    return {"matcher": "RecordMatcher", "kinds": matcher.kinds_, **asdict(matcher.report_)}
 
 
 def _entry(name: str, text: str) -> str:
@@ -73,7 +102,10 @@ def _method(info: ModelInfo) -> str:
 
 def _knowledge(info: ModelInfo) -> str:
     told = info.learned_from
-    width = counted(info.n_features, "column")
+    n_columns = info.n_features
+    if info.kinds is not None:
+        n_columns = sum(kind != "ignored" for kind in info.kinds.values())
+    width = counted(n_columns, "column")
     if told is None:
         return f"rows of {width}; how many is not known, since the file is of an older version"
     parts = [f"{counted(told.get('rows', 0), 'row')} of {width}"]
@@ -90,6 +122,8 @@ def _knowledge(info: ModelInfo) -> str:
 
 def _columns(info: ModelInfo) -> str:
     names = info.feature_names
+    if info.kinds is not None:
+        return few((f"{name} ({kind})" for name, kind in info.kinds.items()), _MOST_COLUMNS)
     if names is None:
         return f"{info.n_features} without names: they go by their order"
     return few(names, _MOST_COLUMNS)
@@ -101,6 +135,21 @@ def _tests(info: ModelInfo) -> str:
         f"{counted(test.pairs, _JUDGES[test.measure])} of {counted(test.rows, 'row')} kept apart"
         for test in info.tested
         if test.measure in _JUDGES
+    )
+
+
+def _held_out(summary: dict[str, Any]) -> str:
+    return "; ".join(
+        f"{name} {one['value']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
+        for name, one in summary.get("held_out_", {}).items()
+    )
+
+
+def _answerers(summary: dict[str, Any]) -> str:
+    return "; ".join(
+        f"{one['name']}, {counted(one['answers'], 'answer')}, of which {one['wrong']:.0%} are "
+        f"wrong ({one['wrong_low']:.0%} to {one['wrong_high']:.0%})"
+        for one in summary.get("answerers_", [])
     )
 
 

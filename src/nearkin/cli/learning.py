@@ -12,13 +12,14 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.cli.failures import UserError
+from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of, triplets_of
-from nearkin.cli.files.tables import Table
 from nearkin.cli.learners import landmarks_for
 from nearkin.cli.messages import say
 from nearkin.errors import counted
 from nearkin.learners.compositions import Chain
 from nearkin.learners.euclidean import Euclidean
+from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.rows.notices import leaving_out
@@ -30,17 +31,27 @@ _MOST_READ = 2**23
 
 
 def known_pairs(
-    table: Table, path: Path | None, delimiter: str | None, triplets: Path | None = None
+    table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
 ) -> Pairs | None:
     """Pairs of a table's rows from a file, and triplets from another; None without either."""
-    found = []
+    return known_of(table, path, delimiter, triplets)[0]
+
+
+def known_of(
+    table: NamedRows, path: Path | None, delimiter: str | None, triplets: Path | None = None
+) -> tuple[Pairs | None, Answers | None]:
+    """The same, and beside it who said what, where the file says so and there are no triplets."""
+    found, answers = [], None
     if path is not None:
-        found.append(pairs_of(table, path, delimiter=delimiter).pairs(len(table.rows)))
+        file = pairs_of(table, path, delimiter=delimiter)
+        answers = file.answers(table.n_rows)
+        found.append(file.pairs(table.n_rows) if answers is None else answers.pairs)
         if not len(found[0]):
             raise UserError(f"{path} says nothing: no pair is the same or different.")
     if triplets is not None:
         found.append(triplets_of(table, triplets, delimiter=delimiter))
-    return sum(found[1:], found[0]) if found else None
+        answers = None
+    return (sum(found[1:], found[0]) if found else None), answers
 
 
 def learned(
@@ -48,16 +59,23 @@ def learned(
     settings: dict[str, Any],
     rows: RowStream,
     y: Any,
-    pairs: Pairs | None,
+    pairs: Pairs | Answers | None,
     *,
     standardise: bool,
     components: int | None = None,
+    encoder: Any = None,
 ) -> Any:
     """Metric of this class, with the names of the columns.
 
-    Rows are read block by block, several times, if the learner can and they are many.
+    Where an encoder made the rows of words, their columns have one width, and belong together.
+
+    Rows are read block by block, as often as the learner needs, if it can and they are many.
     """
     n, d = rows.shape
+    if encoder is not None:
+        known = {"groups": encoder.groups_.tolist(), "scale": False}
+        usual = {name: one for name, one in known.items() if name in signature(cls).parameters}
+        settings = {**usual, **settings}
     landmarks = landmarks_for(cls, settings, n)
     if landmarks is not None:
         settings = {**settings, "n_landmarks": landmarks}
@@ -68,7 +86,7 @@ def learned(
     learner = cls(**settings)
     by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
     X: Any = rows if by_blocks else rows.to_numpy()
-    if not standardise and getattr(learner, "scale", None) is False:
+    if not standardise and encoder is None and getattr(learner, "scale", None) is False:
         named = SimpleNamespace(feature_names_in_=rows.names)
         warn_of_units(named, X, "--standardise gives all columns the same say.")
     with leaving_out(ScaleWarning):
@@ -92,7 +110,7 @@ def learned(
 
 
 def _reduced(
-    metric: Any, X: Any, y: Any, pairs: Pairs | None, components: int, seed: int | None
+    metric: Any, X: Any, y: Any, pairs: Pairs | Answers | None, components: int, seed: int | None
 ) -> Chain:
     """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
     axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
@@ -104,7 +122,7 @@ def _reduced(
     return Chain([*given, *axes])._made_of([*fitted, *reduced.steps_], X.shape[1])
 
 
-def _standardised(learner: Any, rows: RowStream, y: Any, pairs: Pairs | None) -> Chain:
+def _standardised(learner: Any, rows: RowStream, y: Any, pairs: Any) -> Chain:
     """What a chain learns from the same rows in memory."""
     scaler = StandardScaler()
     for block in rows:

@@ -11,6 +11,7 @@ import numpy as np
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
 from nearkin.rows.arrays import Floats
+from nearkin.scores.quality import Quality
 from nearkin.scores.same_threshold import Verdicts, verdicts_of
 from nearkin.storage.models import Facts, load_with_facts
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def remembered(table: Table) -> dict[str, Any]:
     """What a metric is to keep of how its rows came from a table, beside the names of columns."""
-    found = {"vector_column_": table.vector, "fill_values_": table.fill}
+    found = {"vector_column_": table.vector, "fill_values_": table.fill, "table_": table.encoder}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -60,6 +61,8 @@ class Model:
         The column of vectors that it was learned from.
     fill : ndarray of shape (d,) or None
         What missing cells are to be filled with.
+    table : TableEncoder or None
+        What makes rows of numbers of a table with words, which the metric takes.
     facts : Facts
         What the file says of rows.
     """
@@ -79,6 +82,15 @@ class Model:
         self.names = None if names is None else [str(name) for name in names]
         self.vector: str | None = attributes.pop("vector_column_", None)
         self.fill: Floats | None = attributes.pop("fill_values_", None)
+        self.table: Any = attributes.pop("table_", None)
+        if self.table is None and self.metric_begins_with_a_table:
+            self.table, self.metric = self.metric.steps_[0], self.metric.after_table()
+            self.names = None
+
+    @property
+    def metric_begins_with_a_table(self) -> bool:
+        """Whether the first step of a chain makes numbers of a table."""
+        return hasattr(getattr(self.metric, "steps_", [None])[0], "groups_")
 
     def check_width(self, n_columns: int, file: str) -> None:
         """Raise if rows of a file are not as wide as those that the model was learned from."""
@@ -97,6 +109,13 @@ class Model:
     def verdicts(self) -> Verdicts:
         """What distances say: same or different, and how sure that is."""
         return verdicts_of(self.metric)
+
+    @property
+    def held_out(self) -> Quality | None:
+        """How good the model is on pairs that were held out while it was chosen, if it says so."""
+        chosen = self.part("report_")
+        found: Quality | None = None if chosen is None else chosen.report_.quality
+        return found
 
     @property
     def output_names(self) -> list[str]:

@@ -37,6 +37,14 @@ class MissingCells(StrEnum):
     error = "error"
 
 
+class DateOrder(StrEnum):
+    """What comes first in dates."""
+
+    day = "day"
+    month = "month"
+    year = "year"
+
+
 Data: TypeAlias = Annotated[
     Path,
     typer.Argument(
@@ -112,6 +120,23 @@ Missing: TypeAlias = Annotated[
         "such rows; or error. Without: fill if the model was fitted so, error otherwise.",
     ),
 ]
+ColumnKinds: TypeAlias = Annotated[
+    list[str],
+    _input_option(
+        "--kinds",
+        metavar="NAME=KIND",
+        help="What a column holds, where words are among the columns: number, date, 'yes or no', "
+        "category, name, text, code (such as phone numbers), vector or ignored. Without: as its "
+        "name and cells tell.",
+    ),
+]
+Dates: TypeAlias = Annotated[
+    DateOrder | None,
+    _input_option(
+        "--dates",
+        help="What comes first in dates such as 3/4/2024: day, month or year.",
+    ),
+]
 Carry: TypeAlias = Annotated[
     list[str],
     _input_option(
@@ -127,8 +152,8 @@ PairsPath: TypeAlias = Annotated[
         "-p",
         metavar="FILE",
         show_default=False,
-        help="Pairs: columns left, right, same and perhaps weight. .csv, .tsv, .jsonl (also .gz), "
-        ".parquet or .feather; - for standard input.",
+        help="Pairs: columns left, right, same and perhaps weight, or by: who answered. .csv, "
+        ".tsv, .jsonl (also .gz), .parquet or .feather; - for standard input.",
     ),
 ]
 TripletsPath: TypeAlias = Annotated[
@@ -195,6 +220,31 @@ Quote: TypeAlias = Annotated[
         "that begin with =, +, - or @.",
     ),
 ]
+Prevalence: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        show_default=False,
+        help="Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs of "
+        "ten kinds; or estimated, from their distances.",
+    ),
+]
+Precision: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        show_default=False,
+        help="Share of the pairs found that are to be right, such as 0.99.",
+    ),
+]
+SavePath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--save",
+        metavar="FILE",
+        show_default=False,
+        help="Of records: keep what was learned in a file, by custom .nearkin.",
+    ),
+]
 Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
 ]
@@ -227,6 +277,8 @@ def choice_of(
     delimiter: str | None,
     form: Forms | None = None,
     missing: MissingCells | None = None,
+    kinds: list[str] | None = None,
+    dates: DateOrder | None = None,
 ) -> Choice:
     """What was said of columns."""
     if delimiter in ("tab", "\\t"):
@@ -241,4 +293,19 @@ def choice_of(
         delimiter,
         None if form is None else form.value,
         None if missing is None else missing.value,
+        dict(map(_kind_stated, kinds or ())),
+        None if dates is None else f"{dates.value} first",
     )
+
+
+def _kind_stated(given: str) -> tuple[str, str]:
+    """A column and what it holds."""
+    from nearkin.tables.columns import KINDS  # with NumPy, for which help does not wait
+
+    name, sign, kind = given.rpartition("=")
+    if not sign or kind not in KINDS:
+        raise UserError(
+            f"--kinds {given}: give a column and what it holds, such as phone=code; that is one of "
+            f"{', '.join(KINDS)}."
+        )
+    return name, kind

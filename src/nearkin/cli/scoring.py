@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from nearkin.cli.messages import say
 from nearkin.cli.models import Model
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows.arrays import Floats
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.streams import RowStream
+from nearkin.scores.quality import Quality
+from nearkin.scores.same_threshold import Prevalence
 from nearkin.storage.models import Trial
 from nearkin.storage.row_marks import n_known
 
@@ -72,10 +76,7 @@ def scores_by_labels(model: Model, rows: RowStream, y: Any, seed: int) -> list[S
     if not can_be_judged(y):
         raise UserError("labels must have two classes at least, and one with two rows.")
     classes = class_numbers(y)
-    known = np.flatnonzero(classes >= 0)
-    if len(known) > _MOST_ROWS:
-        drawn = np.random.default_rng(seed).choice(known, _MOST_ROWS, replace=False)
-        known = np.sort(drawn)
+    known = _some_known(classes, seed)
     classes = classes[known]
     n_classes = len(np.unique(classes))
 
@@ -93,6 +94,14 @@ def scores_by_labels(model: Model, rows: RowStream, y: Any, seed: int) -> list[S
         "balanced_rand": (rand, n_pairs),
     }
     return _compared(model, rows.take(known), "labels", measures)
+
+
+def _some_known(classes: Ints, seed: int) -> Ints:
+    """Rows that have a label: all of them, or as many as are judged."""
+    known = np.flatnonzero(classes >= 0)
+    if len(known) <= _MOST_ROWS:
+        return known
+    return np.sort(np.random.default_rng(seed).choice(known, _MOST_ROWS, replace=False))
 
 
 def _compared(model: Model, X: Any, by: str, measures: Measures) -> list[Score]:
@@ -117,7 +126,45 @@ def note_seen(found: list[Score], model: str) -> None:
         )
 
 
-def score_table(found: list[Score]) -> Iterator[Any]:
-    """Scores as a table, a line for each."""
-    names = [field.name for field in fields(Score)]
-    return table_of({name: [getattr(score, name) for score in found] for name in names})
+def quality_by(
+    model: Model,
+    rows: RowStream,
+    prevalence: Prevalence,
+    seed: int,
+    *,
+    y: Any = None,
+    pairs: Pairs | None = None,
+) -> Quality:
+    """Figures of the model's verdicts with their intervals, by labels or by pairs."""
+    metric = copy(model.metric)
+    metric.random_state = seed
+    if pairs is not None:
+        pairs = pairs.without(pairs.closer)
+        named = pairs.points
+        X = rows.take(named)
+        return metric.quality(X, pairs=pairs.restrict(named), prevalence=prevalence)  # type: ignore[no-any-return]
+    classes = class_numbers(y)
+    known = _some_known(classes, seed)
+    return metric.quality(rows.take(known), classes[known], prevalence=prevalence)  # type: ignore[no-any-return]
+
+
+def score_table(
+    found: list[Score], qualities: Mapping[str, Quality] = MappingProxyType({})
+) -> Iterator[Any]:
+    """Scores as a table, a line for each, with intervals where there are any."""
+    lines: list[dict[str, Any]] = []
+    for score in found:
+        line = asdict(score) | {"low": None, "high": None}
+        lines.append(line)
+        if score.measure != "pair_auc" or score.judged_by not in qualities:
+            continue
+        quality = qualities[score.judged_by]
+        line |= {"low": min(quality.auc.low, score.learned)}
+        line |= {"high": max(quality.auc.high, score.learned)}
+        for name in ("precision", "recall", "f1"):
+            figure = asdict(getattr(quality, name))
+            judged = {"measure": name, "learned": figure.pop("value"), "euclidean": None}
+            n_pairs = quality.n_same + quality.n_different
+            lines.append(line | judged | figure | {"pairs": n_pairs})
+    order = ["judged_by", "measure", "learned", "low", "high", "euclidean", "pairs", "rows", "seen"]
+    return table_of({name: [line[name] for line in lines] for name in order})

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
-from nearkin.rows.arrays import Ints
+from nearkin.rows.arrays import Floats, Ints, Mask
+from nearkin.scores.quality import Quality, quality_of
 from nearkin.spaces.neighbors import without_itself
 from nearkin.tasks.neighbor_index import NeighborIndex
 
@@ -70,9 +71,35 @@ def members_of_groups(index: NeighborIndex, **how: float | None) -> tuple[Ints, 
 
     Groups are found as ``group_labels`` finds them.
     """
-    labels = index.group_labels(**how)
+    return in_groups(index.group_labels(**how))
+
+
+def in_groups(labels: Ints) -> tuple[Ints, Ints]:
+    """The same of the group that each row is in, numbered from 0."""
     counts = np.bincount(labels)
     rows = np.flatnonzero(counts[labels] > 1)
     rows = rows[np.argsort(labels[rows], kind="stable")]
     number = np.cumsum(counts > 1) - 1
     return number[labels[rows]], rows
+
+
+def quality_of_groups(
+    n_rows: int, group: Ints, rows: Ints, ends: Ints, same: Mask, weight: Floats
+) -> Quality:
+    """Precision and recall of saying that rows of a group are the same, by known pairs.
+
+    Same and different are taken to be as frequent as among these.
+
+    Parameters
+    ----------
+    n_rows : int
+    group, rows : int ndarray
+        As of :func:`members_of_groups`.
+    ends : int ndarray of shape (k, 2)
+    same : bool ndarray of shape (k,)
+    weight : ndarray of shape (k,)
+    """
+    number = -1 - np.arange(n_rows)
+    number[rows] = group
+    apart = (number[ends[:, 0]] != number[ends[:, 1]]).astype(np.float64)
+    return quality_of(apart, same, weight, ends, 0.5, float(weight[same].sum() / weight.sum()))

@@ -105,14 +105,14 @@ def _opened(path: Path, wishes: Wishes) -> tuple[Table, Roles | None]:
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
     if choice.columns or not kinds or path.suffix.lower() == ".npz":
-        return open_table(path, choice, labels=wishes.labels, aside=named), None
+        return open_table(path, choice, labels=wishes.labels, aside=named, words=False), None
     one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
     left_out = [*named, *matched(choice.exclude, kinds, "--exclude", str(path))]
     roles = _roles({c: kind for c, kind in kinds.items() if c not in left_out}, one_hot, path)
     if not roles.learned and not one_hot:
         raise UserError(_nothing_numeric(path, kinds, left_out, roles))
     others = [name for name in kinds if name not in roles.learned and name not in one_hot]
-    table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others])
+    table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others], words=False)
     return table, Roles([*roles.learned, *one_hot], roles.left_out)
 
 

@@ -35,6 +35,7 @@ def hold(
     learner: str | None = None,
     settings: Sequence[str] = (),
     standardise: bool = False,
+    by: str | None = None,
     port: int | None = None,
     listen: str | None = None,
     browser: bool = True,
@@ -54,6 +55,8 @@ def hold(
     settings : list of str
         Parameters of the learner, as ``name=value``.
     standardise : bool
+    by : str, optional
+        Who answers.
     port : int, optional
     listen : str, optional
         An address of this machine that others reach.
@@ -75,7 +78,7 @@ def hold(
     is_new = not path.exists()
     taught = _learner(learner, settings, len(records), wishes.seed)
     with _lesson(
-        records, pairs, path, learner=taught, standardise=standardise, seed=wishes.seed
+        records, pairs, path, learner=taught, standardise=standardise, by=by, seed=wishes.seed
     ) as lesson:
         serving = _serving(lesson, listen, port)
         n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)

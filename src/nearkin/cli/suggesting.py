@@ -13,6 +13,7 @@ from nearkin.cli.models import Model
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.scores.same_threshold import usual_distance
+from nearkin.tasks.questions.outlook import outlook
 from nearkin.tasks.questions.suggest import suggest_pairs
 
 
@@ -61,17 +62,24 @@ class Questions:
 
     def next(self, n: int) -> NDArray[np.int64]:
         """Pairs of row numbers, the most useful first."""
-        links = {
-            answer: [(i, j) for i, j, same in self._answers if same is answer]
-            for answer in (True, False, None)
-        }
-        told = Pairs(links[True], links[False], n_rows=len(self._X))
         return suggest_pairs(
             self._metric,
             self._X,
-            self._known + told,
+            self._pairs(),
             n,
             strategy=self._strategy,
-            exclude=links[None] or None,
+            exclude=self._answered(None) or None,
             random_state=self._seed,
         )
+
+    def standing(self) -> str:
+        """Whether further answers are worth the asking."""
+        return f"more answers? {outlook(self._X, self._pairs(), random_state=self._seed)}"
+
+    def _answered(self, answer: bool | None) -> list[tuple[int, int]]:
+        return [(i, j) for i, j, same in self._answers if same is answer]
+
+    def _pairs(self) -> Pairs:
+        """All that is known."""
+        told = Pairs(self._answered(True), self._answered(False), n_rows=len(self._X))
+        return self._known + told

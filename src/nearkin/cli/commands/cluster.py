@@ -41,6 +41,8 @@ def cluster(
     delimiter: o.Delimiter = None,
     form: o.Form = None,
     missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
     as_json: o.Json = False,
     force: o.Force = False,
     quote: o.Quote = False,
@@ -91,7 +93,9 @@ def cluster(
         raise UserError(f"--pairs: {method} takes none; --method mpck and nearkin fit do.")
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = model_or_none(model)
-    choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
+    choice = o.choice_of(
+        columns, exclude, one_hot, id_column, delimiter, form, missing, kinds, dates
+    )
     table = open_table(data, choice, carry=None, model=learned)
     known = known_pairs(table, pairs, choice.delimiter)
     rows = table.rows

@@ -11,6 +11,7 @@ def evaluate(
     pairs: o.PairsPath = None,
     triplets: o.TripletsPath = None,
     labels: o.Labels = None,
+    prevalence: o.Prevalence = None,
     output: o.OutputPath = None,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
@@ -25,7 +26,9 @@ def evaluate(
 ) -> None:
     """Compare the learned distance with the Euclidean one, by pairs or labels that are new to it.
 
-    pair_auc: how often the same are closer than the different. triplets_kept: how many of the
+    pair_auc: how often the same are closer than the different. precision, recall and f1: of
+    calling two rows the same, at the prevalence. low and high: in nine cases of ten the true figure
+    lies between them. triplets_kept: how many of the
     triplets are in order, as a share. With labels also separability (J,
     the mean distance between classes over that within them) and balanced_rand (of k-means). If
     the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
@@ -35,11 +38,14 @@ def evaluate(
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.tables import open_table
+    from nearkin.cli.judging import stated_prevalence
     from nearkin.cli.learning import known_pairs
+    from nearkin.cli.messages import say
     from nearkin.cli.models import Model
     from nearkin.cli.scoring import (
         Score,
         note_seen,
+        quality_by,
         score_table,
         scores_by_labels,
         scores_by_pairs,
@@ -60,12 +66,18 @@ def evaluate(
             "nothing."
         )
     found: list[Score] = []
+    share, qualities = stated_prevalence(prevalence), {}
     known = known_pairs(table, pairs, choice.delimiter, triplets)
     if known is not None and pairs is not None:
         found += scores_by_pairs(learned, table.rows, known, str(pairs))
+        qualities["pairs"] = quality_by(learned, table.rows, share, seed, pairs=known)
     if known is not None and triplets is not None:
         found += scores_by_triplets(learned, table.rows, known)
     if labels is not None:
-        found += scores_by_labels(learned, table.rows, table.labels(labels), seed)
+        y = table.labels(labels)
+        found += scores_by_labels(learned, table.rows, y, seed)
+        qualities["labels"] = quality_by(learned, table.rows, share, seed, y=y)
     note_seen(found, str(model))
-    out.write(score_table(found))
+    for by, quality in qualities.items():
+        say(f"{by}: {quality.terms}")
+    out.write(score_table(found, qualities))

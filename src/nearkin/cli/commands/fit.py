@@ -31,9 +31,9 @@ def fit(
         typer.Option(
             metavar="NAME",
             autocompletion=o.one_of(*CLASSES),
-            help="auto compares many and reads all rows into memory. For large files: "
-            "kernel-beta, itml, gmml, rca, generative or euclidean, which read block by block. "
-            "Others: kernel-a, llma, geometry-aware, lmnn.",
+            help="auto compares many, on 5000 rows of large files. These are read block by block "
+            "by kernel-beta, itml, gmml, cosine, plda, column-weights, rca, generative and "
+            "euclidean; not by kernel-a, llma, geometry-aware, lmnn.",
         ),
     ] = "auto",
     settings: o.Settings = [],
@@ -85,6 +85,8 @@ def fit(
     delimiter: o.Delimiter = None,
     form: o.Form = None,
     missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
     ] = False,
@@ -104,11 +106,12 @@ def fit(
     from nearkin.cli.files.output import Output, check_target
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learners import learner_class, parameters
-    from nearkin.cli.learning import known_pairs, learned
+    from nearkin.cli.learning import known_of, learned
     from nearkin.cli.messages import say
     from nearkin.cli.models import Model, part_with, remembered
     from nearkin.cli.scoring import score_table
     from nearkin.errors import counted
+    from nearkin.pairs.answerers import table as answerers_table
     from nearkin.storage.models import Facts, save
     from nearkin.storage.row_marks import smallest_marks
 
@@ -129,10 +132,14 @@ def fit(
     check_target(output, (), force=force)
     scores = None if test is None else Output(None, as_json=as_json)
     written = None if embedding is None else checked_output(embedding, force=force)
-    choice = o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing)
+    choice = o.choice_of(
+        columns, exclude, one_hot, id_column, delimiter, form, missing, kinds, dates
+    )
     table = open_table(data, choice, labels=labels)
+    if forget_names and table.encoder is not None:
+        raise UserError("--forget-names: columns of words are known by their names.")
     y = None if labels is None else table.labels(labels)
-    whole = Part(table.rows, y, known_pairs(table, pairs, choice.delimiter, triplets))
+    whole = Part(table.rows, y, *known_of(table, pairs, choice.delimiter, triplets))
     learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
     if apart is not None:
         say(what_is_apart(whole, learn, apart))
@@ -141,9 +148,10 @@ def fit(
         given,
         learn.rows,
         learn.labels,
-        learn.pairs,
+        learn.told(cls),
         standardise=standardise,
         components=components,
+        encoder=table.encoder,
     )
     for name, value in remembered(table).items():
         setattr(metric, name, value)
@@ -157,12 +165,17 @@ def fit(
         if chosen.report_.columns:
             say(chosen.report_.columns)
         say(chosen.report_.reason)
+        if chosen.report_.quality is not None:
+            say(f"On held-out pairs, with 90 % intervals: {chosen.report_.quality.brief}")
+        if chosen.report_.answerers:
+            say(answerers_table(chosen.report_.answerers))
     n_triplets = 0 if learn.pairs is None else len(learn.pairs.closer)
     n_pairs = 0 if learn.pairs is None else len(learn.pairs) - n_triplets
     knowledge = [counted(n_pairs, "pair")] if n_pairs or pairs is not None else []
     knowledge += [counted(n_triplets, "triplet")] if n_triplets else []
     knowledge += [] if labels is None else [f"the labels in {labels!r}"]
     n, d = learn.rows.shape
+    d = d if table.encoder is None else len(table.encoder.columns_)
     say(
         f"{cls.__name__} learned from {counted(n, 'row')} of {counted(d, 'column')}"
         f"{' and ' * bool(knowledge)}{' and '.join(knowledge)}: {output}"

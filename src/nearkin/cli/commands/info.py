@@ -20,15 +20,22 @@ def info(
 
     import typer
 
-    from nearkin.cli.description import in_words
+    from nearkin.cli.description import in_words, matcher_as_plain_values, matcher_in_words
     from nearkin.cli.failures import UserError
     from nearkin.cli.messages import MANNER
     from nearkin.cli.models import refuse_table
+    from nearkin.records.files import is_matcher, load_matcher
     from nearkin.storage.models import describe
 
     if not model.exists():
         raise UserError(f"{model}: there is no such file.")
     refuse_table(model, str(model))
+    if is_matcher(model):
+        matcher = load_matcher(model)
+        plain = matcher_as_plain_values(matcher)
+        told = matcher_in_words(matcher, str(model))
+        typer.echo(json.dumps(plain, ensure_ascii=False) if as_json else told)
+        return
     found = describe(model)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), ensure_ascii=False, default=str))

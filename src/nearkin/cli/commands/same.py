@@ -35,14 +35,8 @@ def same(
             "equally frequent.",
         ),
     ] = None,
-    prevalence: Annotated[
-        float | None,
-        typer.Option(
-            show_default=False,
-            help="Share of all such pairs that are the same, between 0 and 1: 0.1 for random pairs "
-            "of ten kinds.",
-        ),
-    ] = None,
+    prevalence: o.Prevalence = None,
+    precision: o.Precision = None,
     output: o.OutputPath = None,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
@@ -55,21 +49,24 @@ def same(
     quote: o.Quote = False,
     seed: o.Seed = 0,
 ) -> None:
-    """Say of each pair how far apart it is, whether it is the same, and how likely that is."""
+    """Say of each pair how far apart it is, whether it is the same, and how likely that is.
+
+    With --precision a pair is called the same where that is at least as likely. With --known, or of
+    a model that held pairs out, it is said what precision and recall are to be expected.
+    """
     del seed  # nothing is random
-    from dataclasses import replace
-
-    import numpy as np
-
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.columns import table_of
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.pairs import pairs_of
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.judging import distances_of, verdicts_by
+    from nearkin.cli.judging import answered, distances_of, say_expected, with_prevalence
+    from nearkin.cli.messages import say
     from nearkin.cli.models import Model
-    from nearkin.scores.same_threshold import checked_prevalence
+    from nearkin.scores.quality import quality_of
+    from nearkin.scores.same_threshold import checked_share, verdicts_by_answers
 
+    chance = 0.5 if precision is None else checked_share(precision, "precision")
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
@@ -80,24 +77,30 @@ def same(
         numbers = table.numbers()[asked.ends]
         found = {"left": numbers[:, 0], "right": numbers[:, 1]}
     distance = distances_of(learned, table.rows, asked.ends)
-    verdicts = learned.verdicts
     if known is not None:
-        examples = pairs_of(table, known, delimiter=choice.delimiter, role="--known")
-        told = np.array([answer is not None for answer in examples.same])
-        answers = np.array([answer is True for answer in examples.same])[told]
-        weight = np.array(examples.weight)[told]
-        apart = distances_of(learned, table.rows, examples.ends[told])
-        verdicts = verdicts_by(apart, answers, weight, str(known))
-    elif verdicts.sharpness is None:
+        ends, same, weight = answered(table, known, choice.delimiter, "a probability")
+        apart = distances_of(learned, table.rows, ends)
+        verdicts = verdicts_by_answers(apart, same, weight)
+    elif learned.verdicts.sharpness is None:
         raise UserError(
             f"{model} is of an older version, which does not say how sure its verdicts are: fit "
             "again, or give --known PAIRS."
         )
-    if prevalence is not None:
-        verdicts = replace(verdicts, prevalence=checked_prevalence(prevalence))
+    else:
+        verdicts = learned.verdicts
+    verdicts = with_prevalence(verdicts, prevalence, distance)
+    radius = verdicts.distance_at(chance)
+    held_out = learned.held_out
+    if radius < 0:
+        say(f"warning: nothing is called the same: at no distance is the chance {chance:g}.")
+    elif known is not None:
+        quality = quality_of(apart, same, weight, ends, radius, verdicts.prevalence)
+        say_expected(quality, "known pair", precision)
+    elif held_out is not None and (radius, verdicts.prevalence) == (held_out.radius, 0.5):
+        say_expected(held_out, "held-out pair")
     found |= {
         "distance": distance,
-        "same": distance <= verdicts.radius,
+        "same": distance <= radius,
         "probability": verdicts.chance(distance),
     }
     out.write(table_of(found))

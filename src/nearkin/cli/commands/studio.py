@@ -78,6 +78,15 @@ def studio(
     standardise: Annotated[
         bool, typer.Option("--standardise", help="Bring all columns to one scale first.")
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="Who answers, unless someone gives another name on the page: each one's answers "
+            "are kept, and how often each is wrong is estimated.",
+        ),
+    ] = None,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
     one_hot: o.OneHot = [],
@@ -140,6 +149,7 @@ def studio(
         learner=learner,
         settings=settings,
         standardise=standardise,
+        by=by,
         port=port,
         listen=listen,
         browser=not no_browser,

@@ -16,22 +16,31 @@ def suggest(
     pairs: o.PairsPath = None,
     n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many pairs.")] = 10,
     strategy: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
+            show_default=False,
             autocompletion=o.one_of(
                 "neighborhoods", "consolidate", "uncertainty", "density", "spectrum", "random"
             ),
             help="neighborhoods, consolidate, uncertainty, density, spectrum (for kernel-beta) or "
-            "random.",
+            "random. Without: neighborhoods; records, in tables with words, are asked about where "
+            "a matcher is in doubt.",
         ),
-    ] = "neighborhoods",
+    ] = None,
     ask: Annotated[
         bool,
         typer.Option(
             "--ask",
             help="Ask here and now. Each answer is added at once to the file that --output names, "
             "which may exist.",
+        ),
+    ] = False,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review",
+            help="Of records: those first whose answer would change the groups most.",
         ),
     ] = False,
     show: Annotated[
@@ -59,6 +68,8 @@ def suggest(
     delimiter: o.Delimiter = None,
     form: o.Form = None,
     missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
     as_json: o.Json = False,
     force: o.Force = False,
     quote: o.Quote = False,
@@ -68,16 +79,24 @@ def suggest(
 
     With --ask, answer s or y (same), d or n (different), u (unsure), z (take the last answer back)
     or q (enough). The end of the input is enough too; ten lines in a row that are no answer end
-    with status 2. The rows are held in memory.
+    with status 2. After each answer a line says what the next ten are expected to gain, and whether
+    they are worth it. The rows are held in memory.
+
+    Records, in tables with words, need no model: nearkin suggest none people.csv --id id --ask -o
+    answers.csv. Two are shown side by side, with what differs marked. Every five answers are
+    learned from, and a line says how good the groups of nearkin duplicates are by now.
     """
     from nearkin.cli.asking import AnswerFile, interview
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.columns import table_of
     from nearkin.cli.files.inputs import claim_standard_input
+    from nearkin.cli.files.named_rows import NamedRows
     from nearkin.cli.files.output import Output
+    from nearkin.cli.files.records import columns_to_compare, has_records, open_records
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import model_or_none
+    from nearkin.cli.record_questions import RecordQuestions
     from nearkin.cli.suggesting import Questions
 
     if ask and output is None:
@@ -85,15 +104,26 @@ def suggest(
     if ask:
         claim_standard_input("the answers")
     out = Output(None if ask else output, as_json=as_json, force=force, quote=quote)
-    learned = model_or_none(model)
-    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
-    table = open_table(data, choice, model=learned)
-    known = known_pairs(table, pairs, choice.delimiter)
-    questions = Questions(learned, table, known, strategy, seed)
-    ids = table.shown_ids()
+    choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing, kinds, dates)
+    questions: Questions | RecordQuestions
+    if str(model) == "none" and strategy is None and has_records(data, choice):
+        named: NamedRows = (records := open_records(data, choice))
+        known = known_pairs(named, pairs, choice.delimiter)
+        compared = columns_to_compare(records.cells, choice, records.file)
+        questions = RecordQuestions(compared, known, review=review, seed=seed)
+        shown = records.shown(show or records.compared)
+    elif review:
+        raise UserError("--review: this is for records: nearkin suggest none people.csv --review.")
+    else:
+        learned = model_or_none(model)
+        named = table = open_table(data, choice, model=learned)
+        known = known_pairs(table, pairs, choice.delimiter)
+        questions = Questions(learned, table, known, strategy or "neighborhoods", seed)
+        shown = table.shown(show)
+    ids = named.shown_ids()
+    of_records = isinstance(questions, RecordQuestions)
     if ask and output is not None:
-        answers = AnswerFile(output, table)
-        interview(questions, answers, ids, table.shown(show), n)
+        interview(questions, AnswerFile(output, named), ids, shown, n, marked=of_records)
         return
     ends = questions.next(n)
     left, right = (ids.take(ends[:, side]) for side in (0, 1))

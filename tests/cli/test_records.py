@@ -1,0 +1,313 @@
+"""Commands for records: src/nearkin/cli/matching.py, record_questions.py and files/records.py."""
+
+import csv
+import io
+import json
+import subprocess
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import nearkin as nk
+from nearkin.cli.differences import marked_cells
+from tests.cli.conftest import write_csv
+
+N = 120
+GROUPS = ("duplicates", "people.csv", "--id", "id", "--pairs", "answers.csv")
+ASK = ("suggest", "none", "people.csv", "--id", "id", "--ask", "-o", "said.csv")
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    table, person = nk.datasets.make_records(N, random_state=1)
+    names = list(table)
+    rows = [[f"p{i}", *(table[name][i] or "" for name in names)] for i in range(N)]
+    return SimpleNamespace(header=["id", *names], rows=rows, person=person)
+
+
+@pytest.fixture
+def people(drawn, tmp_path):
+    """people.csv, and answers.csv about some of them."""
+    write_csv(tmp_path / "people.csv", drawn.header, drawn.rows)
+    write_csv(tmp_path / "answers.csv", ["left", "right", "same"], answers(drawn.person))
+    return drawn
+
+
+def answers(person, left="p", right="p"):
+    """Ten pairs that are the same, and ten that are not."""
+    same = [(i, j) for i in range(N) for j in range(i + 1, N) if person[i] == person[j]]
+    different = [(i, i + 1) for i in range(N - 1) if person[i] != person[i + 1]]
+    told = [(f"{left}{i}", f"{right}{j}", "yes") for i, j in same[:10]]
+    return told + [(f"{left}{i}", f"{right}{j}", "no") for i, j in different[:10]]
+
+
+def share_right(person, pairs):
+    return np.mean([person[i] == person[j] for i, j in pairs])
+
+
+def number(name):
+    return int(name[1:])
+
+
+# duplicates
+
+
+def test_groups_of_records_need_no_model(run, people):
+    result = run(*GROUPS, "--carry", "surname,town", "-o", "groups.csv")
+    with open("groups.csv", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert list(found[0]) == ["group", "id", "chance", "surname", "town"]
+    members = {}
+    for one in found:
+        members.setdefault(one["group"], []).append(number(one["id"]))
+        assert 0 <= float(one["chance"]) <= 1
+        assert one["surname"] == people.rows[number(one["id"])][2]
+    pairs = [(group[0], other) for group in members.values() for other in group[1:]]
+    assert share_right(people.person, pairs) > 0.9
+    assert len(pairs) > 0.8 * (N - len(set(people.person.tolist())))
+    assert f"{len(members)} groups with {len(found)} records" in result.err
+    assert "expected: precision" in result.err
+    assert "recall" in result.err
+    assert "by 20 answers (90 % intervals)" in result.err
+    assert "for each record, among them a share of" in result.err
+    # Answers are kept, and Python finds the same.
+    with open("answers.csv", newline="") as file:
+        said = list(csv.DictReader(file))
+    group = {one["id"]: one["group"] for one in found}
+    for one in said:
+        together = one["left"] in group and group[one["left"]] == group.get(one["right"])
+        assert together == (one["same"] == "yes")
+
+
+def test_none_and_a_table_is_the_same_as_the_table(run, people):
+    alone = run(*GROUPS).out
+    assert run("duplicates", "none", *GROUPS[1:]).out == alone
+    guess = run("duplicates", "none", "people.csv", "--id", "id")
+    assert "without answers these figures are a guess" in guess.err
+    assert len(guess.records) > 20
+
+
+def test_a_matcher_is_kept_and_used(run, people, tmp_path):
+    first = run(*GROUPS, "--save", "m.nearkin")
+    assert "matcher: m.nearkin" in first.err
+    assert isinstance(nk.load("m.nearkin"), nk.RecordMatcher)
+    again = run("duplicates", "m.nearkin", "people.csv", "--id", "id", "--known", "answers.csv")
+    assert "these records are like those that the matcher learned from" in again.err
+    assert "by 20 known pairs" in again.err
+    assert len(again.records) > 0.8 * len(first.records)
+    told = run("info", "m.nearkin").out
+    assert "10 pairs that are the same and 10 that are different" in told
+    assert "surname (name)" in told
+    plain = json.loads(run("info", "m.nearkin", "--json").out)
+    assert plain["n_records"] == N
+    assert plain["precision"]["low"] <= plain["precision"]["value"]
+    message = "m.nearkin has learned already"
+    arguments = ("duplicates", "m.nearkin", "people.csv", "--id", "id", "-p", "answers.csv")
+    assert message in run(*arguments, status=2).err
+    write_csv(tmp_path / "less.csv", ["id", "town"], [["a", "x"], ["b", "y"]])
+    message = "compares columns that less.csv does not have: 'given_name'"
+    assert message in run("duplicates", "m.nearkin", "less.csv", status=2).err
+    assert "is a nearkin record matcher file" in run(
+        "transform", "m.nearkin", "people.csv", status=2
+    ).err  # fmt: skip
+    assert "exists already" in run(*GROUPS, "--save", "m.nearkin", status=2).err
+
+
+def test_one_record_for_each_thing(run, drawn, tmp_path):
+    columns = list(zip(*drawn.rows, strict=True))
+    table = {n: [c or None for c in v] for n, v in zip(drawn.header, columns, strict=True)}
+    years = [int(born[:4]) if born and born[:4].isdigit() else None for born in table["born"]]
+    pa.parquet.write_table(pa.table({**table, "year": years}), tmp_path / "people.parquet")
+    arguments = ("--id", "id", "--canonical", "-o", "once.parquet")
+    run("duplicates", "people.parquet", *arguments)
+    once = pa.parquet.read_table("once.parquet")
+    assert once.column_names == ["id", "records", *drawn.header[1:], "year"]
+    assert sum(once["records"].to_pylist()) == N
+    assert pa.types.is_integer(once.schema.field("year").type)
+    labels = run("duplicates", "people.parquet", "--id", "id").records
+    assert len(once) == N - len(labels) + len({one["group"] for one in labels})
+    alone = once.filter(pa.compute.equal(once["records"], 1)).to_pylist()
+    for one in alone:
+        row = drawn.rows[number(one["id"])]
+        assert [one[name] or "" for name in drawn.header] == row
+
+
+def test_options_are_for_records_or_for_rows(run, people, files, model):
+    rows = ("duplicates", "model.nearkin", "rows.csv", "--id", "name")
+    for option in (("--canonical",), ("--save", "m"), ("--pairs", "pairs.csv"), ("--dates", "day")):
+        assert f"{option[0]}: this is for records" in run(*rows, *option, status=2).err
+    for option in (("--radius", 1), ("--prevalence", 0.1), ("--exact",)):
+        assert f"{option[0]}: this is for rows" in run(*GROUPS, *option, status=2).err
+    # Rows of numbers are grouped as ever; columns may go along.
+    plain = run(*rows, "--radius", 0.01).records
+    carried = run(*rows, "--radius", 0.01, "--carry", "kind").records
+    assert [{**one, "kind": "k"} for one in plain] == [{**one, "kind": "k"} for one in carried]
+    assert {one["kind"] for one in carried} <= {"k0", "k1"}
+    write_csv(files / "numbers.csv", ["a", "b"], [[1, 2], [3, 4]])
+    err = run("duplicates", "numbers.csv", status=2).err
+    assert "The model comes first, then the rows: nearkin duplicates model.nearkin rows.csv" in err
+    assert "Tables with words need no model" in err
+    assert "Missing argument 'DATA'" in run("duplicates", "model.nearkin", status=2).err
+
+
+# link
+
+
+def test_two_tables_are_linked_by_their_ids(run, drawn, tmp_path):
+    half = N // 2
+    left = [row[:-1] for row in drawn.rows[:half]]
+    write_csv(tmp_path / "a.csv", drawn.header[:-1], left)
+    right = [[f"q{i}", *row[1:], "x"] for i, row in enumerate(drawn.rows)][half:]
+    write_csv(tmp_path / "b.csv", ["nr", *drawn.header[1:], "note"], right)
+    said = [one for one in answers(drawn.person, right="q") if number(one[0]) < half]
+    said = [one for one in said if number(one[1]) >= half]
+    write_csv(tmp_path / "said.csv", ["left", "right", "same"], said)
+    arguments = ("link", "a.csv", "b.csv", "--id", "id", "--right-id", "nr", "-p", "said.csv")
+    result = run(*arguments, "-o", "links.csv", "--save", "m.nearkin")
+    with open("links.csv", newline="") as file:
+        found = [(number(x["left"]), number(x["right"])) for x in csv.DictReader(file)]
+    assert all(i < half <= j for i, j in found)
+    assert len({i for i, _ in found}) == len({j for _, j in found}) == len(found)
+    # Python finds the same.
+    tables = [
+        {name: [row[1 + j] or None for row in rows] for j, name in enumerate(drawn.header[1:-1])}
+        for rows in (left, right)
+    ]
+    ends = [(number(i), number(j), same == "yes") for i, j, same in said]
+    must, cannot = ([(i, j) for i, j, same in ends if same is one] for one in (True, False))
+    kinds = nk.load("m.nearkin").kinds_
+    matcher = nk.RecordMatcher(kinds=kinds, random_state=0)
+    with pytest.warns(nk.TableWarning):
+        matcher.fit_link(*tables, nk.Pairs(must, cannot, n_rows=N))
+    links = matcher.link()
+    assert found == [(i, half + j) for i, j in links.pairs.tolist()]
+    assert {*must} & {*found}
+    assert not {*cannot} & {*found}
+    assert "not compared, since only b.csv has them: 'phone', 'note'" in result.err
+    assert f"{len(found)} links" in result.err
+    many = run(*arguments, "--many").records
+    assert len(many) >= len(found)
+
+
+def test_what_cannot_be_linked(run, people, tmp_path):
+    write_csv(tmp_path / "b.csv", ["id", "vorname"], [["q1", "Ann"], ["q2", "Bob"]])
+    err = run("link", "people.csv", "b.csv", "--id", "id", status=2).err
+    assert "people.csv and b.csv have no column in common to compare" in err
+    assert "the other 'vorname'" in err
+    write_csv(tmp_path / "b.csv", ["id", "surname"], [["q1", "Ann"], ["q2", "Bob"]])
+    write_csv(tmp_path / "p.csv", ["left", "right", "same"], [["p1", "q1", "no"], ["p2", "p3", 1]])
+    err = run("link", "people.csv", "b.csv", "--id", "id", "-p", "p.csv", status=2).err
+    assert "1 ids in p.csv are not in b.csv: 'p3'. The first is in line 3, column 'right'" in err
+
+
+# suggest
+
+
+@pytest.fixture
+def person_says(monkeypatch, people):
+    """Somebody who looks at the questions, and knows the answers."""
+
+    def person_says(text):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+    return person_says
+
+
+def test_records_are_asked_about_and_learned_from(run, people, person_says, tmp_path):
+    person_says("s\nd\nu\nd\nd\nd\nz\nq\n")
+    result = run(*ASK)
+    assert "after 4 answers: precision" in result.err
+    assert "5 answers added to said.csv" in result.err
+    assert "≠ " in result.err
+    lines = (tmp_path / "said.csv").read_text().splitlines()
+    assert [line.rpartition(",")[2] for line in lines[1:]] == [
+        "true",
+        "false",
+        "",
+        "false",
+        "false",
+    ]
+    person_says("d\n")
+    run(*ASK)
+    again = (tmp_path / "said.csv").read_text().splitlines()
+    assert again[:6] == lines
+    assert len({frozenset(line.split(",")[:2]) for line in again[1:]}) == 6
+    assert "by 5 answers" in run("duplicates", "people.csv", "--id", "id", "-p", "said.csv").err
+
+
+def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path):
+    with subprocess.Popen(
+        [program, *ASK], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as asking:
+        asking.stdin.write("s\nd\n")
+        asking.stdin.flush()
+        for line in asking.stderr:
+            if "3 of 10" in line:
+                break
+        asking.terminate()
+        asking.wait(60)
+    assert len((tmp_path / "said.csv").read_text().splitlines()) == 3
+
+
+def test_questions_are_those_of_the_matcher(run, people):
+    import pandas as pd
+
+    frame = pd.read_csv("people.csv", dtype=str).drop(columns="id")
+    with pytest.warns(nk.TableWarning):
+        matcher = nk.RecordMatcher(random_state=0).fit(frame)
+    asked = ("suggest", "none", "people.csv", "--id", "id", "-n", "4")
+    found = [(number(x["left"]), number(x["right"])) for x in run(*asked).records]
+    assert found == [tuple(pair) for pair in matcher.suggest(4).tolist()]
+    reviewed = [(number(x["left"]), number(x["right"])) for x in run(*asked, "--review").records]
+    assert reviewed == [tuple(pair) for pair in matcher.review(4)[0].tolist()]
+    # A strategy of metrics is asked for by its name.
+    assert len(run(*asked, "--strategy", "random").records) == 4
+    assert "--review: this is for records" in run(
+        *asked, "--strategy", "random", "--review", status=2
+    ).err  # fmt: skip
+
+
+def test_what_differs_is_marked():
+    name, left, right = marked_cells("name", "Ann Smith", "ann Smyth")
+    assert name.plain == "≠ name"
+    assert [left.plain[span.start : span.end] for span in left.spans] == ["i"]
+    assert [right.plain[span.start : span.end] for span in right.spans] == ["y"]
+    for pair in (("Ann  B", "ann b"), (None, "ann")):
+        name, left, right = marked_cells("name", *pair)
+        assert name.plain == "  name"
+        assert not left.spans
+        assert not right.spans
+    assert marked_cells("a", "[bold]", None)[1].plain == "[bold]"
+
+
+# what is wrong
+
+
+def test_wrong_files_of_records(run, people, tmp_path):
+    write_csv(
+        tmp_path / "p.csv", ["left", "right", "same"], [["p1", "p2", "no"], ["p3", "x", "no"]]
+    )
+    err = run(*GROUPS[:-1], "p.csv", status=2).err
+    assert (
+        "1 ids in p.csv are not in people.csv: 'x'. The first is in line 3, column 'right'" in err
+    )
+    write_csv(tmp_path / "empty.csv", ["id", "name"], [])
+    assert "empty.csv has a header but no rows" in run("duplicates", "empty.csv", status=2).err
+    write_csv(tmp_path / "one.csv", ["id", "name"], [["a", "Ann"]])
+    assert "one.csv has too few rows" in run("duplicates", "one.csv", status=2).err
+    pa.parquet.write_table(pa.table({"name": pa.array([], pa.string())}), tmp_path / "no.parquet")
+    assert "no.parquet has too few rows" in run("duplicates", "none", "no.parquet", status=2).err
+    (tmp_path / "old.csv").write_bytes("id,name\na,Ann\nb,J\xf6rg\n".encode("latin-1"))
+    err = run("duplicates", "old.csv", status=2).err
+    assert "old.csv is not a table in UTF-8 text: line 3 has the byte f6" in err
+    assert "no such file" in run("duplicates", "nowhere.csv", status=2).err
+    np.save(tmp_path / "rows.npy", np.ones((3, 2)))
+    assert "is an array of numbers" in run("duplicates", "none", "rows.npy", status=2).err
+    message = "--kinds nobody=name: people.csv has no such column"
+    assert message in run(*GROUPS, "--kinds", "nobody=name", status=2).err
+    message = "the data has a column 'group' already"
+    write_csv(tmp_path / "g.csv", ["name", "group"], [["Ann B", "x"], ["Ann B", "y"], ["C", "z"]])
+    assert message in run("duplicates", "g.csv", "--carry", "group", status=2).err

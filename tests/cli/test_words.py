@@ -1,0 +1,112 @@
+"""Files with words, dates and codes: src/nearkin/cli/files/words.py."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import nearkin as nk
+from tests.tables.test_encoding import people
+
+
+@pytest.fixture
+def frame(tmp_path):
+    """Persons in files of both kinds, each twice, with pairs."""
+    once = pd.DataFrame(people(40)).drop(columns="vector")
+    again = once.assign(
+        id=[f"q{i}" for i in range(40)], city="Oslo", income=once["income"].sample(frac=1).values
+    )
+    frame = pd.concat([once, again], ignore_index=True)
+    frame["paid"] = frame["paid"].astype("boolean")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    pairs = [(f"p{i}", f"q{i}", "yes") for i in range(12)]
+    pairs += [(f"p{i}", f"q{i + 1}", "no") for i in range(12)]
+    with open(tmp_path / "pairs.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("left", "right", "same"), *pairs])
+    return frame
+
+
+FIT = ("--id", "id", "-p", "pairs.csv", "-o", "m.nearkin", "--force", "--learner")
+
+
+@pytest.mark.parametrize("file", ["people.csv", "people.parquet"])
+def test_a_file_with_words_is_learned_from_as_it_is(run, frame, file):
+    told = run("fit", file, *FIT, "column-weights").err
+    assert "'name' (name), 'city' (category), 'phone' (code), 'born' (date)" in told
+    assert "learned from 80 rows of 6 columns and 24 pairs" in told
+    metric = nk.load("m.nearkin")
+    assert metric.group_weights_["phone"] > metric.group_weights_["city"]
+    # Python has the same.
+    by_hand = nk.ColumnWeights(random_state=0)
+    rows = pd.read_parquet("people.parquet").drop(columns="id")
+    pairs = nk.Pairs([(i, i + 40) for i in range(12)], [(i, i + 41) for i in range(12)])
+    by_hand.fit(rows, pairs=pairs)
+    assert_allclose(metric.distance(rows[:5]), by_hand.distance(rows[:5]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("learner", ["column-weights", "auto", "rca"])
+def test_all_commands_take_the_words_of_a_model(run, frame, learner):
+    run("fit", "people.csv", *FIT, learner)
+    metric = nk.load("m.nearkin")
+    run("transform", "m.nearkin", "people.parquet", "-o", "z.npy")
+    assert_allclose(np.load("z.npy"), metric.transform(frame), atol=1e-9)
+    found = run("neighbors", "m.nearkin", "people.csv", "--id", "id", "-k", "1").out
+    nearest = {one["id"]: one["neighbor"] for one in csv.DictReader(found.splitlines())}
+    assert sum(nearest[f"p{i}"] == f"q{i}" for i in range(40)) > 30
+    said = run("same", "m.nearkin", "people.csv", "--id", "id", "-p", "pairs.csv").out
+    assert len(said.splitlines()) == 25
+    assert (
+        "pair_auc"
+        in run("evaluate", "m.nearkin", "people.csv", "--id", "id", "-p", "pairs.csv").out
+    )
+    assert "phone (code)" in run("info", "m.nearkin").out
+    kinds = json.loads(run("info", "m.nearkin", "--json").out)["kinds"]
+    assert kinds["born"] == "date"
+
+
+def test_kinds_and_dates_are_stated(run, frame, tmp_path):
+    (tmp_path / "d.csv").write_text("name,day\nann,1/2/2024\nbob,3/4/2024\nanna,1/2/2024\n")
+    (tmp_path / "p.csv").write_text("left,right,same\n0,2,yes\n0,1,no\n")
+    arguments = ("fit", "d.csv", "-p", "p.csv", "-o", "m.nearkin", "--force", "--learner", "rca")
+    assert "nothing tells days from months" in run(*arguments).err
+    told = run(*arguments, "--dates", "month", "--kinds", "name=code").err
+    assert "nothing tells" not in told
+    table = nk.load("m.nearkin").table_
+    assert table.kinds_ == {"name": "code", "day": "date"}
+    assert table.codes_[1].order == "month first"
+    for wrong, message in (
+        ("name", "give a column and what it holds, such as phone=code"),
+        ("name=phone", "that is one of number, date"),
+        ("nobody=name", "d.csv has no such column to learn from; there are 'name', 'day'"),
+    ):
+        assert message in run(*arguments, "--kinds", wrong, status=2).err
+
+
+def test_a_chain_that_begins_with_a_table(run, frame):
+    pairs = nk.Pairs([(i, i + 40) for i in range(12)], [(i, i + 41) for i in range(12)])
+    chain = nk.Chain([nk.TableEncoder(kinds={"city": "ignored"}), nk.RCA()])
+    chain.fit(frame, pairs=pairs).save("m.nearkin")
+    run("transform", "m.nearkin", "people.csv", "-o", "z.npy")
+    assert_allclose(np.load("z.npy"), chain.transform(frame), atol=1e-9)
+
+
+def test_what_does_not_fit_a_model_of_words(run, frame, tmp_path):
+    run("fit", "people.csv", *FIT, "rca")
+    frame.drop(columns="phone").to_csv(tmp_path / "less.csv", index=False)
+    message = "was learned from columns that less.csv does not have: 'phone'"
+    assert message in run("transform", "m.nearkin", "less.csv", "-o", "z.npy", status=2).err
+    message = "--exclude phone: m.nearkin was learned from it"
+    arguments = ("transform", "m.nearkin", "people.csv", "-o", "z.npy", "--exclude", "phone")
+    assert message in run(*arguments, status=2).err
+    arguments = ("fit", "people.csv", *FIT, "rca", "--forget-names")
+    assert "columns of words are known by their names" in run(*arguments, status=2).err
+
+
+def test_without_a_model_words_are_encoded_too(run, frame):
+    assert len(run("suggest", "none", "people.csv", "--id", "id", "-n", "3").out.splitlines()) == 4
+    found = run("cluster", "none", "people.csv", "--clusters", "2", "--method", "kmeans").out
+    assert len(found.splitlines()) == 81
