@@ -101,7 +101,7 @@ class Table:
 
     def markdown(self) -> str:
         def line(cells: list[str]) -> str:
-            return "| " + " | ".join(cells) + " |"
+            return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
         rule = ["---"] * self.n_words + ["---:"] * (len(self.columns) - self.n_words)
         body = [line(self.columns), line(rule), *map(line, self.rows)]
