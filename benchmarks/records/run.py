@@ -1,133 +1,84 @@
-"""Duplicates among person records, by a few pairs of look-alikes: MetricLearner beside Euclidean.
+"""Duplicates among records, by no answer or a few: how good, and whether what is stated holds.
 
-Pairs are drawn among near rows, half of one person and half of two, as somebody would be asked
-about them. What is judged are the pairs that the groups of ``NeighborIndex.duplicates`` imply,
-among all pairs of rows.
+Answers are those to the questions of ``RecordMatcher.suggest``, ten at a time, or to candidates
+drawn at random, half of which are the same thing. Groups are judged by the pairs that they imply
+among all pairs of records; rivals are told the same answers, in the first draw. Growth is measured
+in processes of their own.
 """
 
 from __future__ import annotations
 
-import warnings
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import numpy as np
-from rich.progress import track
-
-from benchmarks.record import Table, publish, store, stored
-from benchmarks.records.data import DATA, look_alikes, records
-from nearkin import Euclidean, MetricLearner, NeighborIndex
+from benchmarks.record import publish, stored
+from benchmarks.records import publications, rivals, rounds
+from benchmarks.records.data import DATA
+from benchmarks.records.tables import OURS, tables
+from benchmarks.resume import Job, complete
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
-N_PAIRS = (20, 100, 200)
-MOST_DRAWS = 5
-METHODS = {"Euclidean": Euclidean, "MetricLearner": MetricLearner}
+MOST_DRAWS = 10
+SIZES = (100_000, 1_000_000)
+# Sets on which rivals are measured, small ones first.
+BESIDE = ("restaurants", "rldata500", publications.DATA, "febrl1", "febrl2", "febrl3", "febrl4")
+# Seeds of made-up people on whom nothing was chosen.
+FRESH = range(100, 110)
 
 
 def run(draws: int) -> None:
-    """Measure everything; results are stored after each cell."""
-    settings = [
-        (data, n_pairs, seed)
-        for seed in range(min(draws, MOST_DRAWS))
-        for data in DATA
-        for n_pairs in N_PAIRS
-    ]
-    rows: list[dict[str, Any]] = []
-    for setting in track(settings, description="records"):
-        rows += one_cell(*setting)
-        store(RAW, rows)
+    """Measure what is not stored yet."""
+    complete(RAW, growth(), "growth")
+    complete(RAW, matched(min(draws, MOST_DRAWS)), "records")
+    complete(RAW, compared(), "rivals")
 
 
-def one_cell(data: str, n_pairs: int, seed: int) -> list[dict[str, Any]]:
-    """All methods on one draw of pairs."""
-    X, entity = records(data)
-    pairs = look_alikes(data, n_pairs, seed)
-    rows = []
-    for name, method in METHODS.items():
-        start = perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            metric = method(random_state=seed).fit(X, pairs=pairs)
-            fitted = perf_counter()
-            labels = NeighborIndex(metric).add(X).group_labels()
-        rows.append(
-            {
-                "data": data,
-                "n_pairs": n_pairs,
-                "seed": seed,
-                "method": name,
-                **quality(labels, entity),
-                "largest": int(np.bincount(labels).max()),
-                "warnings": [str(warning.message) for warning in caught],
-                "fit_seconds": round(fitted - start, 2),
-                "seconds": round(perf_counter() - fitted, 2),
-            }
-        )
-    return rows
+def growth() -> Iterator[Job]:
+    """From a file to groups, small tables first."""
+    for size in SIZES:
+        yield Job({"n_records": size}, _grown, (size,))
 
 
-def quality(labels: np.ndarray, entity: np.ndarray) -> dict[str, float]:
-    """Precision, recall and F1 of the pairs that groups imply."""
-    found, true = n_within(labels), n_within(entity)
-    both = n_within(np.unique(np.column_stack([labels, entity]), axis=0, return_inverse=True)[1])
-    found_values = {
-        "precision": both / max(found, 1),
-        "recall": both / true,
-        "f1": 2 * both / (found + true),
-    }
-    return {name: round(float(value), 4) for name, value in found_values.items()}
+def matched(draws: int) -> Iterator[Job]:
+    """What we find, on fresh tables first."""
+    for seed in range(draws):
+        names = {"method": OURS, "data": publications.DATA, "protocol": rounds.RANDOM, "seed": seed}
+        yield Job(names, publications.ours, (seed,))
+    made = [(seed, data, rounds.SUGGESTED) for seed, data in product(FRESH, rounds.MADE)]
+    cells = product(range(draws), (*DATA, *rounds.MADE), rounds.PROTOCOLS)
+    for seed, data, protocol in (*made, *cells):
+        if protocol == rounds.SUGGESTED or data in DATA:
+            names = {"method": OURS, "data": data, "protocol": protocol, "seed": seed}
+            yield Job(names, rounds.measured, (data, protocol, seed))
 
 
-def n_within(labels: np.ndarray) -> int:
-    """Pairs of rows with the same label."""
-    sizes = np.bincount(labels.ravel())
-    return int((sizes * (sizes - 1) // 2).sum())
+def compared() -> Iterator[Job]:
+    """What rivals find in the first draw."""
+    for data, protocol, n, name in product(
+        BESIDE, rounds.PROTOCOLS, rounds.N_ANSWERS, rivals.rivals()
+    ):
+        if (n == 0) != (name in rivals.WITHOUT) or (n == 0 and protocol == rounds.RANDOM):
+            continue
+        cell = {"method": name, "data": data, "protocol": protocol, "n_answers": n, "seed": 0}
+        if data in DATA:
+            yield Job(cell, rivals.measured, (name, data, protocol, n, 0))
+        elif protocol == rounds.SUGGESTED:  # once, by random answers: nobody knows others
+            yield Job({**cell, "protocol": rounds.RANDOM}, publications.by_rival, (name, n, 0))
+
+
+def _grown(size: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "benchmarks.records.growth", str(size)]
+    return [json.loads(subprocess.run(command, capture_output=True, check=True).stdout)]
 
 
 def score() -> None:
     """Tables from the stored results."""
     source, rows = stored(RAW)
-    draws = len({row["seed"] for row in rows})
-    body, worst = [], []
-    for data in DATA:
-        for n_pairs in N_PAIRS:
-            cell = [row for row in rows if (row["data"], row["n_pairs"]) == (data, n_pairs)]
-            if cell:
-                body.append([data, str(n_pairs), *_shown(cell)])
-                worst += _gaps(cell)
-    columns = ["records", "pairs"]
-    for name in METHODS:
-        columns += [f"{name}: F1", "least", "precision", "recall", "largest group"]
-    tables = [
-        Table(f"F1 of the pairs found, means of {draws} draws", columns, body, n_words=2),
-        Table(
-            "MetricLearner less Euclidean",
-            ["", "F1"],
-            [
-                ["mean", f"{np.mean(worst):+.4f}"],
-                ["worst draw", f"{min(worst):+.4f}"],
-            ],
-        ),
-    ]
-    heading = "Duplicates among person records, by few pairs of look-alikes"
-    publish(FOLDER / "RESULTS.md", heading, tables, source)
-
-
-def _shown(cell: list[dict[str, Any]]) -> list[str]:
-    shown = []
-    for name in METHODS:
-        of = [row for row in cell if row["method"] == name]
-        f1 = [row["f1"] for row in of]
-        shown += [f"{np.mean(f1):.3f}", f"{min(f1):.3f}"]
-        shown += [f"{np.mean([row[part] for row in of]):.3f}" for part in ("precision", "recall")]
-        shown.append(str(max(row["largest"] for row in of)))
-    return shown
-
-
-def _gaps(cell: list[dict[str, Any]]) -> list[float]:
-    """F1 of MetricLearner less that of Euclidean, for each draw."""
-    f1 = {(row["method"], row["seed"]): row["f1"] for row in cell}
-    ours, plain = "MetricLearner", "Euclidean"
-    return [f1[ours, seed] - f1[plain, seed] for method, seed in f1 if method == ours]
+    heading = "Duplicates among records, by no answer or a few"
+    publish(FOLDER / "RESULTS.md", heading, tables(rows, FRESH.start), source)
