@@ -7,6 +7,17 @@ from tests.teaching.server.browser.watched import Oracle, expect
 
 oracle = Oracle()
 
+# The reply to the next answer waits in the page until it is let go.
+HOLD_ONE_REPLY = """() => {
+  const ask = window.fetch;
+  window.fetch = async (url, more) => {
+    const reply = await ask(url, more);
+    if (window.letGo === undefined && String(url).endsWith("/api/answers"))
+      await new Promise((letGo) => { window.letGo = letGo; });
+    return reply;
+  };
+}"""
+
 
 def differ(a, b):
     """How far two layouts are from being the same but for place, turn and scale."""
@@ -35,7 +46,7 @@ def test_the_demo_is_drawn(tab, demo):
     # Two pictures to compare.
     pictures = tab.part("compare").locator("img")
     expect(pictures).to_have_count(2)
-    assert pictures.first.evaluate("(image) => image.complete && image.naturalWidth > 0")
+    tab.wait_for(lambda: pictures.first.evaluate("(image) => image.naturalWidth > 0"))
     tab.shoot("demo")
 
 
@@ -138,20 +149,14 @@ def test_the_question_stays_while_it_is_looked_at(tab, demo):
     assert links(demo)["unsure"] == sorted(question)
 
     # A key that is pressed before the reply is not lost.
-    held = []
-
-    def hold(route):
-        held.append((route, route.fetch()))
-
-    tab.page.route("**/api/answers", hold, times=1)
+    tab.page.evaluate(HOLD_ONE_REPLY)
     tab.press("d")
     # The count comes over the live line, while the reply is still under way.
     tab.shows_answers(3)
+    tab.page.wait_for_function("window.letGo !== undefined")
     early = tab.question()
     tab.press("u", "u")
-    tab.wait_for(lambda: held)
-    route, response = held.pop()
-    route.fulfill(response=response)
+    tab.page.evaluate("window.letGo()")
     tab.shows_answers(4)
     # The second u was for the same question.
     tab.settle(demo.state()["version"])
