@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
 
-from nearkin.records.matching import chances_by, likely_curves
-from nearkin.records.trees import Trees, grow
+from nearkin.records.trees import Trees, grow, grow_against
 from nearkin.storage.arrays import StorageError
 
 
@@ -24,11 +23,14 @@ def test_trees_that_go_round_in_circles_are_refused():
         Trees(np.array([1, 1, 0]), np.zeros(3, int), zeros, zeros, np.array([0]), np.ones(2))
 
 
-def test_curves_follow_answers():
+def test_trees_against_others_judge_those_too():
     rng = np.random.RandomState(0)
-    scores = rng.uniform(-4, 4, size=400)
-    same = (rng.uniform(size=400) < chances_by(np.array([[1.5, 1.0]]), scores)[0]).astype(float)
-    slope, middle = likely_curves(scores, same).mean(axis=0)
-    assert abs(slope - 1.5) < 0.5
-    assert abs(middle - 1) < 0.4
-    assert likely_curves(scores, same).std(axis=0).max() < likely_curves(scores[:0], same[:0]).std()
+    # Pairs that are the same have both columns above one half; few of the others do.
+    same = rng.uniform(0.5, 1, size=(15, 2)).astype(np.float32)
+    others = rng.uniform(size=(2000, 2)).astype(np.float32)
+    others[:, 1] *= np.where(rng.uniform(size=2000) < 0.95, 0.6, 1.0)
+    trees = grow_against(same, np.ones(15), np.ones(15), others, 60, 50, seed=0)
+    shares = trees.shares(others)
+    both = (others > 0.6).all(axis=1)
+    assert np.median(shares[both]) > 0.5 > np.quantile(shares[~both], 0.95)
+    assert trees.importances.sum() == pytest.approx(1)

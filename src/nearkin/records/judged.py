@@ -135,6 +135,7 @@ class Judged:
             known_right=float(same[called_known].sum()),
             known_lost=float(same[~called_known].sum()),
             missed=_times(self.missed, factor),
+            by_kind=self.matching.by_kind,
         )
 
     @cached_property

@@ -3,29 +3,31 @@ r"""The chance that two records are the same thing, by how they compare.
 Without any answer there is a mixture of two kinds of pairs. Answers train trees on all comparisons
 and on what the mixture says, together with pairs that the mixture is sure of, which count as a few
 answers: with few answers the mixture decides, with many the trees. What trees say of pairs that
-they were not trained on then tells how far they can be trusted,
+they were not trained on then tells how far they can be trusted, see :mod:`nearkin.records.curves`.
 
-.. math:: \mathrm{logit}\, p = a (x - c),
-
-where a and c are not known exactly: they are drawn from what answers leave likely, and chances are
-means over draws. So the questions may be chosen in any way by how pairs compare.
+Where answers look as if they had been drawn by kind, as many that are the same as others, they say
+nothing of pairs that are nearly the same. Then there are also trees that tell the same ones from
+random candidates, most of which differ, each tree from others of these (F. Mordelet and J.-P. Vert,
+2014), and those are taken by which the answers are more likely.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, logit
 from sklearn.model_selection import KFold
 
 from nearkin.records.comparisons import Comparisons, Table32
+from nearkin.records.curves import LIMIT, chances_by, likely_curves
 from nearkin.records.mixture import Mixture, find_mixture, levels_of
-from nearkin.records.trees import Trees, grow
-from nearkin.rows.arrays import Doubles, Ints
+from nearkin.records.trees import Trees, grow, grow_against
+from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
-from nearkin.storage.schema import floats, maybe, stored
+from nearkin.storage.schema import chance, floats, maybe, stored
 
 N_TREES = 100
 _FOLDS = 5
@@ -37,16 +39,11 @@ _MOST_SURE = 1500
 _SURE_FROM = 0.9
 # Log-odds of the mixture from which on it says more than trees that are of one mind can.
 _BEYOND = 4.0
-_N_DRAWS = 200
-# Slopes and middles of curves, and how likely they are before any answer: trees are surer than the
-# share of their votes says.
-_SLOPES = np.geomspace(0.7, 8, 31)
-_MIDDLES = np.linspace(-3, 3, 41)
-_SLOPE, _SLOPE_SPREAD, _MIDDLE_SPREAD = 2.5, 0.4, 0.7
-_LIMIT = 30.0
+# Random candidates that a tree is told to differ, for each pair that is the same, and at least.
+_AGAINST, _LEAST_AGAINST = 3, 20
 
 
-@stored(mixture=an("Mixture"), trees=maybe(an("Trees")), draws=floats("s two"))
+@stored(mixture=an("Mixture"), trees=maybe(an("Trees")), draws=floats("s two"), by_kind=chance)
 @dataclass(frozen=True)
 class Matching:
     """What comparisons say of a pair.
@@ -58,11 +55,14 @@ class Matching:
         None if there was nothing to train them by.
     draws : ndarray of shape (200, 2)
         Of slope and middle, which answers leave likely.
+    by_kind : float
+        Chance that answered pairs were chosen by whether they are the same.
     """
 
     mixture: Mixture
     trees: Trees | None
     draws: Doubles
+    by_kind: float = 0.0
 
     def __post_init__(self) -> None:
         if self.draws.shape[1:] != (2,) or not len(self.draws):
@@ -74,7 +74,7 @@ class Matching:
 
     def chances(self, scores: Doubles) -> Doubles:
         """Chance to be the same at each score."""
-        at = np.linspace(-_LIMIT, _LIMIT, 601)
+        at = np.linspace(-LIMIT, LIMIT, 601)
         table = chances_by(self.draws, at).mean(axis=0)
         return np.asarray(np.interp(scores, at, table))
 
@@ -122,82 +122,77 @@ def learn_matching(
     levels = levels_of(plan, compared)
     mixture = find_mixture(levels, compared[:, -1], answered, same, most)
     odds = mixture.log_odds(levels)
-    sure, kind = _sure_pairs(odds, answered, np.random.RandomState(seed))
     rows = _with_odds(compared, odds)
+    open_ = np.ones(len(compared), dtype=bool)
+    open_[answered] = False
+    others = rows[open_]
+    expected = float(expit(odds[open_]).sum() + same.sum())
+    sure, kind = _sure_pairs(odds, open_, np.random.RandomState(seed))
 
-    def trained(chosen: Ints) -> Trees | None:
-        at = np.concatenate([answered[chosen], answered[chosen], sure])
-        share = same[chosen]
-        target = np.concatenate([np.ones(len(chosen)), np.zeros(len(chosen)), kind])
-        weight = np.concatenate([share, 1 - share, _sure_weights(kind, len(chosen))])
-        used = weight > 0
-        if len(np.unique(target[used])) < 2:
+    def with_sure_pairs(chosen: Ints) -> Trees | None:
+        at, target, weight = _told(answered[chosen], same[chosen])
+        at, target = np.concatenate([at, sure]), np.concatenate([target, kind])
+        weight = np.concatenate([weight, _sure_weights(kind, len(chosen))])
+        if len(np.unique(target)) < 2:
             return None
-        return grow(rows[at[used]], target[used], weight[used], N_TREES, seed)
+        return grow(rows[at], target, weight, N_TREES, seed)
 
-    trees = trained(np.arange(len(answered)))
-    judged = np.empty(len(answered))
-    folds = min(_FOLDS, len(answered))
-    if folds > 1:
-        parts = KFold(folds, shuffle=True, random_state=seed).split(answered)
-        for rest, out in parts:
-            at = answered[out]
-            judged[out] = _scores(mixture, trained(rest), plan, compared[at])
-    elif len(answered):
-        judged[:] = _scores(mixture, trained(answered[:0]), plan, compared[answered])
-    return Matching(mixture, trees, likely_curves(judged, same, seed))
+    def against_candidates(chosen: Ints) -> Trees | None:
+        at, target, weight = _told(answered[chosen], same[chosen])
+        if not target.any():
+            return with_sure_pairs(chosen)
+        n_each = max(_AGAINST * int(target.sum()), _LEAST_AGAINST)
+        return grow_against(rows[at], target, weight, others, n_each, N_TREES, seed)
 
+    def learned(train: Callable[[Ints], Trees | None]) -> tuple[Matching, float]:
+        trees = train(np.arange(len(answered)))
+        judged = np.empty(len(answered))
+        for rest, out in _parts(len(answered), seed):
+            judged[out] = _scores(mixture, train(rest), plan, compared[answered[out]])
+        unasked = _scores(mixture, trees, plan, compared[open_]) if len(answered) else odds[:0]
+        likely = likely_curves(judged, same, unasked, expected, seed)
+        return Matching(mixture, trees, likely.draws, likely.by_kind), likely.evidence
 
-def likely_curves(scores: Doubles, same: Doubles, seed: int = 0) -> Doubles:
-    """Draw slopes and middles of logistic curves that answers leave likely.
-
-    Parameters
-    ----------
-    scores, same : ndarray of shape (a,)
-        Of pairs that the scores do not come of.
-
-    Returns
-    -------
-    ndarray of shape (200, 2)
-    """
-    slope, middle = (grid.ravel() for grid in np.meshgrid(_SLOPES, _MIDDLES))
-    likely = -((np.log(slope / _SLOPE) / _SLOPE_SPREAD) ** 2) / 2
-    likely -= (middle / _MIDDLE_SPREAD) ** 2 / 2
-    for score, share in zip(scores, same, strict=True):
-        at = slope * (score - middle)
-        likely += share * log_expit(at) + (1 - share) * log_expit(-at)
-    weight = np.exp(likely - likely.max())
-    up_to = np.cumsum(weight / weight.sum())
-    # Equally spaced numbers draw with less noise than random ones.
-    drawn = np.searchsorted(up_to, (np.arange(_N_DRAWS) + 0.5) / _N_DRAWS).clip(max=len(slope) - 1)
-    order = np.random.RandomState(seed).permutation(_N_DRAWS)
-    return np.asarray(np.column_stack([slope, middle])[drawn[order]])
+    found, evidence = learned(with_sure_pairs)
+    if found.by_kind > 0.5 and len(others):
+        other, more = learned(against_candidates)
+        found = other if more > evidence else found
+    return found
 
 
-def chances_by(draws: Doubles, scores: Doubles) -> Doubles:
-    """The chance at each score, by each curve."""
-    return np.asarray(expit(draws[:, :1] * (scores - draws[:, 1:])))
+def _told(answered: Ints, same: Doubles) -> tuple[Ints, Doubles, Doubles]:
+    """Answered pairs with kinds and weights; contradicting answers count as some of either kind."""
+    at = np.concatenate([answered, answered])
+    target = np.repeat([1.0, 0.0], len(answered))
+    weight = np.concatenate([same, 1 - same])
+    return at[weight > 0], target[weight > 0], weight[weight > 0]
+
+
+def _parts(n: int, seed: int) -> list[tuple[Ints, Ints]]:
+    """Answers to train by and answers to judge, so that each is judged once."""
+    folds = min(_FOLDS, n)
+    if folds < 2:
+        return [(np.arange(0), np.arange(n))]
+    return list(KFold(folds, shuffle=True, random_state=seed).split(np.arange(n)))
 
 
 def _scores(mixture: Mixture, trees: Trees | None, plan: Comparisons, compared: Table32) -> Doubles:
     odds = mixture.log_odds(levels_of(plan, compared))
     if trees is None:
-        return np.asarray(odds.clip(-_LIMIT, _LIMIT))
+        return np.asarray(odds.clip(-LIMIT, LIMIT))
     share = trees.shares(_with_odds(compared, odds))
     votes = logit((share * N_TREES + 0.5) / (N_TREES + 1))
     # Where trees are of one mind, the mixture says how sure that is.
     further = np.maximum(np.sign(votes) * odds - _BEYOND, 0) * (2 * share - 1) / 2
-    return np.asarray((votes + further).clip(-_LIMIT, _LIMIT))
+    return np.asarray((votes + further).clip(-LIMIT, LIMIT))
 
 
 def _with_odds(compared: Table32, odds: Doubles) -> Table32:
     return np.column_stack([compared, odds.astype(np.float32)])
 
 
-def _sure_pairs(odds: Doubles, answered: Ints, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
+def _sure_pairs(odds: Doubles, open_: Mask, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
     """Pairs that the mixture is sure of, of both kinds where there are any, and their kinds."""
-    open_ = np.ones(len(odds), dtype=bool)
-    open_[answered] = False
     rest = np.flatnonzero(open_)
     if not len(rest):
         return rest, np.zeros(0)

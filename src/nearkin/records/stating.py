@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearkin.pairs.estimates import CONFIDENCE, Estimate
-from nearkin.records.matching import chances_by
+from nearkin.records.curves import chances_by
 from nearkin.rows.arrays import Doubles, Mask
 
 # Mistakes that scores do not show are a share of all that is as likely as if so many pairs had been
@@ -43,6 +43,7 @@ def stated(
     known_right: float,
     known_lost: float,
     missed: Estimate,
+    by_kind: float = 0.0,
     seed: int = 0,
 ) -> Stated:
     """State precision and recall of the pairs that are called the same.
@@ -62,6 +63,9 @@ def stated(
         though the same.
     missed : Estimate
         Pairs that are the same and were never met.
+    by_kind : float
+        Chance that answered pairs were chosen by whether they are the same: that those called so
+        are right says nothing of others then.
     seed : int
     """
     rng = np.random.RandomState(seed)
@@ -73,8 +77,8 @@ def stated(
     n_called = float(inside.sum())
     # Several for each curve, so that few pairs have all the numbers they may have.
     n = _REPEATS * len(draws)
-    n_right, n_lost = known_right + known_wrong, known_lost + known_right
-    unseen = [rng.beta(_WRONG, _CHECKED + known, size=n) for known in (n_right, n_lost)]
+    checks = ((1 - by_kind) * (known_right + known_wrong), known_lost + known_right)
+    unseen = [rng.beta(_WRONG, _CHECKED + known, size=n) for known in checks]
     factor = np.exp(rng.uniform(np.log(_FEWER), np.log(_MORE), size=(2, n)))
     by_score = factor[0] * np.repeat((1 - chance) @ inside, _REPEATS)
     wrong = rng.poisson(by_score + unseen[0] * n_called).clip(max=n_called) + known_wrong

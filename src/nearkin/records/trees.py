@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.tree import ExtraTreeClassifier
 
 from nearkin.records.comparisons import Table32
 from nearkin.rows.arrays import Doubles, Ints
@@ -75,14 +77,51 @@ class Trees:
 def grow(rows: Table32, same: Doubles, weight: Doubles, n_trees: int, seed: int) -> Trees:
     """Grow trees by pairs of both kinds; ``same`` is 0 or 1."""
     forest = ExtraTreesClassifier(n_trees, random_state=seed).fit(rows, same, weight)
+    return _planted([member.tree_ for member in forest.estimators_], forest.feature_importances_)
+
+
+def grow_against(
+    rows: Table32, same: Doubles, weight: Doubles, others: Table32, n_each: int, n_trees: int,
+    seed: int,
+) -> Trees:  # fmt: skip
+    """Grow trees that are each told, too, that some others differ, drawn anew for each.
+
+    Parameters
+    ----------
+    rows, same, weight
+        Pairs of known kind, at least one of which is the same.
+    others : float32 ndarray of shape (k, d)
+        Pairs most of which differ.
+    n_each : int
+        How many of them a tree is told of. Each of them is met by few trees then, so that all
+        others can judge it.
+    n_trees, seed : int
+    """
+    rng = np.random.RandomState(seed)
+    grown = []
+    importances = np.zeros(rows.shape[1])
+    for _ in range(n_trees):
+        drawn = others[rng.choice(len(others), size=min(n_each, len(others)), replace=False)]
+        tree = ExtraTreeClassifier(random_state=rng.randint(1 << 30)).fit(
+            np.concatenate([rows, drawn]),
+            np.concatenate([same, np.zeros(len(drawn))]),
+            np.concatenate([weight, np.ones(len(drawn))]),
+        )
+        grown.append(tree.tree_)
+        importances += tree.feature_importances_ / n_trees
+    return _planted(grown, importances)
+
+
+def _planted(grown: Sequence[object], importances: Doubles) -> Trees:
+    """Trees of scikit-learn in arrays."""
     parts = []
     start = 0
-    for member in forest.estimators_:
-        parts.append(_in_order(member.tree_, start))
+    for tree in grown:
+        parts.append(_in_order(tree, start))
         start += len(parts[-1][0])
     below, column, limit, share = (np.concatenate(part) for part in zip(*parts, strict=True))
     sizes = np.array([len(part[0]) for part in parts])
-    return Trees(below, column, limit, share, np.cumsum(sizes) - sizes, forest.feature_importances_)
+    return Trees(below, column, limit, share, np.cumsum(sizes) - sizes, importances)
 
 
 def _in_order(tree: object, start: int) -> tuple[Ints, Ints, Doubles, Doubles]:

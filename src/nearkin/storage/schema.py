@@ -109,6 +109,9 @@ estimator = Spec(
 share = Spec(
     "a number between 0 and 1", lambda value, _: real.fits(value, {}) and 0 < float(value) < 1
 )
+chance = Spec(
+    "a number from 0 to 1", lambda value, _: real.fits(value, {}) and 0 <= float(value) <= 1
+)
 whole = Spec("a whole number, not negative", lambda value, _: _is_whole(value))
 
 
