@@ -5,6 +5,8 @@ import io
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import nearkin as nk
@@ -189,7 +191,8 @@ def test_an_encoder_says_what_columns_hold():
 
 def test_answers_about_words_hold_for_the_same_cells_only():
     fingerprint = records_of(PEOPLE).fingerprint
-    assert records_of(PEOPLE.copy()).fingerprint == fingerprint
+    for frame in (PEOPLE.copy(), pl.DataFrame(TABLE), pa.table(TABLE)):
+        assert records_of(frame).fingerprint == fingerprint
     changed = PEOPLE.copy()
     changed.loc[5, "town"] = "elsewhere"
     assert records_of(changed).fingerprint != fingerprint

@@ -191,7 +191,8 @@ class Records:
         texts: list[Any] = [*self.features, *self.ids]
         if self.of_words:
             digest.update(f"{len(self)} {self.n_total}".encode())
-            texts = [*self.compared, *self.ids, *chain(*self.to_compare().values())]
+            cells = chain(*self.to_compare().values())
+            texts = [*self.compared, *self.ids, *("" if _is_missing(c) else c for c in cells)]
         else:
             digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
             digest.update(np.ascontiguousarray(self.X).data)
@@ -452,8 +453,12 @@ def _field(name: str, value: Any, beside: Any = None) -> dict[str, Any]:
     return found
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+
+
 def _text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if _is_missing(value):
         return ""
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
 
