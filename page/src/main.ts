@@ -73,9 +73,10 @@ function showSide(model: Model): void {
 
 /** Notes stay below the map as long as they hold. */
 function showNotes(model: Model): void {
-  model.report.show((report) => {
+  showAll([model.report, model.review], () => {
     const { notes: own, journal } = model.lesson;
-    const notes = new Set([...own, ...(report?.notes ?? [])]);
+    const { report, review } = model;
+    const notes = new Set([...own, ...(report.value?.notes ?? []), ...(review.value?.notes ?? [])]);
     if (journal === null) notes.add(IN_MEMORY);
     const items = [...notes].map((text) =>
       h("li", { text, title: text, dir: "auto", testid: "note" }),

@@ -25,6 +25,7 @@ def marked(left, right):
         ("Jon Smith", "John Smith", [[], ["h"]]),
         ("Ann", "ANN ", [[], []]),
         ("JonSmith", "Jon Smith", [[], [" "]]),
+        ("zogarsen", "Z", [["ogarsen"], []]),
         ("Smith, Jon", "Smith", [[", Jon"], []]),
         ("12 High Street", "12 Mill Lane", [["High Street"], ["Mill Lane"]]),
         ("1944-02-27", "1968-02-12", [["44", "7"], ["68", "1"]]),

@@ -70,8 +70,6 @@ function standing(model: Model): (HTMLElement | null)[] {
       h("p", { class: "hint", text: "The records are being compared.", testid: "comparing" }),
     ];
   }
-  const said = (text: string, testid: string): HTMLElement =>
-    h("p", { class: "hint", text, testid });
   return [
     h(
       "dl",
@@ -90,8 +88,7 @@ function standing(model: Model): (HTMLElement | null)[] {
       estimate("Precision", review.precision, "review-precision"),
       estimate("Recall", review.recall, "review-recall"),
     ),
-    said(terms(review), "review-said"),
-    ...review.notes.map((note) => said(note, "review-note")),
+    h("p", { class: "hint", text: terms(review), testid: "review-said" }),
     h(
       "div",
       { class: "row-actions" },
@@ -115,7 +112,7 @@ function terms({ n_answers }: Review): string {
     n_answers === 0
       ? "without any answer, so that these figures are a guess"
       : `by ${counted(n_answers, "answer")}`;
-  return `Of pairs within groups, expected with 90 % intervals, ${by}.`;
+  return `Of pairs within groups, expected with 90\u00a0% intervals, ${by}.`;
 }
 
 function item(

@@ -11,7 +11,7 @@ from itertools import pairwise
 Span = tuple[int, int]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
-# Words that have less in common are two words, not one with a typo.
+# Words that have less in common are two words, not one with a typo; unless one begins the other.
 _ALIKE = 0.5
 # Characters that are compared one by one, at most: time grows with their square.
 _MOST_COMPARED = 200
@@ -100,6 +100,7 @@ def _closer(left: str, right: str) -> list[tuple[Span, Span]]:
     # One by one: in lower case some letters are two.
     a, b = ([letter.lower() for letter in side] for side in (left, right))
     matched = SequenceMatcher(None, a, b)
-    if matched.ratio() < _ALIKE:
+    is_cut_short = a[: len(b)] == b[: len(a)]
+    if matched.ratio() < _ALIKE and not is_cut_short:
         return whole
     return [((i, j), (k, m)) for what, i, j, k, m in matched.get_opcodes() if what != "equal"]
