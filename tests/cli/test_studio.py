@@ -412,3 +412,11 @@ def test_records_with_numbers_are_asked_for(run, files, served):
     assert "height" in served[-1].records.compared
     opened(run, *options, "--kinds", "born=name", "--journal", "d")
     assert served[-1].records.encoder.kinds_["born"] == "name"
+
+
+def test_gaps_of_records_are_told_what_to_do_about(run, files, served):
+    write_people(height=[None, *range(5, 300, 5)])
+    err = run("studio", "people.csv", "--id", "id", "--no-browser", status=2).err
+    assert "--missing drop leaves such rows out. With --records all columns count" in err
+    opened(run, "people.csv", "--id", "id", "--records")
+    assert "height" in served[0].records.compared

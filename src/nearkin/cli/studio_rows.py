@@ -10,6 +10,7 @@ from typing import Any
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Choice, Kinds, matched
 from nearkin.cli.files.formats import open_source
+from nearkin.cli.files.missing import MissingCells
 from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
@@ -124,7 +125,12 @@ def _opened(path: Path, wishes: Wishes) -> tuple[Table, Roles | None]:
     if not roles.learned and not one_hot:
         raise UserError(_nothing_numeric(path, kinds, left_out, roles))
     others = [name for name in kinds if name not in roles.learned and name not in one_hot]
-    table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others], words=False)
+    try:
+        table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others], words=False)
+    except MissingCells as error:
+        if "text" not in left.values():
+            raise
+        raise UserError(f"{error} With --records all columns count, with their gaps.") from error
     return table, Roles([*roles.learned, *one_hot], roles.left_out)
 
 
