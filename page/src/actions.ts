@@ -1,8 +1,9 @@
 /** What a person can do: each asks the server, and takes over the state that it replies. */
 
 import { api, ServerError } from "./api";
-import { saidOfPair, withAnswer, wordOf } from "./logic/known";
-import type { Change, Pair, Same, State, Suspect, Triplet, Word } from "./logic/types";
+import { isPair, saidOfPair, withAnswer, wordOf } from "./logic/known";
+import { stillAsked, withoutPair } from "./logic/review";
+import type { Change, Pair, ReviewPair, Same, State, Suspect, Triplet, Word } from "./logic/types";
 import { counted } from "./logic/words";
 import {
   type Asked,
@@ -29,7 +30,8 @@ export function acceptToldState(model: Model, state: State): void {
   else model.heldBack.push(state);
 }
 
-function nameOf(model: Model, row: number): string {
+/** What a record is called, as far as that is known here. */
+export function nameOf(model: Model, row: number): string {
   const id = model.records.name(row);
   return id === undefined || String(id) === String(row) ? `row ${row}` : `${id}`;
 }
@@ -42,6 +44,11 @@ export function questionSentence(model: Model): string {
 
 export function noQuestionSentence(model: Model): string {
   if (model.lesson.n_rows < 2) return "There is only one record, so there is nothing to compare.";
+  if (model.panel.value === "review") {
+    return model.review.value === null
+      ? "The records are being compared. Doubtful pairs are asked here then."
+      : "There is no doubtful pair left: what is not answered follows from the answers, or you were unsure.";
+  }
   if (model.report.value === null) return "The first questions are being chosen.";
   return "There is no question left: what is not answered follows from the answers, or you were unsure.";
 }
@@ -96,14 +103,39 @@ async function traced(
   return state;
 }
 
-function isPair(one: Pair, { left, right }: Pair): boolean {
-  return (one.left === left && one.right === right) || (one.left === right && one.right === left);
-}
-
 /** Ask no more about a pair that was put as a question by hand. */
 function askNoMore(model: Model, pair: Pair): void {
   const asked = model.askedAgain.value.filter((one) => !isPair(one, pair));
   if (asked.length < model.askedAgain.value.length) model.askedAgain.set(asked);
+}
+
+/** Begin to review records, or ask how that stands. */
+export async function lookAtReview(model: Model): Promise<void> {
+  try {
+    const review = await api.review();
+    if (review !== null) model.review.set(review);
+  } catch (problem) {
+    notifyProblem(problem);
+  }
+}
+
+/** Review a pair no more that was answered. */
+function reviewNoMore(model: Model, pair: Pair): void {
+  const { review, reviewing } = model;
+  if (review.value !== null) review.set(withoutPair(review.value, pair));
+  const now = reviewing.value;
+  const asked = now !== null && isPair(now, pair) ? null : now;
+  reviewing.set(stillAsked(asked, review.value, model.known.value));
+}
+
+/** Of a pair that is listed for review. */
+export function answerReviewed(
+  model: Model,
+  { left, right }: ReviewPair,
+  same: Same,
+  pressedAt: number,
+): Promise<void> {
+  return answerPair(model, { left, right }, same, "review", () => "nothing", pressedAt);
 }
 
 /** Put a pair before all other questions. */
@@ -132,6 +164,7 @@ async function answerPair(
       if (known?.version === state.version - 1) {
         model.known.set(withAnswer(known, pair, same, state.version));
       }
+      reviewNoMore(model, pair);
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
     (said) =>
@@ -281,7 +314,10 @@ export async function redo(model: Model): Promise<void> {
     model,
     api.redo,
     (changes) => {
-      for (const pair of changes) askNoMore(model, pair);
+      for (const pair of changes) {
+        askNoMore(model, pair);
+        if (pair.now !== "nothing") reviewNoMore(model, pair);
+      }
     },
     (state) => `Done again. ${counted(state.n_answers, "answer")}.`,
   );

@@ -11,6 +11,7 @@ import type {
   Lesson,
   Neighbours,
   Report,
+  Review,
   Same,
   State,
   Triplet,
@@ -30,7 +31,7 @@ export class ServerError extends Error {
   }
 }
 
-export type ExportName = "pairs" | "triplets" | "embedding" | "clusters" | "model";
+export type ExportName = "pairs" | "triplets" | "embedding" | "clusters" | "model" | "groups";
 
 /** Tells this page from others that are open; each says it with what it changes. */
 export const TAB = Math.random().toString(36).slice(2);
@@ -96,6 +97,12 @@ export const api = {
   async report(): Promise<Report | null> {
     const response = await request(address("report"));
     return response.status === 204 ? null : unlessGone(response.json() as Promise<Report>);
+  },
+
+  /** The last review, if there is one yet; pages are told of reviews from now on. */
+  async review(): Promise<Review | null> {
+    const response = await request(address("review"));
+    return response.status === 204 ? null : unlessGone(response.json() as Promise<Review>);
   },
 
   async colouring(key: string, clusters: number): Promise<Colouring> {

@@ -93,6 +93,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       z: () => undo(model),
       "shift+z": () => redo(model),
       w: withdrawShown,
+      r: () => model.lesson.review && model.panel.set("review"),
       n: neighbours,
       a: () => addSelected("a"),
       b: () => addSelected("b"),

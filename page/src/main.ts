@@ -1,6 +1,6 @@
 /** Puts the page together. */
 
-import { acceptToldState } from "./actions";
+import { acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
@@ -28,6 +28,7 @@ import { setBadge, showPanels } from "./view/panels";
 import { pointPanel } from "./view/point";
 import { qualityPanel } from "./view/quality";
 import { showQuestion } from "./view/question";
+import { reviewPanel } from "./view/review";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
 
@@ -54,7 +55,9 @@ async function start(): Promise<void> {
 }
 
 function showSide(model: Model): void {
+  const { review } = model.lesson;
   showPanels(model, [
+    ...(review ? [{ id: "review" as const, title: "Review", body: reviewPanel(model) }] : []),
     { id: "quality", title: "Quality", body: qualityPanel(model) },
     { id: "suspects", title: "Suspects", body: suspectsPanel(model) },
     { id: "point", title: "Point", body: pointPanel(model) },
@@ -70,9 +73,10 @@ function showSide(model: Model): void {
 
 /** Notes stay below the map as long as they hold. */
 function showNotes(model: Model): void {
-  model.report.show((report) => {
+  showAll([model.report, model.review], () => {
     const { notes: own, journal } = model.lesson;
-    const notes = new Set([...own, ...(report?.notes ?? [])]);
+    const { report, review } = model;
+    const notes = new Set([...own, ...(report.value?.notes ?? []), ...(review.value?.notes ?? [])]);
     if (journal === null) notes.add(IN_MEMORY);
     const items = [...notes].map((text) =>
       h("li", { text, title: text, dir: "auto", testid: "note" }),
@@ -114,6 +118,9 @@ function listenLive(model: Model): void {
       case "notice":
         if (message.by !== TAB) notify(message.message, "problem");
         break;
+      case "review":
+        model.review.set(message.review);
+        break;
       case "report":
         model.report.set(message.report);
     }
@@ -149,6 +156,7 @@ async function reload(model: Model): Promise<void> {
     model.report.set(report);
     model.learned.set(learned);
     model.known.set(known);
+    if (model.review.value !== null || model.panel.value === "review") void lookAtReview(model);
     announce("Connected again.");
   } catch (problem) {
     notifyProblem(problem);

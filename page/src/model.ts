@@ -11,16 +11,19 @@ import type {
   Lesson,
   Pair,
   Report,
+  Review,
+  ReviewPair,
   State,
   Suspect,
   Word,
 } from "./logic/types";
+import { percent } from "./logic/words";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
-import { Signal } from "./signal";
+import { Signal, type Source } from "./signal";
 
 export interface Asked extends Pair {
-  origin: "question" | "suspect";
+  origin: "question" | "suspect" | "review";
   /** What was said of the two when they were put as a question. */
   before: Word;
   /** Why they are asked again. */
@@ -37,7 +40,7 @@ export interface Groups {
 
 export const NO_GROUPS: Groups = { a: [], b: [] };
 
-export type PanelName = "quality" | "suspects" | "point";
+export type PanelName = "review" | "quality" | "suspects" | "point";
 
 /** Euclidean at 0, learned at 1. */
 export type Blend = number;
@@ -71,6 +74,9 @@ export interface Model {
   groups: Signal<Groups>;
   lassoMode: Signal<boolean>;
   suspect: Signal<number>;
+  review: Signal<Review | null>;
+  /** The doubtful pair that is asked while the review is open. */
+  reviewing: Signal<ReviewPair | null>;
   /** The panel that is open. */
   panel: Signal<PanelName>;
   colouringKey: Signal<string>;
@@ -109,7 +115,9 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     groups: new Signal(NO_GROUPS),
     lassoMode: new Signal(false),
     suspect: new Signal(0),
-    panel: new Signal<PanelName>("quality"),
+    review: new Signal<Review | null>(null),
+    reviewing: new Signal<ReviewPair | null>(null),
+    panel: new Signal<PanelName>(lesson.review && lesson.of_words ? "review" : "quality"),
     colouringKey: new Signal(firstColouring(lesson)),
     colouring: new Signal<Colouring | null>(null),
     category: new Signal<number | null>(null),
@@ -131,8 +139,22 @@ function firstColouring(lesson: Lesson): string {
 export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
+  if (model.panel.value === "review") return reviewed(model);
   const question = model.state.value.question;
   return question && { ...question, origin: "question", before: "nothing" };
+}
+
+function reviewed(model: Model): Asked | null {
+  const pair = model.reviewing.value;
+  if (pair === null) return null;
+  const { left, right, chance } = pair;
+  const hint = `By all that is known, the chance that they are the same is ${percent(chance)}.`;
+  return { left, right, origin: "review", before: "nothing", hint };
+}
+
+/** What is asked may be another question when one of these changes. */
+export function asksAnew({ state, askedAgain, panel, reviewing, review }: Model): Source[] {
+  return [state, askedAgain, panel, reviewing, review];
 }
 
 export function chosenSuspect(model: Model): Suspect | undefined {

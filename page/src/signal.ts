@@ -28,7 +28,7 @@ export class Signal<T> {
 }
 
 /** Anything that can be listened to. */
-interface Source {
+export interface Source {
   listen(listener: () => void): void;
 }
 

@@ -21,6 +21,10 @@ if (!address) throw new Error("Give the address that nearkin studio printed.");
 
 const STATES = {
   start: async () => undefined,
+  review: async (page) => {
+    await page.keyboard.press("r");
+    await page.waitForTimeout(3000);
+  },
   "answered and selected": async (page) => {
     await page.keyboard.press("d");
     await page.waitForTimeout(400);

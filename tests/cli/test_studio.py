@@ -12,6 +12,7 @@ from PIL import Image
 from nearkin.cli import studio_session
 from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.studio_rows import Wishes, records_of_file
+from nearkin.datasets import make_records
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.server import serving
 from tests.cli.conftest import write_csv
@@ -177,7 +178,7 @@ def test_a_column_of_vectors_is_taken_rather_than_numbers(run, files, served):
 
 
 def test_nothing_but_ids_is_refused(run, files):
-    write_csv("ids.csv", ["id", "name"], [(3, "x"), (1, "y"), (2, "z")])
+    write_csv("ids.csv", ["id", "uuid"], [(3, "x"), (1, "y"), (2, "z")])
     err = run("studio", "ids.csv", "--no-browser", status=2).err
     assert "no columns of numbers to learn from but 'id' (names rows): --columns id learns" in err
 
@@ -274,7 +275,7 @@ def test_images(run, files, served):
 
 
 BAD = {
-    "text.csv": ("name,kind\nx,y\nz,w\n", "no columns of numbers", '--one-hot "name"'),
+    "text.csv": ("name_id,kind_id\nx,y\nz,w\n", "no columns of numbers or words", "name_id"),
     "one.csv": ("a,b\n1,2\n", "two rows", "has 1"),
     "header.csv": ("a,b\n", "a header but no rows", ""),
     "empty.csv": ("", "is empty", ""),
@@ -306,7 +307,8 @@ def test_files_that_cannot_be_taught_from(run, tmp_path, name):
         (["rows.csv", "--labels", "kin"], "did you mean 'kind'"),
         (["rows.csv", "--show", "kin"], "did you mean 'kind'"),
         (["rows.csv", "--columns", "kind"], "columns that are not numbers"),
-        (["rows.csv", "--exclude", "a,b"], "no columns of numbers"),
+        (["rows.csv", "--exclude", "a,b,kind,name"], "no columns of numbers"),
+        (["rows.csv", "--columns", "a,b", "--records"], "no columns of words"),
         (["rows.csv", "--pairs", "none.csv"], "no such file"),
         (["rows.csv", "--port", "99999"], "--port"),
         (["rows.csv", "--listen", "203.0.113.9"], "not an address of this machine"),
@@ -365,3 +367,56 @@ def test_without_its_packages_it_says_so(run, files, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     err = run("studio", "rows.csv", status=2).err
     assert "pip install 'nearkin[studio]'" in err
+
+
+def write_people(n=60, **more):
+    """people.csv, with codes and dates beside names, and cells that are missing."""
+    table, _ = make_records(n, random_state=1)
+    table = {"id": [f"p{i}" for i in range(n)], **table, **more}
+    write_csv("people.csv", list(table), zip(*table.values(), strict=True))
+
+
+def test_records_are_learned_from_as_they_are(run, files, served):
+    write_people()
+    shown = opened(run, "people.csv", "--id", "id")
+    names = "'given_name', 'surname', 'street', 'town', 'postcode', 'born', 'phone'"
+    assert f"Learned from {names}." in shown.err
+    (lesson,) = served
+    assert lesson.about()["of_words"]
+    assert lesson.about()["review"]
+    assert lesson.records.ids[3] == "p3"
+    assert "id" not in lesson.records.compared
+    # The model reads such files.
+    with open("people.nearkin", "wb") as file:
+        file.write(lesson.export("model")[1])
+    run("transform", "people.nearkin", "people.csv", "--id", "id", "-o", "z.csv")
+    assert lesson.metric.n_components_ == len(pd.read_csv("z.csv").columns) - 1
+    # The same command goes on.
+    pair = lesson.review()["pairs"][0]
+    with Lesson(lesson.records, journal="people.csv.answers.jsonl") as again:
+        again.answer(pair["left"], pair["right"], True, "review")
+    assert "resumed 1 answer" in opened(run, "people.csv", "--id", "id").err
+
+
+def test_records_with_numbers_are_asked_for(run, files, served):
+    heights = np.random.default_rng(0).normal(size=60).tolist()
+    write_people(height=heights, label=["a", "b"] * 30)
+    opened(run, "people.csv", "--id", "id", "--columns", "height", "--journal", "a")
+    assert not served[-1].about()["review"]
+    options = ["people.csv", "--id", "id", "--exclude", "postcode,phone,street"]
+    opened(run, *options, "--journal", "b")
+    assert served[-1].records.features == ["height"]
+    assert set(served[-1].records.compared) == {"given_name", "surname", "town", "born", "height"}
+    opened(run, *options, "--records", "--journal", "c")
+    assert served[-1].about()["of_words"]
+    assert "height" in served[-1].records.compared
+    opened(run, *options, "--kinds", "born=name", "--journal", "d")
+    assert served[-1].records.encoder.kinds_["born"] == "name"
+
+
+def test_gaps_of_records_are_told_what_to_do_about(run, files, served):
+    write_people(height=[None, *range(5, 300, 5)])
+    err = run("studio", "people.csv", "--id", "id", "--no-browser", status=2).err
+    assert "--missing drop leaves such rows out. With --records all columns count" in err
+    opened(run, "people.csv", "--id", "id", "--records")
+    assert "height" in served[0].records.compared

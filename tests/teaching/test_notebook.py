@@ -198,3 +198,14 @@ def test_without_its_packages_it_says_so(data, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r"pip install 'nearkin\[studio\]'"):
         nk.studio(data[0])
+
+
+def test_frames_of_records_are_taught_and_reviewed():
+    table, _ = nk.datasets.make_records(40, random_state=0)
+    frame = pd.DataFrame(table).assign(height=np.linspace(150, 190, 40) ** 2)
+    encoder = nk.TableEncoder(kinds={"born": "name"})
+    for records, of_words in ((None, False), (True, True), (encoder, True)):
+        with nk.studio(frame, records=records, port=0) as handle:
+            assert handle._lesson.about()["of_words"] is of_words
+            assert handle._lesson.about()["review"]
+    assert handle.metric.table_.kinds_["born"] == "name"

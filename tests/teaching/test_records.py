@@ -60,7 +60,7 @@ def test_arrays_keep_their_type():
         ([[1.0, 2.0]], ValueError, "a pair takes two rows, but the data has 1"),
         (np.empty((0, 3)), ValueError, "has 0"),
         (np.empty((3, 0)), ValueError, "no numeric columns"),
-        (pd.DataFrame({"a": ["x", "y"]}), ValueError, "no numeric columns.*'a'"),
+        (pd.DataFrame({"a_id": ["x", "y"]}), ValueError, "no numeric columns.*'a_id'"),
         ([1.0, 2.0], ValueError, r"shape \(2,\)"),
         ([["a"], ["b"]], TypeError, "not of numbers"),
         ([[1.0, 2], [3, np.nan]], ValueError, "row 1, column 'x1' of the data is nan"),

@@ -2,6 +2,11 @@
 
 import type { Known, Pair, Same, Triplet, Word } from "./types";
 
+/** Whether two pairs are the same, in either order. */
+export function isPair(one: Pair, { left, right }: Pair): boolean {
+  return (one.left === left && one.right === right) || (one.left === right && one.right === left);
+}
+
 function without(links: number[], { left, right }: Pair): number[] {
   const kept: number[] = [];
   for (let k = 0; k < links.length; k += 2) {

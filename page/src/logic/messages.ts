@@ -1,10 +1,11 @@
 /** From what arrives over the wire to what the page works with. */
 
-import type { Layout, Report, State } from "./types";
+import type { Layout, Report, Review, State } from "./types";
 
 export type LiveMessage =
   | { type: "state"; state: State }
   | { type: "report"; report: Report }
+  | { type: "review"; review: Review }
   | { type: "problem"; message: string }
   | { type: "notice"; by: string; message: string }
   | { type: "layout"; layout: Layout };
@@ -49,6 +50,8 @@ export function decodeLive(data: unknown): LiveMessage | null {
       return { type, state: rest as State };
     case "report":
       return { type, report: rest as Report };
+    case "review":
+      return { type, review: rest as Review };
     case "problem":
       return { type, message: String((rest as { message?: unknown }).message ?? "") };
     case "notice": {

@@ -62,6 +62,10 @@ export interface Lesson {
   journal: string | null;
   /** Whether the learner learns from triplets. */
   takes_triplets: boolean;
+  /** Whether rows are records, of whose words the features are made. */
+  of_words: boolean;
+  /** Whether there are records whose doubtful pairs can be reviewed. */
+  review: boolean;
   /** Who answers, where the page has no name. */
   by: string | null;
   notes: string[];
@@ -84,7 +88,7 @@ export interface Quality {
   error: number | null;
   n_pairs: number;
   /** Value and ends of the 90 % interval of auc, precision, recall and f1; empty where unknown. */
-  figures: Record<string, [number, number, number]>;
+  figures: Record<string, Estimate>;
   enough: boolean;
   said: string;
 }
@@ -128,6 +132,29 @@ export interface Report {
   notes: string[];
 }
 
+/** A value and the ends of its 90 % interval. */
+export type Estimate = [number, number, number];
+
+export interface ReviewPair extends Pair {
+  /** To be the same. */
+  chance: number;
+}
+
+/** Doubtful pairs of records, those first whose answer would change the groups most. */
+export interface Review {
+  version: number;
+  pairs: ReviewPair[];
+  /** Groups of records that are the same thing, and records in them. */
+  n_groups: number;
+  n_grouped: number;
+  /** Of the pairs within groups. */
+  precision: Estimate;
+  recall: Estimate;
+  /** That it is learned from. */
+  n_answers: number;
+  notes: string[];
+}
+
 export interface ColouringInfo {
   key: string;
   name: string;
@@ -145,6 +172,8 @@ export interface Field {
   name: string;
   value: string;
   cut: boolean;
+  /** Where it differs from the other record's: the value in parts, and whether each of them does. */
+  parts?: [string, boolean][];
 }
 
 export interface DataRecord {

@@ -39,6 +39,8 @@ export function drawQuestion(model: Model, plot: Plot, positions: Float32Array):
   const lines = new Lines(plot.regl);
   model.state.listen(plot.redrawSoon);
   model.askedAgain.listen(plot.redraw);
+  model.panel.listen(plot.redraw);
+  model.reviewing.listen(plot.redraw);
   model.theme.listen(plot.redraw);
   plot.drawOver((map) => {
     const question = asked(model);

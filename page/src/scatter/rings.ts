@@ -6,7 +6,7 @@
  */
 
 import { toScreen } from "../logic/screen";
-import { asked, chosenSuspect, type Model } from "../model";
+import { asked, asksAnew, chosenSuspect, type Model } from "../model";
 import { showAll } from "../signal";
 import { byId, h } from "../view/dom";
 import type { Plot } from "./plot";
@@ -44,7 +44,7 @@ export function keepRings(model: Model, plot: Plot, positions: Float32Array): vo
       element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
     }
   };
-  const { state, askedAgain, selected, hovered, suspect: chosen, report, panel } = model;
-  showAll([state, askedAgain, selected, hovered, chosen, report, panel], place);
+  const { selected, hovered, suspect: chosen, report } = model;
+  showAll([...asksAnew(model), selected, hovered, chosen, report], place);
   plot.onDrawn(place);
 }

@@ -15,6 +15,7 @@ const EXPORTS: { name: ExportName; label: string; about: string }[] = [
   { name: "embedding", label: "Embedding", about: "coordinates in the learned metric" },
   { name: "clusters", label: "Clusters", about: "k-means in the learned metric" },
   { name: "model", label: "Model", about: "the metric, for nearkin.load" },
+  { name: "groups", label: "Groups", about: "records that are the same thing" },
 ];
 
 const CONNECTIONS: Record<Connection, string> = {
@@ -25,8 +26,12 @@ const CONNECTIONS: Record<Connection, string> = {
 };
 const STARTED_ANEW = "The studio was started anew: open the address that it printed.";
 
+export function download(model: Model, name: ExportName): void {
+  api.export(name, model.clusters.value).then((file) => keepFile(...file), notifyProblem);
+}
+
 export function showHeader(model: Model): void {
-  const { source, n_rows, n_total, n_features } = model.lesson;
+  const { source, n_rows, n_total, n_features, of_words } = model.lesson;
   document.title = `${source} – nearkin studio`;
   const rows =
     n_total > n_rows
@@ -35,7 +40,7 @@ export function showHeader(model: Model): void {
   replace(
     byId("source"),
     h("strong", { text: source }),
-    h("span", { text: `${rows}, ${counted(n_features, "feature")}` }),
+    h("span", { text: `${rows}, ${counted(n_features, of_words ? "column" : "feature")}` }),
   );
   byId("map-title").textContent = `Map of ${rows}`;
 
@@ -71,14 +76,17 @@ function showExportMenu(model: Model): void {
     );
     entry.addEventListener("click", () => {
       close();
-      api.export(name, model.clusters.value).then((file) => keepFile(...file), notifyProblem);
+      download(model, name);
     });
     return entry;
   });
   const lines = entries.map((entry) => h("li", {}, entry));
   replace(menu, ...lines);
+  const line = (wanted: ExportName): HTMLElement =>
+    lines[EXPORTS.findIndex(({ name }) => name === wanted)];
+  line("groups").hidden = !model.lesson.review;
   model.state.show(({ n_triplets }) => {
-    lines[EXPORTS.findIndex(({ name }) => name === "triplets")].hidden = n_triplets === 0;
+    line("triplets").hidden = n_triplets === 0;
   });
   const shown = (): HTMLButtonElement[] => entries.filter((_, k) => !lines[k].hidden);
 

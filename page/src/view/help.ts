@@ -11,6 +11,7 @@ const KEYS: [string[], string][] = [
   [["z"], "undo, and ask again what was undone"],
   [["Shift", "z"], "redo"],
   [["w"], "withdraw the chosen suspect"],
+  [["r"], "review doubtful pairs of records; s, d and u are said of them then"],
   [["n"], "neighbours of the selected point"],
   [["a"], "put the selected point into group A, or take it out"],
   [["b"], "the same for group B"],
@@ -66,7 +67,7 @@ export function prepareHelp(model: Model): void {
     h(
       "dl",
       { class: "keys" },
-      ...KEYS.map(([keys, meaning]) =>
+      ...KEYS.filter(([[name]]) => name !== "r" || model.lesson.review).map(([keys, meaning]) =>
         h(
           "div",
           {},

@@ -1,6 +1,6 @@
 /** How good the learned metric is, on answers that were held out. */
 
-import type { Quality, Report, State } from "../logic/types";
+import type { Estimate, Quality, Report, State } from "../logic/types";
 import { fixed, percent, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
@@ -97,21 +97,17 @@ function heldOut(model: Model, course: QualityPoint[]): (HTMLElement | SVGElemen
 
 const FIGURES = { auc: "Pair AUC", precision: "Precision", recall: "Recall", f1: "F1" };
 
+/** A figure with the ends of its interval. */
+export function estimate(title: string, [value, low, high]: Estimate, testid: string): HTMLElement {
+  const ends = h("small", { text: ` ${fixed(low)} to ${fixed(high)}` });
+  return h("div", {}, h("dt", { text: title }), h("dd", { testid }, fixed(value), ends));
+}
+
 /** What is to be expected, and between which ends in nine cases of ten. */
 function intervals(figures: Quality["figures"]): HTMLElement[] {
   const shown = Object.entries(FIGURES).flatMap(([name, title]) => {
     const found = figures[name];
-    if (found === undefined) return [];
-    const [value, low, high] = found;
-    const ends = h("small", { text: ` ${fixed(low)} to ${fixed(high)}` });
-    return [
-      h(
-        "div",
-        {},
-        h("dt", { text: title }),
-        h("dd", { testid: `figure-${name}` }, fixed(value), ends),
-      ),
-    ];
+    return found === undefined ? [] : [estimate(title, found, `figure-${name}`)];
   });
   if (shown.length === 0) return [];
   const terms =

@@ -3,22 +3,23 @@
 import { noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, groupsReady, type Model } from "../model";
+import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
 import { showAll } from "../signal";
+import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
-import { fieldValue, pictures, recordName, thumbnail } from "./record";
+import { pictures } from "./record";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
 
-interface Choice {
+export interface Choice {
   label: string;
   key: string;
   same: Same;
   testid: string;
 }
 
-const CHOICES: Choice[] = [
+export const CHOICES: Choice[] = [
   { label: "Same", key: "s", same: true, testid: "same" },
   { label: "Different", key: "d", same: false, testid: "different" },
   { label: "Unsure", key: "u", same: null, testid: "unsure" },
@@ -97,7 +98,9 @@ export function showQuestion(model: Model): void {
     const { left, right } = question;
     const here = model.records.peekPair(left, right);
     const draw = ([a, b]: DataRecord[]): void => {
-      if (shown?.left === left && shown.right === right) replace(body, comparison(a, b));
+      if (shown?.left === left && shown.right === right) {
+        replace(body, comparison(a, b, "The two records of the question"));
+      }
     };
     if (here !== undefined) {
       draw(here);
@@ -127,7 +130,7 @@ export function showQuestion(model: Model): void {
     count.textContent = counted(n_answers, "answer");
   };
 
-  showAll([model.state, model.askedAgain, model.groups, model.report], () => {
+  showAll([...asksAnew(model), model.groups, model.report], () => {
     state();
     fill();
   });
@@ -144,65 +147,4 @@ function fetchAhead(model: Model): void {
       () => undefined,
     );
   }
-}
-
-/** A table: one column for each record, one line for each field that either has. */
-function comparison(left: DataRecord, right: DataRecord): HTMLElement {
-  const names = new Map<string, [number, number]>();
-  left.fields.forEach(({ name }, i) => {
-    names.set(name, [i, -1]);
-  });
-  right.fields.forEach(({ name }, i) => {
-    names.set(name, [names.get(name)?.[0] ?? -1, i]);
-  });
-  const both = [...names].sort(([, a], [, b]) => rank(a) - rank(b));
-
-  const head = (record: DataRecord, mark: string): HTMLElement =>
-    h(
-      "th",
-      { scope: "col" },
-      h(
-        "div",
-        { class: "record-head" },
-        thumbnail(record),
-        h(
-          "span",
-          { class: "record-name", dir: "auto" },
-          h("span", { class: "mark", text: mark, "aria-hidden": "true" }),
-          h("span", { class: "record-id", text: recordName(record), title: recordName(record) }),
-        ),
-      ),
-    );
-  const cell = (record: DataRecord, i: number): HTMLElement =>
-    h("td", {}, i < 0 ? null : fieldValue(record.fields[i].value, record.fields[i].cut));
-
-  const named = both.length > 0;
-  return h(
-    "table",
-    { class: named ? "" : "pictures" },
-    h("caption", { class: "unseen", text: "The two records of the question" }),
-    h("thead", {}, h("tr", {}, named && h("td", {}), head(left, "1"), head(right, "2"))),
-    h(
-      "tbody",
-      {},
-      ...both.map(([name, [i, j]]) =>
-        h(
-          "tr",
-          {},
-          h(
-            "th",
-            { scope: "row", title: name },
-            h("span", { class: "field", text: name, dir: "auto" }),
-          ),
-          cell(left, i),
-          cell(right, j),
-        ),
-      ),
-    ),
-  );
-}
-
-/** Fields of both records first, in their order. */
-function rank([i, j]: [number, number]): number {
-  return i >= 0 && j >= 0 ? i : 1000 + Math.max(i, j);
 }

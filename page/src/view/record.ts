@@ -1,7 +1,7 @@
 /** Records as people read them: fields as text, a picture where there is one. */
 
 import { api } from "../api";
-import type { DataRecord } from "../logic/types";
+import type { DataRecord, Field } from "../logic/types";
 import { PictureCache } from "../picture_cache";
 import { h } from "./dom";
 
@@ -39,19 +39,21 @@ export function thumbnail(record: DataRecord): HTMLImageElement | null {
   return image;
 }
 
-export function fieldValue(value: string, cut: boolean): HTMLElement {
+/** A value; beside another record's, with what differs marked. */
+export function fieldValue({ value, cut, parts }: Field): HTMLElement {
   if (value === "") return h("span", { class: "value empty", text: "empty" });
-  return h("span", { class: "value", dir: "auto", text: cut ? `${value} …` : value });
+  const shown = (parts ?? [[value, false]]).map(([text, differs]) =>
+    differs ? h("mark", { text }) : text,
+  );
+  return h("span", { class: "value", dir: "auto" }, ...shown, cut && " …");
 }
 
 /** Name and value of each field. */
 export function fieldList(record: DataRecord, most = Number.POSITIVE_INFINITY): HTMLElement {
   const list = h("dl", { class: "fields" });
-  for (const { name, value, cut } of record.fields.slice(0, most)) {
-    list.append(
-      h("dt", { text: name, dir: "auto", title: name }),
-      h("dd", {}, fieldValue(value, cut)),
-    );
+  for (const field of record.fields.slice(0, most)) {
+    const { name } = field;
+    list.append(h("dt", { text: name, dir: "auto", title: name }), h("dd", {}, fieldValue(field)));
   }
   return list;
 }

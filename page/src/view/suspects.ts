@@ -4,6 +4,7 @@ import { askAgain, withdraw } from "../actions";
 import type { Suspect } from "../logic/types";
 import type { Model } from "../model";
 import { showAll } from "../signal";
+import { Comparisons } from "./comparison";
 import { h, key, replace } from "./dom";
 import { thumbnail } from "./record";
 
@@ -30,6 +31,7 @@ export function suspectsPanel(model: Model): HTMLElement {
   const list = h("ul", { class: "rows", testid: "suspects" });
   const body = h("div", { class: "panel-body" }, hint, list);
   const shown = new Map<string, HTMLElement>();
+  const comparisons = new Comparisons(model);
 
   const suspects = (): Suspect[] => model.report.value?.suspects ?? [];
 
@@ -50,6 +52,7 @@ export function suspectsPanel(model: Model): HTMLElement {
     replace(list, ...all.map((suspect, index) => row(suspect, index)));
     const listed = new Set(all.map(({ left, right }) => `${left} ${right}`));
     for (const pair of shown.keys()) if (!listed.has(pair)) shown.delete(pair);
+    comparisons.keepOnly(all);
     if (had) focusChosen();
   };
 
@@ -77,6 +80,7 @@ export function suspectsPanel(model: Model): HTMLElement {
         model.lesson.has_images && pictures(model, suspect, shown),
         h("span", { text: suspect.said, dir: "auto" }),
       ),
+      chosen && model.lesson.review && comparisons.of(suspect),
       h(
         "div",
         { class: "row-actions" },

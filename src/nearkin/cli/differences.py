@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import Any
+
+from nearkin.tables.differences import differing_spans, plain
 
 _DIFFERENT = "bold red"
 _MISSING = "—"
@@ -19,15 +20,9 @@ def marked_cells(name: str, left: Any, right: Any) -> tuple[Any, Any, Any]:
 
     a, b = (_MISSING if cell is None else str(cell) for cell in (left, right))
     shown = Text(a), Text(b)
-    if left is None or right is None or _plain(a) == _plain(b):
+    if left is None or right is None or plain(a) == plain(b):
         return Text(f"  {name}"), *shown
-    matched = SequenceMatcher(None, a.lower(), b.lower(), autojunk=False)
-    for what, *places in matched.get_opcodes():
-        if what != "equal":
-            shown[0].stylize(_DIFFERENT, *places[:2])
-            shown[1].stylize(_DIFFERENT, *places[2:])
+    for text, spans in zip(shown, differing_spans(a, b), strict=True):
+        for span in spans:
+            text.stylize(_DIFFERENT, *span)
     return Text(f"≠ {name}"), *shown
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())

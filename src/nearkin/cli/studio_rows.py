@@ -9,6 +9,8 @@ from typing import Any
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Choice, Kinds, matched
+from nearkin.cli.files.formats import open_source
+from nearkin.cli.files.missing import MissingCells
 from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
@@ -16,7 +18,8 @@ from nearkin.cli.models import remembered
 from nearkin.errors import few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
-from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers
+from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
+from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers, telling_columns
 from nearkin.teaching.shown_pairs import among_shown, with_labels
 from nearkin.teaching.thumbnails import FilePictures
 
@@ -40,6 +43,8 @@ class Wishes:
         Column of names of picture files.
     show : list of str
         Columns to show first.
+    of_words : bool
+        Whether rows are records: all columns are learned from, words too.
     seed : int
     """
 
@@ -49,6 +54,7 @@ class Wishes:
     labels: str | None = None
     image: str | None = None
     show: Sequence[str] = ()
+    of_words: bool = False
     seed: int = 0
 
 
@@ -58,8 +64,9 @@ def records_of_file(
     """Records of a file, and pairs of them that are known.
 
     A column of vectors or columns of numbers are learned from, see
-    :func:`nearkin.rows.column_roles.roles_of`; all others are shown. Of more rows than ``most``, an
-    even sample is taken, and with it all rows that are named in pairs.
+    :func:`nearkin.rows.column_roles.roles_of`; all others are shown. Of records all columns are
+    learned from, words too, and so they are where there are no numbers. Of more rows than ``most``,
+    an even sample is taken, and with it all rows that are named in pairs.
     """
     table, roles = _opened(path, wishes)
     n, d = table.rows.shape
@@ -80,7 +87,7 @@ def records_of_file(
     ids = table.shown_ids().take(numbers).to_pylist()
     records = Records(
         X=table.rows.take(numbers),
-        features=table.names or [f"x{j}" for j in range(d)],
+        features=_feature_names(table, d),
         ids=ids,
         columns={name: columns[name] for name in dict.fromkeys([*first, *columns])},
         source=path.name,
@@ -90,6 +97,7 @@ def records_of_file(
         id_name=table.id_name,
         named=table.names is not None,
         remembered=remembered(table),
+        compared=tuple(_compared(table, [*columns], roles, wishes)),
     )
     records, roles = _without_counters(records, roles, wishes.choice)
     if roles is not None:
@@ -104,16 +112,59 @@ def _opened(path: Path, wishes: Wishes) -> tuple[Table, Roles | None]:
     choice = wishes.choice
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
+    if wishes.of_words or choice.states_kinds:
+        return _opened_records(path, wishes, named)
     if choice.columns or not kinds or path.suffix.lower() == ".npz":
         return open_table(path, choice, labels=wishes.labels, aside=named, words=False), None
     one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
     left_out = [*named, *matched(choice.exclude, kinds, "--exclude", str(path))]
-    roles = _roles({c: kind for c, kind in kinds.items() if c not in left_out}, one_hot, path)
+    left = {c: kind for c, kind in kinds.items() if c not in left_out}
+    if not one_hot and _are_records(path, choice, left):
+        return _opened_records(path, wishes, named)
+    roles = _roles(left, one_hot, path)
     if not roles.learned and not one_hot:
         raise UserError(_nothing_numeric(path, kinds, left_out, roles))
     others = [name for name in kinds if name not in roles.learned and name not in one_hot]
-    table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others], words=False)
+    try:
+        table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others], words=False)
+    except MissingCells as error:
+        if "text" not in left.values():
+            raise
+        raise UserError(f"{error} With --records all columns count, with their gaps.") from error
     return table, Roles([*roles.learned, *one_hot], roles.left_out)
+
+
+def _are_records(path: Path, choice: Choice, kinds: Kinds) -> bool:
+    """Whether rows are known by words, as far as the first of them tell."""
+    if "text" not in kinds.values():
+        return False
+    batches = open_source(path, choice, "DATA").batches([], list(kinds))
+    first = next(iter(batches), None)
+    return first is not None and are_records(first.slice(0, MOST_LOOKED_AT).to_pydict())
+
+
+def _opened_records(path: Path, wishes: Wishes, aside: Sequence[str]) -> tuple[Table, Roles]:
+    """A file of records, with numbers that stand for all its columns."""
+    table = open_table(path, wishes.choice, labels=wishes.labels, aside=aside)
+    if table.encoder is None:
+        raise UserError(f"--records: {path} has no columns of words. Leave it out for numbers.")
+    return table, Roles(table.encoder.columns_, {})
+
+
+def _feature_names(table: Table, n_features: int) -> list[str]:
+    if table.encoder is not None:
+        return [str(name) for name in table.encoder.get_feature_names_out()]
+    return table.names or [f"x{j}" for j in range(n_features)]
+
+
+def _compared(table: Table, shown: Sequence[str], roles: Roles | None, wishes: Wishes) -> list[str]:
+    """Columns by which records may be known: not those that the user has left out."""
+    names = [*shown, *(table.names or [])]
+    if table.encoder is not None or wishes.choice.columns:
+        return [name for name in names if name in table.columns]
+    if roles is not None:
+        names = [name for name in names if name in {*roles.learned, *roles.left_out}]
+    return telling_columns(names, [wishes.labels, wishes.image])
 
 
 def _roles(kinds: Kinds, one_hot: Sequence[str], path: Path) -> Roles:
@@ -153,13 +204,7 @@ def _nothing_numeric(path: Path, kinds: Kinds, left_out: Sequence[str], roles: R
         )
     left = {name: kind for name, kind in kinds.items() if name not in left_out} or kinds
     shown = few(f"{name!r} ({kind})" for name, kind in left.items())
-    texts = [name for name, kind in left.items() if kind == "text"]
-    column = texts[0] if texts else "COLUMN"
-    return (
-        f"{path} has no columns of numbers to learn from: {shown}.\n"
-        f'Make numbers of a few values with --one-hot "{column}", or add embeddings of the texts '
-        "as columns."
-    )
+    return f"{path} has no columns of numbers or words to learn from: {shown}."
 
 
 def _known(table: Table, wishes: Wishes) -> Pairs | None:

@@ -46,7 +46,7 @@ class AnswerBook:
     def open(self, journal: StrPath, records: Records) -> None:
         """Keep answers in a file from now on, which may have some already about these records."""
         about = {"source": records.source, "rows": len(records)}
-        about |= {"features": records.features[:MOST_NAMES]}
+        about |= {"features": records.learned_from[:MOST_NAMES]}
         self._journal = Journal(os.fspath(journal), records.fingerprint, about)
 
     def go_on_from(self, entries: Sequence[Mapping[str, Any]]) -> None:

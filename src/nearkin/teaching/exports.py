@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.frames import TRIPLET
 from nearkin.pairs.pairs import Pairs
+from nearkin.records.results import Duplicates
 from nearkin.rows.arrays import Floats
 from nearkin.storage.formulas import quoted
 from nearkin.teaching.history import Voice
@@ -68,6 +69,14 @@ def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str)
     """Number of each row's cluster, from 1."""
     lines = zip(ids, (clusters + 1).tolist(), strict=True)
     return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
+
+
+def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
+    """A line for each record that is in a group, as ``nearkin duplicates`` writes it."""
+    lines: list[list[Any]] = [["group", id_name, "chance"]]
+    for number, rows in enumerate(found.groups):
+        lines += [[number, ids[row], f"{found.chance[row]:.6g}"] for row in rows.tolist()]
+    return "groups.csv", _csv(lines)
 
 
 def embedding_file(Z: Floats, plane: Floats, ids: Sequence[Any], id_name: str) -> File:

@@ -27,6 +27,8 @@ from nearkin.teaching.outlook import outlook_of
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.questions import next_questions
+from nearkin.teaching.record_kinds import have_names
+from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import (
     PlainView,
@@ -40,7 +42,7 @@ from nearkin.teaching.taught_metric import (
     untaught,
 )
 
-ORIGINS = ("question", "suspect", "neighbors", "group")
+ORIGINS = ("question", "suspect", "neighbors", "group", "review")
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
@@ -124,7 +126,8 @@ class Lesson(Looking):
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs)
         self._questions: Ints = np.empty((0, 2), dtype=np.int64)
-        self._looks = Looks(records, standardise, self._book.notes, seed)
+        self._review, notes = _review_of(records, seed)
+        self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
         if journal is not None:
             self._book.open(journal, records)
         try:
@@ -166,7 +169,7 @@ class Lesson(Looking):
             Row numbers of ``records.X``.
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
-        origin : {"question", "suspect", "neighbors", "group"}
+        origin : {"question", "suspect", "neighbors", "group", "review"}
             Where it was answered, for the journal.
         before : {"same", "different", "unsure", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
@@ -376,6 +379,14 @@ class Lesson(Looking):
         self._questions = found
         return [{"left": i, "right": j} for i, j in found.tolist()]
 
+    def review(self) -> dict[str, Any] | None:
+        """Doubtful pairs of records, and how good the groups are; None if there are no records.
+
+        See :meth:`nearkin.teaching.record_review.RecordReview.after`. It learns as ``report`` does,
+        and takes longer the first time.
+        """
+        return None if self._review is None else self._review.after(self._book.known)
+
     @property
     def metric(self) -> Any:
         """A copy of the metric that all that is known gives; it takes rows as ``records.X``.
@@ -396,3 +407,10 @@ class Lesson(Looking):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _review_of(records: Records, seed: int) -> tuple[RecordReview | None, list[str]]:
+    """The review of records that can be known by their words, or a word on why there is none."""
+    if not have_names(records.to_compare()):
+        return None, []
+    return (RecordReview(records, seed), []) if can_compare() else (None, [NEEDS_RAPIDFUZZ])

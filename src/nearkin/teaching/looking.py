@@ -13,11 +13,12 @@ from nearkin.teaching import exports
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.looks import Looks
+from nearkin.teaching.record_review import RecordReview
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import TaughtMetric, metric_of_records
 from nearkin.teaching.thumbnails import Image
 
-EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model")
+EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Looking:
     _euclidean: Any
     _scaler: Any
     _by: str | None
+    _review: RecordReview | None
 
     def _newest(self) -> tuple[Knowledge, Seen]:
         raise NotImplementedError  # Lesson brings it
@@ -48,7 +50,8 @@ class Looking:
         path = self._book.path
         about = self._looks.about(None if path is None else path.name)
         takes_triplets = bool(self._learner._takes_triplets)
-        return about | {"takes_triplets": takes_triplets, "by": self._by}
+        reviewed = self._review is not None
+        return about | {"takes_triplets": takes_triplets, "by": self._by, "review": reviewed}
 
     def layout(self, name: str) -> dict[str, Any]:
         """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
@@ -109,15 +112,17 @@ class Looking:
 
         Parameters
         ----------
-        what : {"pairs", "triplets", "embedding", "clusters", "model"}
+        what : {"pairs", "triplets", "embedding", "clusters", "model", "groups"}
             What was answered, by the ids of the rows, of pairs or of triplets; the learned
-            coordinates of all rows shown; their clusters; or the metric, as :func:`nearkin.load`
-            reads it.
+            coordinates of all rows shown; their clusters; the metric, as :func:`nearkin.load`
+            reads it; or the groups of records that are the same thing.
         n_clusters : int, optional
             10 by default.
         """
         if what not in EXPORTS:
             raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
+        if what == "groups" and self._review is None:
+            raise InputError("there are no groups: this is for records that are known by words.")
         known, seen = self._newest()
         ids, id_name = self.records.ids, self.records.id_name
         if not self.records.ids_differ:
@@ -126,6 +131,8 @@ class Looking:
             return exports.pairs_file(known.pairs, known.unsure, ids, known.voices)
         if what == "triplets":
             return exports.triplets_file(known.triplets, ids)
+        if what == "groups" and self._review is not None:
+            return exports.groups_file(self._review.groups(known), ids, id_name)
         if what == "clusters":
             clusters = self._looks.clusters(seen.learned, n_clusters)
             return exports.clusters_file(clusters, ids, id_name)

@@ -44,12 +44,14 @@ class Looks:
     def about(self, journal: str | None) -> dict[str, Any]:
         """What the data are, and the name of the journal, as plain values."""
         records = self._records
+        shown = records.learned_from
         return {
             "source": records.source,
             "n_rows": len(records),
             "n_total": records.n_total,
-            "n_features": len(records.features),
-            "features": records.features[:MOST_NAMES],
+            "n_features": len(shown),
+            "features": shown[:MOST_NAMES],
+            "of_words": records.of_words,
             "has_images": records.pictures is not None,
             "id_name": records.id_name,
             "colourings": [dict(one) for one in self._colourings.values()],
@@ -80,7 +82,8 @@ class Looks:
             kind = colours.kind_of(values)
             if kind is not None:
                 found.append((f"column-{j}", name, kind))
-        for j, name in enumerate(self._records.features[: colours.MOST_FEATURES]):
+        features = [] if self._records.of_words else self._records.features
+        for j, name in enumerate(features[: colours.MOST_FEATURES]):
             found.append((f"feature-{j}", name, "numbers"))
         return {key: {"key": key, "name": name, "kind": kind} for key, name, kind in found}
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
+from nearkin.tables.encoding import TableEncoder
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.packages import check_packages
 from nearkin.teaching.records import Records, records_of
@@ -102,6 +103,7 @@ def studio(
     images: str | tuple[int, int] | None = None,
     folder: StrPath = ".",
     learn_from: Sequence[str] | None = None,
+    records: bool | TableEncoder | None = None,
     journal: StrPath | None = None,
     standardise: bool = False,
     by: str | None = None,
@@ -134,6 +136,11 @@ def studio(
         Where these files are.
     learn_from : sequence of str, optional
         Columns of a frame to learn from, whatever they are called.
+    records : bool or TableEncoder, optional
+        Whether a frame is one of records, such as people: all its columns are learned from, words
+        too. By default that is so where it has no numbers but codes. An encoder says what columns
+        hold. Of any rows with names or texts, doubtful pairs can be reviewed (needs the extra
+        "records").
     journal : path, optional
         Where each answer is kept at once. If it is there, you go on from it. Without: in memory
         only, until the program ends.
@@ -169,30 +176,34 @@ def studio(
     check_packages()
     check_roles(labels, pairs, triplets=True)
     more = _by_name(columns)
+    classes: list[str] = []
     if labels is not None:
         pairs = with_labels(pairs, labels, seed)
         name = getattr(labels, "name", None)
-        more.setdefault(name if isinstance(name, str) else "label", list(labels))
-    records = records_of(
+        classes = [name if isinstance(name, str) else "label"]
+        more.setdefault(classes[0], list(labels))
+    shown = records_of(
         X,
         ids,
         more,
         images,
         folder=folder,
         source="the rows of X",
+        classes=classes,
         learn_from=learn_from,
+        of_words=records,
         keep=() if pairs is None else pairs.points,
         seed=seed,
     )
     if pairs is not None:
-        pairs.check_rows(records.n_total)
-        pairs = among_shown(pairs, records.numbers, "X")
-    key = records.fingerprint, None if journal is None else os.path.realpath(journal)
+        pairs.check_rows(shown.n_total)
+        pairs = among_shown(pairs, shown.numbers, "X")
+    key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
     earlier = _open.get(key) or _to_be_kept(key)
     if earlier is not None:
         earlier._serving.close()
     lesson = Lesson(
-        records,
+        shown,
         journal=journal,
         pairs=pairs,
         entries=() if earlier is None else earlier._lesson.entries,
@@ -207,11 +218,11 @@ def studio(
         lesson.close()
         raise
     if earlier is None:
-        found = Studio(key, records, serving)
+        found = Studio(key, shown, serving)
     else:
         found = _open.pop(earlier._key)
         found._key = key
-        found._show(records, serving)
+        found._show(shown, serving)
     _open[key] = found
     return found
 

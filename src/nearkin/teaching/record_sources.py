@@ -8,12 +8,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.rows.access import evenly_spaced
 from nearkin.rows.arrays import Floats
-from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
+from nearkin.rows.column_roles import (
+    Roles,
+    counting,
+    hardly_features,
+    names_rows,
+    roles_of,
+    sentence,
+)
+from nearkin.rows.notices import noticed
+from nearkin.tables.encoding import TableEncoder
+from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 
 _HOW = "learn_from=[...] chooses others."
+_NUMBERS = "learn_from=[...] takes numbers instead."
 
 
 @dataclass(frozen=True)
@@ -22,7 +35,8 @@ class Parts:
 
     Attributes
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray of shape (n, d) or None
+        None if it is to be made of words.
     features : list of str
         Names of its columns.
     named : bool
@@ -31,17 +45,29 @@ class Parts:
         All other columns but vectors.
     notes : tuple of str
         Which columns are learned from.
+    words : tuple of str
+        Those of the others that X is to be made of.
     """
 
-    X: Floats
+    X: Floats | None
     features: list[str]
     named: bool
     others: dict[str, Sequence[Any]]
     notes: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.others[self.words[0]] if self.X is None else self.X)
 
 
 def parts_of(
-    X: Any, source: str, learn_from: Sequence[str] | None = None, aside: Iterable[str] = ()
+    X: Any,
+    source: str,
+    learn_from: Sequence[str] | None = None,
+    aside: Iterable[str] = (),
+    of_words: bool | None = None,
 ) -> Parts:
     """Parts of an array, or of a frame of pandas, polars or pyarrow.
 
@@ -54,12 +80,16 @@ def parts_of(
         Columns to learn from; :func:`nearkin.rows.column_roles.roles_of` chooses otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
+    of_words : bool, optional
+        Whether all columns are learned from, words too; by default where there are no numbers.
     """
     frame = None if isinstance(X, (np.ndarray, list, tuple)) else _frame(X, source)
     if frame is not None:
-        return _parts_of_frame(frame, source, learn_from, aside)
+        return _parts_of_frame(frame, source, learn_from, set(aside), of_words)
     if learn_from is not None:
         raise InputError("learn_from is for frames: an array is learned from as it is.")
+    if of_words:
+        raise InputError(f"records=True: {source} is an array of numbers, not a frame of records.")
     numbers = _numbers(X, source)
     return Parts(numbers, [f"x{j}" for j in range(numbers.shape[1])], False, {})
 
@@ -79,11 +109,19 @@ def _frame(X: Any, source: str) -> Any:
 
 
 def _parts_of_frame(
-    frame: Any, source: str, learn_from: Sequence[str] | None, aside: Iterable[str]
+    frame: Any,
+    source: str,
+    learn_from: Sequence[str] | None,
+    aside: set[str],
+    of_words: bool | None,
 ) -> Parts:
     columns = {str(name): frame[name] for name in frame.columns}
     kinds = {name: _kind(column) for name, column in columns.items()}
+    if of_words:
+        return _parts_of_words(columns, kinds, source, aside if learn_from is None else None)
     if learn_from is None:
+        if of_words is None and _words(kinds, aside) and _are_records(columns, aside):
+            return _parts_of_words(columns, kinds, source, aside)
         roles = roles_of(kinds, aside)
     else:
         roles = Roles(_named(learn_from, kinds, source), {})
@@ -109,6 +147,48 @@ def _parts_of_frame(
         if name not in roles.learned and kinds[name] != "vector"
     }
     return Parts(X, features, not any(is_vector), others, (sentence(roles, _HOW),))
+
+
+def _words(kinds: dict[str, str], aside: set[str]) -> list[str]:
+    """Columns of words that do not name rows."""
+    return [
+        name
+        for name, kind in kinds.items()
+        if kind in ("text", "date") and name not in aside and names_rows(name) is None
+    ]
+
+
+def _are_records(columns: dict[str, Any], aside: set[str]) -> bool:
+    some = {name: of for name, of in columns.items() if name not in aside}
+    n = min(map(len, some.values()))
+    rows = evenly_spaced(n, MOST_LOOKED_AT).tolist()
+    return are_records({name: of[rows].to_list() for name, of in some.items()})
+
+
+def _parts_of_words(
+    columns: dict[str, Any], kinds: dict[str, str], source: str, aside: set[str] | None
+) -> Parts:
+    """Parts of records: words, dates and numbers are learned from, but what names rows."""
+    if aside is None:
+        raise InputError("records=True learns from all columns: leave learn_from out.")
+    if not _words(kinds, aside):
+        raise InputError(f"records=True: {source} has no columns of words.")
+    left_out = {**hardly_features(dict.fromkeys(kinds, "number")), **dict.fromkeys(aside, "")}
+    vectors = {name: kind for name, kind in kinds.items() if kind == "vector"}
+    words = tuple(name for name in kinds if name not in {*left_out, *vectors})
+    reasons = {name: why for name, why in {**left_out, **vectors}.items() if why}
+    others = {name: column.to_list() for name, column in columns.items() if name not in vectors}
+    return Parts(None, [], False, others, (sentence(Roles([*words], reasons), _NUMBERS),), words)
+
+
+def encoded(
+    cells: dict[str, Sequence[Any]], like: TableEncoder | None = None
+) -> tuple[Floats, TableEncoder, list[str]]:
+    """Numbers that stand for the cells of records, what made them, and a word on cells."""
+    encoder = TableEncoder() if like is None else clone(like)
+    with noticed() as notes:
+        X = encoder.fit_transform(cells)
+    return X, encoder, [note.text for note in notes]
 
 
 def _without_counters(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from numpy.typing import ArrayLike
 
 from nearkin.errors import InputError
 from nearkin.rows.arrays import Floats, Ints
+from nearkin.rows.column_roles import hardly_features
 from nearkin.rows.column_scales import differing_units
 from nearkin.rows.scaled import in_words
 from nearkin.storage.whole_file import StrPath
-from nearkin.teaching.record_sources import parts_of
+from nearkin.tables.differences import differing_spans, marked_parts, plain
+from nearkin.tables.encoding import TableEncoder
+from nearkin.teaching.record_sources import encoded, parts_of
 from nearkin.teaching.thumbnails import FilePictures, Image, Pictures, PixelPictures
 
 # Rows that are shown at most; of more, a sample is.
@@ -59,6 +63,8 @@ class Records:
         What is to be said of the data, such as which columns are learned from.
     remembered : dict
         Other attributes that a metric is to keep, so that it can read files like this one.
+    compared : tuple of str
+        Columns and features that tell whether two records are the same thing.
     """
 
     X: Floats
@@ -74,6 +80,7 @@ class Records:
     named: bool = False
     notes: tuple[str, ...] = ()
     remembered: Mapping[str, Any] = field(default_factory=dict)
+    compared: tuple[str, ...] = ()
     # A few numbers of each feature, so that a record can say which of them stand out.
     _mean: Floats = field(init=False, repr=False)
     _deviation: Floats = field(init=False, repr=False)
@@ -105,26 +112,58 @@ class Records:
         ----------
         row : int
         beside : int, optional
-            Another row that it is shown with: of both, the same features are shown.
+            Another row that it is shown with: of both, the same features are shown, and it is
+            marked what differs.
 
         Returns
         -------
         dict
             ``row``, ``id``, ``image`` (whether there may be one) and ``fields``, each with
-            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning).
+            ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning). Those
+            that differ from the other row's have ``parts``: texts, with whether each of them does.
         """
         row = self.checked_row(row)
-        shown = [name for name in self.columns if name not in self.hidden]
-        fields = [_field(name, self.columns[name][row]) for name in shown[:MOST_FIELDS]]
-        left = MOST_FIELDS - len(fields)
-        if left and not isinstance(self.pictures, PixelPictures):
+        rows = [row] if beside is None else [row, self.checked_row(beside)]
+        shown = [name for name in self.columns if name not in self.hidden][:MOST_FIELDS]
+        cells = {name: [self.columns[name][one] for one in rows] for name in shown}
+        left = MOST_FIELDS - len(cells)
+        if left and not self.of_words and not isinstance(self.pictures, PixelPictures):
             scale = np.where(self._deviation > 0, self._deviation, np.inf)
-            rows = [row] if beside is None else [row, self.checked_row(beside)]
             unusual = np.abs((self.X[rows] - self._mean) / scale).max(axis=0)
             first = np.sort(np.argsort(-unusual, kind="stable")[:left])
-            fields += [_field(self.features[j], float(self.X[row, j])) for j in first]
+            cells |= {self.features[j]: self.X[rows, j].tolist() for j in first}
+        # Of features that nobody compares cell by cell, all digits would be marked.
+        marked = {*shown, *self.compared}
+        fields = [
+            _field(name, *(of[:1] if name not in marked else of)) for name, of in cells.items()
+        ]
         name, _ = _cut(_text(self.ids[row]))
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
+
+    @property
+    def encoder(self) -> TableEncoder | None:
+        """What has made X of the columns, if they are of words: these say it better then."""
+        return self.remembered.get("table_")
+
+    @property
+    def of_words(self) -> bool:
+        """Whether X is made of words."""
+        return self.encoder is not None
+
+    @property
+    def learned_from(self) -> list[str]:
+        """What X is made of: columns of words, or its own."""
+        return [*self.compared] if self.of_words else self.features
+
+    def to_compare(self) -> dict[str, list[Any]]:
+        """The cells that tell whether two records are the same thing, by the names of columns."""
+        numbers = {name: j for j, name in enumerate(self.features)}
+        return {
+            name: list(self.columns[name])
+            if name in self.columns
+            else self.X[:, numbers[name]].tolist()
+            for name in self.compared
+        }
 
     def image(self, row: int) -> Image | None:
         """Bytes and media type of a thumbnail of at most 160 pixels, or None."""
@@ -144,12 +183,21 @@ class Records:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of X, ids and names: answers about these records hold for no others."""
+        """Fingerprint of X, ids and names: answers about these records hold for no others.
+
+        Of words it is that of the cells, since encoders may come to differ in the last digits.
+        """
         digest = hashlib.sha256()
-        digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
-        digest.update(np.ascontiguousarray(self.X).data)
+        texts: list[Any] = [*self.features, *self.ids]
+        if self.of_words:
+            digest.update(f"{len(self)} {self.n_total}".encode())
+            cells = chain(*self.to_compare().values())
+            texts = [*self.compared, *self.ids, *("" if _is_missing(c) else c for c in cells)]
+        else:
+            digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
+            digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.numbers, dtype=np.int64).data)
-        for text in (*self.features, *map(str, self.ids)):
+        for text in map(str, texts):
             digest.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
         return digest.hexdigest()[:32]
 
@@ -200,7 +248,9 @@ def records_of(
     folder: StrPath = ".",
     source: str = "the data",
     hidden: Sequence[str] = (),
+    classes: Sequence[str] = (),
     learn_from: Sequence[str] | None = None,
+    of_words: bool | TableEncoder | None = None,
     most: int = MOST_SHOWN,
     keep: ArrayLike = (),
     seed: int = 0,
@@ -225,8 +275,13 @@ def records_of(
         What the data are called.
     hidden : sequence of str
         Columns to colour by that are not shown with a question.
+    classes : sequence of str
+        Columns that say what kind of thing rows are: nothing by which records are compared.
     learn_from : sequence of str, optional
         Columns of the frame to learn from, whatever they are called.
+    of_words : bool or TableEncoder, optional
+        Whether the frame is one of records: all its columns are learned from, words too, by an
+        encoder such as this one. By default that is so where it has no numbers but codes.
     most : int, default=200_000
         Rows that are shown. Of more, a sample is.
     keep : row numbers
@@ -253,23 +308,30 @@ def records_of(
     """
     more = _as_columns(columns)
     aside = [*more, *([ids] if isinstance(ids, str) else [])]
-    parts = parts_of(X, source, learn_from, aside)
-    given, others = parts.X, {**parts.others, **more}
+    told = of_words if isinstance(of_words, bool | None) else True
+    parts = parts_of(X, source, learn_from, aside, told)
+    given, features, others = parts.X, parts.features, {**parts.others, **more}
     id_name = "row"
     if isinstance(ids, str):
         if ids not in others:
             raise InputError(f"ids={ids!r}: {source} has no such column.")
         id_name, ids = ids, _plain_ids(others.pop(ids))
-    n_total = len(given)
+    n_total = parts.n_rows
     numbers = sample_numbers(n_total, most, seed, keep)
     named_ids = numbers.tolist() if ids is None else list(ids)
     for name, values in {"ids": named_ids if ids is not None else None, **others}.items():
         if values is not None and len(values) != n_total:
             raise InputError(f"X has {n_total} rows, but {name} has {len(values)}.")
     if n_total > len(numbers):
-        given = given[numbers]
+        given = None if given is None else given[numbers]
         others = {name: _some(values, numbers) for name, values in others.items()}
         named_ids = named_ids if ids is None else _some(named_ids, numbers)
+    notes, remembered = parts.notes, {}
+    if given is None:
+        cells = {name: others[name] for name in parts.words}
+        given, encoder, found = encoded(cells, None if isinstance(of_words, bool) else of_words)
+        features, notes = encoder.get_feature_names_out().tolist(), (*notes, *found)
+        remembered = {"table_": encoder}
     pictures: Pictures | None = None
     if isinstance(images, str):
         if images not in others:
@@ -277,9 +339,13 @@ def records_of(
         pictures = FilePictures(others[images], folder)
     elif images is not None:
         pictures = PixelPictures(given, images)
+    named = features if parts.named else []
+    telling = parts.words or tuple(
+        telling_columns([*others, *named], {*hidden, *classes, *([images] if pictures else [])})
+    )
     return Records(
         given,
-        parts.features,
+        features,
         named_ids,
         others,
         source,
@@ -289,8 +355,23 @@ def records_of(
         frozenset(hidden),
         id_name,
         parts.named,
-        parts.notes,
+        notes,
+        remembered,
+        telling,
     )
+
+
+def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[str]:
+    """Columns by which records may be known: not those that name rows or look like classes.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.records import telling_columns
+    >>> telling_columns(["id", "name", "town", "label", "photo"], ["photo"])
+    ['name', 'town']
+    """
+    left_out = hardly_features(dict.fromkeys(names, "number"))
+    return [name for name in names if name not in left_out and name not in aside]
 
 
 def records_of_digits() -> Records:
@@ -316,7 +397,9 @@ def records_of_digits() -> Records:
 
 def unequal_columns(records: Records) -> str | None:
     """A word on columns of which one has a far larger unit than another."""
-    found = None if records.pictures is not None else differing_units(records.X)
+    if records.pictures is not None or records.of_words:
+        return None
+    found = differing_units(records.X)
     if found is None:
         return None
     said = in_words(found, records.features)
@@ -361,13 +444,21 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
         )
 
 
-def _field(name: str, value: Any) -> dict[str, Any]:
+def _field(name: str, value: Any, beside: Any = None) -> dict[str, Any]:
     text, cut = _cut(_text(value))
-    return {"name": name, "value": text, "cut": cut}
+    found = {"name": name, "value": text, "cut": cut}
+    other, _ = _cut(_text(beside))
+    if text and other and plain(text) != plain(other):
+        found["parts"] = marked_parts(text, differing_spans(text, other)[0])
+    return found
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
 
 
 def _text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if _is_missing(value):
         return ""
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
 

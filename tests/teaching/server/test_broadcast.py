@@ -194,6 +194,7 @@ def refits(lesson):
         lesson,
         on_layout=lambda layout: given.append(("layout", layout["version"])),
         on_report=report,
+        on_review=lambda review: given.append(("review", review["version"])),
         on_problem=lambda sentence: given.append(("problem", sentence)),
     )
     return found, given, done

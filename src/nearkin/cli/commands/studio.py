@@ -65,6 +65,14 @@ def studio(
             "numbers are shown anyway, eight at most.",
         ),
     ] = [],
+    records: Annotated[
+        bool,
+        typer.Option(
+            "--records",
+            help="Rows are records, such as people: all columns are learned from, words too. Where "
+            "there are no numbers, that is so anyway.",
+        ),
+    ] = False,
     learner: Annotated[
         str | None,
         typer.Option(
@@ -94,6 +102,8 @@ def studio(
     delimiter: o.Delimiter = None,
     form: o.Form = None,
     missing: o.Missing = None,
+    kinds: o.ColumnKinds = [],
+    dates: o.Dates = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -123,6 +133,9 @@ def studio(
 
     Every answer is in the journal before it is acknowledged, and moves the points at once. Ctrl-C
     ends; the same command goes on. Of more than 200 000 rows an even sample is shown.
+
+    Of records with names or texts, as in nearkin studio people.csv --id id, doubtful pairs are
+    listed by what an answer would change, with what differs marked.
     """
     from nearkin.cli.failures import UserError
 
@@ -137,12 +150,15 @@ def studio(
     hold(
         data,
         Wishes(
-            o.choice_of(columns, exclude, one_hot, id_column, delimiter, form, missing),
+            o.choice_of(
+                columns, exclude, one_hot, id_column, delimiter, form, missing, kinds, dates
+            ),
             pairs=pairs,
             triplets=triplets,
             labels=labels,
             image=image,
             show=show,
+            of_words=records,
             seed=seed,
         ),
         journal=journal,

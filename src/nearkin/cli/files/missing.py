@@ -118,14 +118,18 @@ def filled(rows: Floats, values: Floats) -> Floats:
     return np.where(missing, values.astype(rows.dtype), rows) if missing.any() else rows
 
 
-def refusal(missing: Missing, file: str, first: str, *, can_be_filled: bool) -> UserError:
+class MissingCells(UserError):
+    """Cells are missing, and nobody has said what is to become of them."""
+
+
+def refusal(missing: Missing, file: str, first: str, *, can_be_filled: bool) -> MissingCells:
     """What to say where missing cells are not wanted; ``first`` is where the first of them is."""
     fill = (
         "--missing fill puts the median of the column there"
         if can_be_filled
         else "To fill them, the model must be fitted with --missing fill"
     )
-    return UserError(
+    return MissingCells(
         f"{file} has missing cells: {missing.shown()}; the first is in {first}.\n{fill}; --missing "
         "drop leaves such rows out."
     )

@@ -14,6 +14,9 @@ _LOG = logging.getLogger(__name__)
 class Learning(Protocol):
     """The slow part of a lesson."""
 
+    def review(self) -> dict[str, Any] | None:
+        """Which pairs of records are doubtful; None if there are no records."""
+
     def place(self) -> dict[str, Any]:
         """Learn from the newest knowledge, and say where all points are now."""
 
@@ -82,13 +85,15 @@ class Refits:
     """Learning after changes; the newest knowledge wins.
 
     Changes that come while it learns are learned together, once. A report begins when the layout
-    is out, in a second thread, so that the layout after the next change does not wait for it.
+    is out, in a second thread, so that the layout after the next change does not wait for it. So
+    does a review, in a third, from the time on that somebody wants to see it.
 
     Parameters
     ----------
     lesson : Lesson
-    on_layout, on_report : callable
-        Given what :meth:`Lesson.place` and :meth:`Lesson.report` give, in another thread.
+    on_layout, on_report, on_review : callable
+        Given what :meth:`Lesson.place`, :meth:`Lesson.report` and :meth:`Lesson.review` give, in
+        another thread.
     on_problem : callable
         Given a sentence, if either of them raises.
     """
@@ -99,39 +104,58 @@ class Refits:
         *,
         on_layout: Callable[[Mapping[str, Any]], None],
         on_report: Callable[[Mapping[str, Any]], None],
+        on_review: Callable[[Mapping[str, Any]], None],
         on_problem: Callable[[str], None],
     ) -> None:
         self._lesson = lesson
-        self._on_layout, self._on_report = on_layout, on_report
+        self._on_layout, self._on_report, self._on_review = on_layout, on_report, on_review
+        self._is_reviewed = False
         self._on_problem = on_problem
         self._placing = Worker(self._place, self._failed, "nearkin-layouts")
         self._reporting = Worker(self._report, self._failed, "nearkin-reports")
+        self._reviewing = Worker(self._review, self._failed, "nearkin-reviews")
 
     def start(self) -> None:
         """Begin, with a first layout and report."""
         self.want()
-        self._placing.start()
-        self._reporting.start()
+        for worker in self._workers:
+            worker.start()
 
     def want(self) -> None:
         """Have what is known now learned."""
         self._placing.want()
 
+    def want_reviews(self) -> None:
+        """Have records reviewed, now and after each change."""
+        if not self._is_reviewed:
+            self._is_reviewed = True
+            self._reviewing.want()
+
+    @property
+    def _workers(self) -> tuple[Worker, ...]:
+        return self._placing, self._reporting, self._reviewing
+
     def stop(self, patience: float = 10.0) -> bool:
         """End after what is being computed; whether all has ended within some seconds."""
         end = time.monotonic() + patience
-        workers = (self._placing, self._reporting)
-        for worker in workers:
+        for worker in self._workers:
             worker.stop()
-        ended = [worker.join(max(0.0, end - time.monotonic())) for worker in workers]
+        ended = [worker.join(max(0.0, end - time.monotonic())) for worker in self._workers]
         return all(ended)
 
     def _place(self) -> None:
         self._on_layout(self._lesson.place())
         self._reporting.want()
+        if self._is_reviewed:
+            self._reviewing.want()
 
     def _report(self) -> None:
         self._on_report(self._lesson.report())
+
+    def _review(self) -> None:
+        found = self._lesson.review()
+        if found is not None:
+            self._on_review(found)
 
     def _failed(self, error: Exception) -> None:
         _LOG.debug("a refit failed", exc_info=error)

@@ -68,7 +68,7 @@ class Answer(_Body):
     left: Row
     right: Row
     same: bool | None
-    origin: Literal["question", "suspect", "neighbors", "group"] = "question"
+    origin: Literal["question", "suspect", "neighbors", "group", "review"] = "question"
     before: Said | None = None
     by: Name | None = None
 
@@ -204,6 +204,13 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     def report() -> Response:
         return Response(status_code=204) if room.report is None else PlainJSON(room.report)
 
+    @app.get("/api/review")
+    def review() -> Response:
+        if not lesson.about()["review"]:
+            raise HTTPException(404, "There are no records here that are known by words.")
+        found = room.look_at_review()
+        return Response(status_code=204) if found is None else PlainJSON(found)
+
     def check_clusters(clusters: int | None) -> None:
         if clusters is not None and clusters > n_rows:
             raise HTTPException(422, f"{n_rows} rows make no {clusters} clusters.")
@@ -245,7 +252,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
 
     @app.get("/api/export/{what}")
     def export(
-        what: Literal["pairs", "triplets", "embedding", "clusters", "model"],
+        what: Literal["pairs", "triplets", "embedding", "clusters", "model", "groups"],
         clusters: Clusters = None,
     ) -> Response:
         check_clusters(clusters)

@@ -35,14 +35,15 @@ class Room:
     ----------
     lesson : Lesson
     live : Live
-    report : mapping or None
-        The last one.
+    report, review : mapping or None
+        The last ones.
     """
 
     def __init__(self, lesson: Lesson) -> None:
         self.lesson = lesson
         self.live = Live()
         self.report: Mapping[str, Any] | None = None
+        self.review: Mapping[str, Any] | None = None
         self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
@@ -50,6 +51,7 @@ class Room:
             lesson,
             on_layout=self._tell_layout,
             on_report=self._tell_report,
+            on_review=self._tell_review,
             on_problem=self._tell_problem,
         )
 
@@ -109,6 +111,8 @@ class Room:
         mailbox.greet("layout", layout)
         if self.report is not None:
             mailbox.greet("report", _typed("report", self.report))
+        if self.review is not None:
+            mailbox.greet("review", _typed("review", self.review))
 
     def _standing(self) -> tuple[str, bytes]:
         state = _typed("state", self.lesson.state())
@@ -129,6 +133,15 @@ class Room:
             self._changes.submit(self.tell_state)
         except RuntimeError:  # closed meanwhile
             return
+
+    def look_at_review(self) -> Mapping[str, Any] | None:
+        """The last review; tabs are told of it from now on."""
+        self._refits.want_reviews()
+        return self.review
+
+    def _tell_review(self, review: Mapping[str, Any]) -> None:
+        self.review = review
+        self.live.tell("review", _typed("review", review))
 
     def _tell_problem(self, sentence: str) -> None:
         self.live.tell("problem", _typed("problem", {"message": sentence}))

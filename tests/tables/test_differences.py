@@ -1,0 +1,70 @@
+"""Where two cells differ: src/nearkin/tables/differences.py."""
+
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearkin.tables import differences
+from nearkin.tables.differences import differing_spans, marked_parts, plain
+
+
+def marked(left, right):
+    """What is marked in each of two texts."""
+    spans = differing_spans(left, right)
+    return [
+        [part for part, differs in marked_parts(text, found) if differs]
+        for text, found in zip((left, right), spans, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("Jon Smith", "John Smith", [[], ["h"]]),
+        ("Ann", "ANN ", [[], []]),
+        ("JonSmith", "Jon Smith", [[], [" "]]),
+        ("zogarsen", "Z", [["ogarsen"], []]),
+        ("Smith, Jon", "Smith", [[", Jon"], []]),
+        ("12 High Street", "12 Mill Lane", [["High Street"], ["Mill Lane"]]),
+        ("1944-02-27", "1968-02-12", [["44", "7"], ["68", "1"]]),
+        # In lower case İ is two characters.
+        ("İİİ Istanbul", "İİİ Istanbol", [["u"], ["o"]]),
+        ("", "a", [[], ["a"]]),
+    ],
+)
+def test_typos_are_marked_by_letters_and_others_by_words(left, right, expected):
+    assert marked(left, right) == expected
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_texts_are_whole_and_differ_where_they_are_marked(left, right):
+    spans = differing_spans(left, right)
+    rest = []
+    for text, found in zip((left, right), spans, strict=True):
+        parts = marked_parts(text, found)
+        assert "".join(part for part, _ in parts) == text
+        assert all(part for part, _ in parts)
+        rest.append("".join(part.lower() for part, differs in parts if not differs))
+        assert found == sorted(found)
+    if plain(left) == plain(right):
+        assert spans == ([], [])
+    # What is left is equal, but for spaces.
+    assert "".join(rest[0].split()) == "".join(rest[1].split())
+
+
+@pytest.mark.parametrize("signs", [("a,", "a;"), ("a,b", "b,c"), ("a", "b"), ("a b ", "b a ")])
+def test_long_texts_are_not_compared_letter_by_letter(signs, monkeypatch):
+    sizes = []
+
+    class Counting(SequenceMatcher):
+        def __init__(self, junk, a, b):
+            super().__init__(junk, a, b)
+            # Steps of finding the longest stretch that is in both.
+            sizes.append(sum(len(self.b2j.get(one, ())) for one in a))
+
+    monkeypatch.setattr(differences, "SequenceMatcher", Counting)
+    left, right = (sign * (2000 // len(sign)) for sign in signs)
+    assert any(differing_spans(left, right))
+    assert max(sizes) < 40_000
