@@ -207,5 +207,5 @@ def test_frames_of_records_are_taught_and_reviewed():
     for records, of_words in ((None, False), (True, True), (encoder, True)):
         with nk.studio(frame, records=records, port=0) as handle:
             assert handle._lesson.about()["of_words"] is of_words
-            assert handle._lesson.about()["review"]
+            assert handle._lesson.about()["review"] is of_words
     assert handle.metric.table_.kinds_["born"] == "name"

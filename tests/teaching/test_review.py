@@ -12,7 +12,7 @@ import pytest
 import nearkin as nk
 from nearkin.teaching import lesson as lesson_module
 from nearkin.teaching.lesson import Lesson
-from nearkin.teaching.record_kinds import are_records, have_names
+from nearkin.teaching.record_kinds import are_records
 from nearkin.teaching.records import records_of
 
 # Dates with typos are said to be unreadable.
@@ -106,7 +106,7 @@ def test_groups_are_exported_as_duplicates_writes_them(reviewed):
         np.testing.assert_allclose(chances, expected.chance[rows], rtol=1e-5)
 
 
-def test_rows_without_names_have_no_review():
+def test_rows_of_numbers_have_no_review():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     kinds = {"kind": rng.choice(["a", "b"], 60), "user_id": [f"u{i}" for i in range(60)]}
@@ -116,15 +116,7 @@ def test_rows_without_names_have_no_review():
     with pytest.raises(ValueError, match="there are no groups"):
         lesson.export("groups")
     named = Lesson(records_of(X, columns={"name": [f"Ann {i}" for i in range(60)]}))
-    assert named.about()["review"]
-    hidden = records_of(X, columns={"name": [f"Ann {i}" for i in range(60)]}, hidden=["name"])
-    assert not Lesson(hidden).about()["review"]
-
-
-def test_objects_that_are_no_cells_can_still_be_shown():
-    columns = {"name": [f"Ann {i}" for i in range(30)], "thing": [object() for _ in range(30)]}
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    assert not Lesson(records_of(X, columns=columns)).about()["review"]
+    assert not named.about()["review"]
 
 
 def test_without_rapidfuzz_it_is_said_what_to_install(monkeypatch):
@@ -139,12 +131,8 @@ def test_without_rapidfuzz_it_is_said_what_to_install(monkeypatch):
 
 def test_tables_of_records_are_known_by_their_words():
     assert are_records(TABLE)
-    assert have_names({**TABLE, "height": list(range(0, 240, 2))})
     heights = np.random.default_rng(0).normal(size=120).tolist()
     assert not are_records({**TABLE, "height": heights})
-    assert not have_names({"height": heights, "kind": ["a", "b"] * 60})
-    assert not have_names({})
-    assert not have_names({"name": []})
 
 
 def test_a_map_of_words():

@@ -27,7 +27,6 @@ from nearkin.teaching.outlook import outlook_of
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.questions import next_questions
-from nearkin.teaching.record_kinds import have_names
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import (
@@ -410,7 +409,10 @@ class Lesson(Looking):
 
 
 def _review_of(records: Records, seed: int) -> tuple[RecordReview | None, list[str]]:
-    """The review of records that can be known by their words, or a word on why there is none."""
-    if not have_names(records.to_compare()):
+    """The review of records, or a word on why there is none.
+
+    Of rows that are learned from by numbers, "same" may mean the same kind, not the same thing.
+    """
+    if not records.of_words:
         return None, []
     return (RecordReview(records, seed), []) if can_compare() else (None, [NEEDS_RAPIDFUZZ])

@@ -139,8 +139,7 @@ def studio(
     records : bool or TableEncoder, optional
         Whether a frame is one of records, such as people: all its columns are learned from, words
         too. By default that is so where it has no numbers but codes. An encoder says what columns
-        hold. Of any rows with names or texts, doubtful pairs can be reviewed (needs the extra
-        "records").
+        hold. Doubtful pairs of records can be reviewed (needs the extra "records").
     journal : path, optional
         Where each answer is kept at once. If it is there, you go on from it. Without: in memory
         only, until the program ends.

@@ -15,22 +15,6 @@ from nearkin.tables.reading import Cells, read_table
 MOST_LOOKED_AT = 2000
 
 
-def have_names(table: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether rows can be known by words: by a column of names, texts or codes.
-
-    Parameters
-    ----------
-    table : dict of lists
-
-    Examples
-    --------
-    >>> from nearkin.teaching.record_kinds import have_names
-    >>> have_names({"name": ["Ada", "Alan"], "age": [36, 41]}), have_names({"age": [36, 41]})
-    (True, False)
-    """
-    return _have_names(*_looked_at(table))
-
-
 def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
     """Whether rows are known by words, and there are no numbers beside them but codes and dates.
 
