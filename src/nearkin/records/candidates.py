@@ -6,8 +6,11 @@ to stand side by side. Neighbours in an order are compared by what they share, a
 others of each record are kept. Records that are equal in everything stand for one another: one of
 them is compared with others, and the rest with it.
 
-The more orders two records met in, the less likely they could be missed; how many were never met
-is estimated from how many met once and twice (A. Chao, 1987).
+Records that share a rare value of one column are candidates too, so that a phone number is enough
+where all else is broken.
+
+The more orders and columns two records met in, the less likely they could be missed; how many were
+never met is estimated from how many met once and twice (A. Chao, 1987).
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from numpy.typing import NDArray
 
 from nearkin.pairs.estimates import Estimate
 from nearkin.pairs.numbering import ends_of, keys_of
-from nearkin.records.grams import Grams, Words, grams_of
+from nearkin.records.grams import Grams, Words, grams_of, is_searched
+from nearkin.records.views import pairs_of_rare_values, value_keys
 from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import compiled
@@ -50,13 +54,17 @@ class Candidates:
     overlap : float32 ndarray of shape (k,)
         Cosine of their grams' weights: 1 if they share all.
     met : int64 ndarray of shape (k,)
-        In how many of the orders they met. 0 for those of copies, which are not searched.
+        In how many of the orders they met.
+    views : int64 ndarray of shape (k,)
+        Of how many columns they share a rare value. Copies, which are not searched, have 0 here
+        and in ``met``.
     n_records : int
     """
 
     pairs: Ints
     overlap: Halves
     met: Ints
+    views: Ints
     n_records: int
 
     def __len__(self) -> int:
@@ -76,7 +84,8 @@ def candidates_of(
     ----------
     columns : list of Column
     n_best : int, default=10
-        Others that are kept of each record: those that share most with it.
+        Others that are kept of each record: those that share most with it. Those that share a rare
+        value are kept beside them, for each column one more a record on average at most.
     side : bool ndarray of shape (n,), optional
         Which of two tables each record is from; pairs are of one from each then.
     seed : int
@@ -94,7 +103,10 @@ def candidates_of(
     sides = np.zeros(len(alone), dtype=np.int8)
     if side is not None:
         sides = 1 + side[alone].astype(np.int8)
-    pairs, overlap, met = _best(grams_of(kept), n_best, sides, seed)
+    grams = grams_of(kept)
+    found = _best(grams, n_best, sides, seed)
+    by_column = [pairs_of_rare_values(value_keys(c), sides) for c in kept if is_searched(c)]
+    pairs, overlap, met, n_views = _united(grams, *found, by_column)
     pairs = alone[pairs]
     copies = np.flatnonzero(first != np.arange(n))
     if side is None:
@@ -104,9 +116,38 @@ def candidates_of(
         more, of = _pairs_of_copies(pairs, first[copies], copies)
         overlap = np.concatenate([overlap, overlap[of]])
     pairs = np.concatenate([pairs, more])
-    met = np.concatenate([met, np.zeros(len(more), dtype=np.int64)])
+    met, n_views = (np.append(times, np.zeros(len(more), np.int64)) for times in (met, n_views))
     order = np.argsort(keys_of(pairs), kind="stable")
-    return Candidates(pairs[order], overlap[order], met[order], n)
+    return Candidates(pairs[order], overlap[order], met[order], n_views[order], n)
+
+
+def _united(
+    grams: Grams, pairs: Ints, overlap: Halves, met: Ints, by_column: Sequence[Ints]
+) -> tuple[Ints, Halves, Ints, Ints]:
+    """Pairs that met in orders and those that share a rare value, each once, in order."""
+    of_orders = keys_of(pairs)
+    keys, n_views = np.unique(np.concatenate([of_orders, *by_column]), return_counts=True)
+    place = np.searchsorted(keys, of_orders)
+    new = np.ones(len(keys), dtype=bool)
+    new[place] = False
+    n_views[place] -= 1
+    all_met, all_overlap = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.float32)
+    all_met[place], all_overlap[place] = met, overlap
+    all_pairs = ends_of(keys)
+    all_overlap[new] = _overlaps(grams, all_pairs[new])
+    return all_pairs, all_overlap, all_met, n_views
+
+
+def _overlaps(grams: Grams, pairs: Ints) -> Halves:
+    """Cosine of the weights of two records' grams, for pairs of records."""
+    lengths = _lengths_of(grams)
+    out = np.zeros(len(pairs), dtype=np.float32)
+
+    def fill(part: slice) -> None:
+        _cosines(grams.words, grams.ends, lengths, pairs[part], out[part])
+
+    for_each_block(fill, len(pairs), _BLOCK)
+    return out
 
 
 def _pairs_of_copies(pairs: Ints, originals: Ints, copies: Ints) -> tuple[Ints, Ints]:
@@ -151,14 +192,11 @@ def _best(
     n = len(grams)
     few = n <= _FEW
     around = min(_AROUND_OF_FEW if few else _AROUND, max(n - 1, 1))
-    lengths = np.zeros(n, dtype=np.float32)
+    lengths = _lengths_of(grams)
     others = np.full((n, n_best), -1, dtype=np.int32)
     overlap = np.zeros((n, n_best), dtype=np.float32)
     met = np.zeros((n, n_best), dtype=np.int16)
     keys = np.empty(n, dtype=np.uint64)
-    for_each_block(
-        lambda rows: _lengths(grams.words, grams.ends, rows.start, rows.stop, lengths), n, _BLOCK
-    )
     for number in range(_ORDERS_OF_FEW if few else _ORDERS):
         salt = np.uint64((seed * 1_000_003 + number + 1) & 0xFFFFFFFF)
 
@@ -176,6 +214,17 @@ def _best(
 
         for_each_block(compare, n, _BLOCK)
     return _once(others, overlap, met)
+
+
+def _lengths_of(grams: Grams) -> Halves:
+    """The length of each record's vector of weights."""
+    lengths = np.zeros(len(grams), dtype=np.float32)
+
+    def fill(rows: slice) -> None:
+        _lengths(grams.words, grams.ends, rows.start, rows.stop, lengths)
+
+    for_each_block(fill, len(grams), _BLOCK)
+    return lengths
 
 
 def _once(
@@ -196,10 +245,10 @@ def _once(
 def missed(candidates: Candidates, chance: Floats) -> Estimate:
     r"""Estimate how many pairs that are the same are not among the candidates.
 
-    With :math:`f_1` and :math:`f_2` pairs that met once and twice, each counted by its chance to be
-    the same, there are at least about :math:`f_1^2 / 2 f_2` that never met, and fewer than
-    :math:`f_1` as a rule (the first jackknife): the estimate is between the two, and the interval
-    holds both.
+    With :math:`f_1` and :math:`f_2` pairs that met once and twice, in orders and columns together,
+    each counted by its chance to be the same, there are at least about :math:`f_1^2 / 2 f_2` that
+    never met, and fewer than :math:`f_1` as a rule (the first jackknife): the estimate is between
+    the two, and the interval holds both.
 
     Parameters
     ----------
@@ -209,14 +258,16 @@ def missed(candidates: Candidates, chance: Floats) -> Estimate:
     """
     # The many that hardly can be the same are left out: their small chances would add up.
     chance = np.where(chance > 0.5, chance, 0.0)
-    once, twice = (float(chance[candidates.met == times].sum()) for times in (1, 2))
+    met = candidates.met + candidates.views
+    once, twice = (float(chance[met == times].sum()) for times in (1, 2))
     least = once * max(once - 1, 0) / (2 * (twice + 1))
-    most = once + 1
+    most = max(once, least) + 1
     ratio = once / max(twice, 0.5)
     variance = max(twice, 0.5) * (ratio**2 / 2 + ratio**3 + ratio**4 / 4)
     factor = np.exp(_SPREAD * np.sqrt(np.log1p(variance / max(least, 0.5) ** 2)))
     low = least / factor if least >= 1 else 0.0
-    return Estimate(float(np.sqrt(least * once)), low, most + _SPREAD * float(np.sqrt(2 * most)))
+    value = float(np.sqrt(least * max(once, least)))
+    return Estimate(value, low, most + _SPREAD * float(np.sqrt(2 * most)))
 
 
 @compiled()
@@ -269,6 +320,16 @@ def _shared(words: Words, a: int, a_end: int, b: int, b_end: int) -> float:
         a += left <= right
         b += right <= left
     return total
+
+
+@compiled()
+def _cosines(words: Words, ends: Ints, lengths: Halves, pairs: Ints, out: Halves) -> None:
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        if lengths[i] > 0 and lengths[j] > 0:
+            start, j_start = ends[i - 1] if i else 0, ends[j - 1] if j else 0
+            shared = _shared(words, start, ends[i], j_start, ends[j])
+            out[k] = shared / (lengths[i] * lengths[j])
 
 
 @compiled()

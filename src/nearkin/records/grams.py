@@ -87,7 +87,7 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     cells = [
         cells_of(column, 0 if column.kind in _ANYWHERE else 1 + number)
         for number, column in enumerate(columns)
-        if column.kind not in ("ignored", "vector")
+        if is_searched(column)
     ]
     seen = np.zeros(_SLOTS, dtype=np.int32)
     for cell in cells:
@@ -112,6 +112,11 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     ends = np.cumsum(filled)
     _close_ranks(words, starts, filled, ends)
     return Grams(words[: int(ends[-1]) if n else 0].copy(), ends)
+
+
+def is_searched(column: Column) -> bool:
+    """Whether candidates are found by a column: by one of words, numbers or dates."""
+    return column.kind not in ("ignored", "vector")
 
 
 def cells_of(column: Column, tag: int) -> Cells:

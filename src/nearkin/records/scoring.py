@@ -126,14 +126,18 @@ def learned(work: Work, answers: Answered, seed: int) -> Matching:
 
 
 def scores_of(matching: Matching, work: Work) -> Doubles:
-    """The score of each candidate; where there are many, only of those that share enough."""
-    n, overlap = len(work.candidates), work.candidates.overlap
+    """The score of each candidate; where there are many, only of those that share enough.
+
+    Those that share a rare value share enough.
+    """
+    n, overlap, by_view = len(work.candidates), work.candidates.overlap, work.candidates.views > 0
     out = np.full(n, _SETTLED)
     chosen = np.arange(n)
     if n > _MANY:
         some = np.random.RandomState(0).permutation(n)[:_SAMPLE]
+        some = some[~by_view[some]]
         likely = overlap[some][matching.scores(work.plan, work.compared(some)) > _WORTH]
-        chosen = np.flatnonzero(overlap >= _MARGIN * likely.min(initial=1.0))
+        chosen = np.flatnonzero(by_view | (overlap >= _MARGIN * likely.min(initial=1.0)))
     for part in blocks(len(chosen), _BLOCK):
         out[chosen[part]] = matching.scores(work.plan, work.compared(chosen[part]))
     return out
