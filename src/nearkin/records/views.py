@@ -24,8 +24,10 @@ Sides = NDArray[np.int8]
 _PAIRS_PER_RECORD = 0.5
 
 
-def value_keys(column: Column) -> Keys:
-    """A number for each value of a column, 0 for missing ones; of codes letters and digits count.
+def value_keys(column: Column, *, exact: bool = False) -> Keys:
+    """A number for each value of a column, 0 for missing ones.
+
+    Of codes letters and digits count only, unless it is to be exact.
 
     Notes
     -----
@@ -43,7 +45,7 @@ def value_keys(column: Column) -> Keys:
     """
     cells = cells_of(column, 0)
     keys = np.empty(len(column), dtype=np.uint64)
-    _hash(cells.buffer, cells.ends, column.kind == "code", keys)
+    _hash(cells.buffer, cells.ends, column.kind == "code" and not exact, keys)
     return keys
 
 
@@ -108,7 +110,7 @@ def _rare(count: Ints, most: int) -> Ints:
 def _hash(buffer: Bytes, ends: Ints, plain: bool, out: Keys) -> None:
     """Hash each text; if it is to be plain, without what is neither letter nor digit."""
     start = 0
-    for record in range(len(ends)):
+    for record in range(len(out)):
         mixed = np.uint64(0)
         for place in range(start, ends[record]):
             byte = buffer[place]
