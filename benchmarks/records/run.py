@@ -25,7 +25,8 @@ from benchmarks.resume import Job, complete
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
 MOST_DRAWS = 10
-SIZES = (100_000, 1_000_000)
+SIZES = (10_000, 100_000, 1_000_000)
+ON_DASK = (500_000,)
 # Sets on which rivals are measured, small ones first.
 BESIDE = ("restaurants", "rldata500", publications.DATA, "febrl1", "febrl2", "febrl3", "febrl4")
 # Seeds of made-up people on whom nothing was chosen.
@@ -40,9 +41,11 @@ def run(draws: int) -> None:
 
 
 def growth() -> Iterator[Job]:
-    """From a file to groups, small tables first."""
+    """From a file to groups, small tables first, in memory and then on dask."""
     for size in SIZES:
-        yield Job({"n_records": size}, _grown, (size,))
+        yield Job({"n_records": size}, _grown, ("growth", size))
+    for size in ON_DASK:
+        yield Job({"n_on_dask": size}, _grown, ("distributed", size))
 
 
 def matched(draws: int) -> Iterator[Job]:
@@ -72,8 +75,8 @@ def compared() -> Iterator[Job]:
             yield Job({**cell, "protocol": rounds.RANDOM}, publications.by_rival, (name, n, 0))
 
 
-def _grown(size: int) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "benchmarks.records.growth", str(size)]
+def _grown(module: str, size: int) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", f"benchmarks.records.{module}", str(size)]
     return [json.loads(subprocess.run(command, capture_output=True, check=True).stdout)]
 
 

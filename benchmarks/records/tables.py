@@ -42,10 +42,16 @@ _HOW = (
     "by Python's csv module. No answers were given."
 )
 
+_ON_DASK = (
+    "Two worker processes of one thread each, and the process that called fit. Each of the three "
+    "has some 0.4 GB of Python and its libraries in it before the first record comes."
+)
+
 
 def tables(rows: list[Row], fresh_from: int) -> list[Table | Text]:
     """All of the page."""
-    grown = [row for row in rows if "n_records" in row]
+    grown = sorted((row for row in rows if "n_records" in row), key=lambda row: row["n_records"])
+    on_dask = [row for row in rows if "n_on_dask" in row]
     cells = [row for row in rows if row.get("method") == OURS]
     fresh = [row for row in cells if row["seed"] >= fresh_from]
     linked = [row for row in cells if row["data"] == PUBLICATIONS]
@@ -72,6 +78,8 @@ def tables(rows: list[Row], fresh_from: int) -> list[Table | Text]:
         parts += [Table("Beside other packages", columns, compared, n_words=4), Text(_RIVALS)]
     if grown:
         parts += [_growth(grown), Text(f"{_HOW} {_exponent(grown)}")]
+    if on_dask:
+        parts += [_distributed(on_dask), Text(_ON_DASK)]
     return parts
 
 
@@ -153,12 +161,35 @@ def _growth(grown: list[Row]) -> Table:
             *(f"{one['steps'][step][1]:.0f} ({one['steps'][step][0]:.0f})" for step in steps),
             "{1:.0f} ({0:.0f})".format(*_seconds(one)),
             f"{one['memory_gb']:.1f}",
+            _candidates(one, one["n_records"]),
             f"{one['f1']:.4f}",
         ]
         for one in grown
     ]
-    columns = ["records", *steps, "all", "memory in GB", "F1"]
+    columns = ["records", *steps, "all", "memory in GB", "candidates for each", "F1"]
     return Table("Growth: seconds by step", columns, body)
+
+
+def _candidates(one: Row, n_records: int) -> str:
+    """Others that each record is compared with, on average."""
+    return f"{2 * one['candidates'] / n_records:.1f}"
+
+
+def _distributed(rows: list[Row]) -> Table:
+    columns = ["records", "s", "limit of a worker in GB", "used by a worker", "by the process"]
+    body = [
+        [
+            f"{one['n_on_dask']:,}",
+            f"{one['processor']:.0f} ({one['seconds']:.0f})",
+            f"{one['limit_gb']:.1f}",
+            f"{one['worker_memory_gb']:.2f}",
+            f"{one['memory_gb']:.2f}",
+            _candidates(one, one["n_on_dask"]),
+            f"{one['f1']:.4f}",
+        ]
+        for one in sorted(rows, key=lambda row: row["n_on_dask"])
+    ]
+    return Table("On dask, from Parquet files", [*columns, "candidates for each", "F1"], body)
 
 
 def _seconds(one: Row) -> np.ndarray:

@@ -70,7 +70,10 @@ def _block_and_rest(numbers: Ints, counts: Ints) -> tuple[NDArray[np.intp], Ints
 
 def keys_of(pairs: NDArray[np.integer]) -> Ints:
     """One number for each unordered pair of numbers below 2³¹."""
-    return np.asarray(np.sort(pairs, axis=1) @ np.array([1 << 31, 1]), dtype=np.int64)
+    keys = np.minimum(pairs[:, 0], pairs[:, 1]).astype(np.int64)
+    keys <<= 31
+    keys |= np.maximum(pairs[:, 0], pairs[:, 1])
+    return np.asarray(keys)
 
 
 def ends_of(keys: Ints) -> Ints:

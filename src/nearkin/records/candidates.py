@@ -6,23 +6,29 @@ to stand side by side. Neighbours in an order are compared by what they share, a
 others of each record are kept. Records that are equal in everything stand for one another: one of
 them is compared with others, and the rest with it.
 
-The more orders two records met in, the less likely they could be missed; how many were never met
-is estimated from how many met once and twice (A. Chao, 1987).
+Records that share a rare value of one column are candidates too, so that a phone number is enough
+where all else is broken.
+
+The more orders and columns two records met in, the less likely they could be missed; how many were
+never met is estimated from how many met once and twice (A. Chao, 1987).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.pairs.estimates import Estimate
-from nearkin.pairs.numbering import ends_of, keys_of
-from nearkin.records.grams import Grams, Words, grams_of
+from nearkin.pairs.numbering import ends_of, keys_of, sorted_once
+from nearkin.records.grams import Grams, Words, grams_of, is_searched
+from nearkin.records.views import pairs_of_rare_values, value_keys
 from nearkin.rows.arrays import Floats, Ints, Mask
-from nearkin.rows.blocks import for_each_block
+from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.tables.columns import Column
 
@@ -30,13 +36,30 @@ from nearkin.tables.columns import Column
 _FEW = 20_000
 _ORDERS, _ORDERS_OF_FEW = 32, 48
 _AROUND, _AROUND_OF_FEW = 3, 12
-# Records of an order that one thread goes through.
-_BLOCK = 1 << 16
+# Records of an order that one thread goes through; neighbours in two blocks do not meet.
+BLOCK = 1 << 16
 _MASK = (1 << 21) - 1
 # Standard deviations to either end of an interval.
 _SPREAD = 1.645
 
 Halves = NDArray[np.float32]
+
+
+class Best(NamedTuple):
+    """The best others of each record so far, the best first: arrays of shape (n, n_best).
+
+    Attributes
+    ----------
+    others : int32 ndarray
+        −1 where there is none.
+    overlap : float32 ndarray
+    met : int16 ndarray
+        In how many of the orders they met.
+    """
+
+    others: NDArray[np.int32]
+    overlap: Halves
+    met: NDArray[np.int16]
 
 
 @dataclass(frozen=True)
@@ -49,14 +72,18 @@ class Candidates:
         The smaller number first, in order.
     overlap : float32 ndarray of shape (k,)
         Cosine of their grams' weights: 1 if they share all.
-    met : int64 ndarray of shape (k,)
-        In how many of the orders they met. 0 for those of copies, which are not searched.
+    met : int16 ndarray of shape (k,)
+        In how many of the orders they met.
+    views : int16 ndarray of shape (k,)
+        Of how many columns they share a rare value. Copies, which are not searched, have 0 here
+        and in ``met``.
     n_records : int
     """
 
     pairs: Ints
     overlap: Halves
-    met: Ints
+    met: NDArray[np.int16]
+    views: NDArray[np.int16]
     n_records: int
 
     def __len__(self) -> int:
@@ -76,7 +103,8 @@ def candidates_of(
     ----------
     columns : list of Column
     n_best : int, default=10
-        Others that are kept of each record: those that share most with it.
+        Others that are kept of each record: those that share most with it. Those that share a rare
+        value are kept beside them, for each column one more a record on average at most.
     side : bool ndarray of shape (n,), optional
         Which of two tables each record is from; pairs are of one from each then.
     seed : int
@@ -87,26 +115,88 @@ def candidates_of(
     O(n log n) time, some tens of microseconds a record on one core; memory: the texts as bytes, 4
     bytes a gram, and 12 ``n_best`` bytes for each record.
     """
-    n = len(columns[0]) if columns else 0
     first = first_of_equal(columns, side)
-    alone = np.flatnonzero(first == np.arange(n))
+    alone = np.flatnonzero(first == np.arange(len(first)))
     kept = [Column(c.name, c.kind, c.values[alone]) for c in columns]
     sides = np.zeros(len(alone), dtype=np.int8)
     if side is not None:
         sides = 1 + side[alone].astype(np.int8)
-    pairs, overlap, met = _best(grams_of(kept), n_best, sides, seed)
-    pairs = alone[pairs]
-    copies = np.flatnonzero(first != np.arange(n))
+    grams = grams_of(kept)
+    met = _best(grams, n_best, sides, seed)
+    by_column = [pairs_of_rare_values(value_keys(c), sides) for c in kept if is_searched(c)]
+    return with_copies(united(met, by_column, partial(overlaps, grams)), first, side)
+
+
+def united(
+    found: Candidates, by_column: Sequence[Ints], overlaps: Callable[[Ints], Halves]
+) -> Candidates:
+    """Pairs that met in orders and those that share a rare value, each once, in order.
+
+    Parameters
+    ----------
+    found : Candidates
+        That met in orders.
+    by_column : list of int64 ndarray
+        Of each column, as :func:`nearkin.records.views.pairs_of_rare_values` gives them.
+    overlaps : callable
+        Of pairs that did not meet in orders.
+    """
+    of_orders = keys_of(found.pairs)
+    keys = sorted_once(np.concatenate([of_orders, *by_column]))
+    met, overlap = np.zeros(len(keys), np.int16), np.zeros(len(keys), np.float32)
+    place = np.searchsorted(keys, of_orders)
+    met[place], overlap[place] = found.met, found.overlap
+    del of_orders, place
+    views = np.zeros(len(keys), dtype=np.int16)
+    for shared in by_column:
+        views[np.searchsorted(keys, shared)] += 1
+    pairs = ends_of(keys)
+    new = np.flatnonzero(met == 0)
+    overlap[new] = overlaps(pairs[new])
+    return Candidates(pairs, overlap, met, views, found.n_records)
+
+
+def overlaps(grams: Grams, pairs: Ints) -> Halves:
+    """Cosine of the weights of two records' grams, for pairs of records."""
+    lengths = lengths_of(grams)
+    out = np.zeros(len(pairs), dtype=np.float32)
+
+    def fill(part: slice) -> None:
+        _cosines(grams.words, grams.ends, lengths, pairs[part], out[part])
+
+    for_each_block(fill, len(pairs), BLOCK)
+    return out
+
+
+def with_copies(found: Candidates, first: Ints, side: Mask | None) -> Candidates:
+    """Candidates among all records, from those among records that differ.
+
+    Parameters
+    ----------
+    found : Candidates
+        Of the records that are no copies, by their numbers among these.
+    first : int64 ndarray of shape (n,)
+        For each record the first one that is equal to it.
+    side : bool ndarray of shape (n,) or None
+    """
+    is_copy = first != np.arange(len(first))
+    copies = np.flatnonzero(is_copy)
+    pairs = np.flatnonzero(~is_copy)[found.pairs]
     if side is None:
         more = np.column_stack([first[copies], copies])
-        overlap = np.concatenate([overlap, np.ones(len(more), dtype=np.float32)])
+        shared = np.ones(len(more), dtype=np.float32)
     else:
         more, of = _pairs_of_copies(pairs, first[copies], copies)
-        overlap = np.concatenate([overlap, overlap[of]])
-    pairs = np.concatenate([pairs, more])
-    met = np.concatenate([met, np.zeros(len(more), dtype=np.int64)])
-    order = np.argsort(keys_of(pairs), kind="stable")
-    return Candidates(pairs[order], overlap[order], met[order], n)
+        shared = found.overlap[of]
+    order = np.argsort(keys_of(more), kind="stable")
+    place = np.searchsorted(keys_of(pairs), keys_of(more)[order])
+    return Candidates(
+        np.insert(pairs, place, more[order], axis=0),
+        np.insert(found.overlap, place, shared[order]),
+        np.insert(found.met, place, 0),
+        np.insert(found.views, place, 0),
+        len(first),
+    )
 
 
 def _pairs_of_copies(pairs: Ints, originals: Ints, copies: Ints) -> tuple[Ints, Ints]:
@@ -144,62 +234,124 @@ def codes_of(column: Column) -> Ints:
     return np.array([numbers.setdefault(value, len(numbers)) for value in given], dtype=np.int64)
 
 
-def _best(
-    grams: Grams, n_best: int, sides: NDArray[np.int8], seed: int
-) -> tuple[Ints, Halves, Ints]:
+def _best(grams: Grams, n_best: int, sides: NDArray[np.int8], seed: int) -> Candidates:
     """Pairs of each record and the others that share most with it, among those that it met."""
     n = len(grams)
-    few = n <= _FEW
-    around = min(_AROUND_OF_FEW if few else _AROUND, max(n - 1, 1))
-    lengths = np.zeros(n, dtype=np.float32)
-    others = np.full((n, n_best), -1, dtype=np.int32)
-    overlap = np.zeros((n, n_best), dtype=np.float32)
-    met = np.zeros((n, n_best), dtype=np.int16)
-    keys = np.empty(n, dtype=np.uint64)
-    for_each_block(
-        lambda rows: _lengths(grams.words, grams.ends, rows.start, rows.stop, lengths), n, _BLOCK
-    )
-    for number in range(_ORDERS_OF_FEW if few else _ORDERS):
-        salt = np.uint64((seed * 1_000_003 + number + 1) & 0xFFFFFFFF)
-
-        def find_keys(rows: slice, salt: np.uint64 = salt) -> None:
-            _order_keys(grams.words, grams.ends, rows.start, rows.stop, salt, keys)
-
-        for_each_block(find_keys, n, _BLOCK)
+    n_orders, around = orders_for(n)
+    lengths = lengths_of(grams)
+    best = nobody_yet(n, n_best)
+    for number in range(n_orders):
+        keys = order_keys(grams, seed, number)
         order = np.argsort(keys, kind="stable")
 
-        def compare(places: slice, order: Ints = order) -> None:
+        def compare(places: slice, order: Ints = order, keys: NDArray[np.uint64] = keys) -> None:
             _compare(
-                grams.words, grams.ends, lengths, sides, keys, order[places], around, others,
-                overlap, met,
+                grams.words, grams.ends, lengths, sides, keys, order[places], around, *best
             )  # fmt: skip
 
-        for_each_block(compare, n, _BLOCK)
-    return _once(others, overlap, met)
+        for_each_block(compare, n, BLOCK)
+    return each_once(best)
 
 
-def _once(
-    others: NDArray[np.int32], overlap: Halves, met: NDArray[np.int16]
-) -> tuple[Ints, Halves, Ints]:
+def orders_for(n: int) -> tuple[int, int]:
+    """How many orders records are put in, and how many neighbours are compared in each."""
+    few = n <= _FEW
+    around = min(_AROUND_OF_FEW if few else _AROUND, max(n - 1, 1))
+    return _ORDERS_OF_FEW if few else _ORDERS, around
+
+
+def order_keys(grams: Grams, seed: int, number: int) -> NDArray[np.uint64]:
+    """By what records are put in the order of a number."""
+    salt = np.uint64((seed * 1_000_003 + number + 1) & 0xFFFFFFFF)
+    keys = np.empty(len(grams), dtype=np.uint64)
+
+    def fill(rows: slice) -> None:
+        _order_keys(grams.words, grams.ends, rows.start, rows.stop, salt, keys)
+
+    for_each_block(fill, len(grams), BLOCK)
+    return keys
+
+
+def meetings(
+    grams: Grams, keys: NDArray[np.uint64], around: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Halves]:
+    """Neighbours in the order of some keys, and the cosine of what they share, if any.
+
+    Notes
+    -----
+    Memory: 12 ``around`` bytes a record.
+    """
+    order, lengths = np.argsort(keys, kind="stable"), lengths_of(grams)
+    room = around * len(order)
+    i, j = (np.empty(room, dtype=np.int32) for _ in range(2))
+    cosine = np.empty(room, dtype=np.float32)
+    filled = 0
+    for places in blocks(len(order), BLOCK):
+        filled = _meetings(
+            grams.words, grams.ends, lengths, keys, order[places], around, i, j, cosine, filled
+        )
+    return i[:filled].copy(), j[:filled].copy(), cosine[:filled].copy()
+
+
+@compiled()
+def remember(
+    i: Ints,
+    j: Ints,
+    cosine: Halves,
+    others: NDArray[np.int32],
+    overlap: Halves,
+    met: NDArray[np.int16],
+) -> None:
+    """Keep the best others of each record among those that met, in the order of meetings."""
+    for k in range(len(i)):
+        if _meet_again(others, met, i[k], j[k]) | _meet_again(others, met, j[k], i[k]):
+            continue
+        _keep(others, overlap, met, i[k], j[k], cosine[k])
+        _keep(others, overlap, met, j[k], i[k], cosine[k])
+
+
+def nobody_yet(n: int, n_best: int) -> Best:
+    """Room for the best others of each record: 10 ``n_best`` bytes a record."""
+    return Best(
+        np.full((n, n_best), -1, dtype=np.int32),
+        np.zeros((n, n_best), dtype=np.float32),
+        np.zeros((n, n_best), dtype=np.int16),
+    )
+
+
+def lengths_of(grams: Grams) -> Halves:
+    """The length of each record's vector of weights."""
+    lengths = np.zeros(len(grams), dtype=np.float32)
+
+    def fill(rows: slice) -> None:
+        _lengths(grams.words, grams.ends, rows.start, rows.stop, lengths)
+
+    for_each_block(fill, len(grams), BLOCK)
+    return lengths
+
+
+def each_once(best: Best) -> Candidates:
     """Each pair once, whichever of its records kept it."""
-    found = others >= 0
-    pairs = np.column_stack([np.nonzero(found)[0], others[found]])
-    keys = keys_of(pairs)
+    found = best.others >= 0
+    keys = keys_of(np.column_stack([np.nonzero(found)[0], best.others[found]]))
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     start = np.flatnonzero(np.diff(keys, prepend=-1))
-    times = met[found][order].astype(np.int64)
+    pairs = ends_of(keys[start])
+    del keys
+    times = best.met[found][order]
     most = np.maximum.reduceat(times, start) if len(start) else times
-    return ends_of(keys[start]), overlap[found][order][start], most
+    overlap = best.overlap[found][order[start]]
+    return Candidates(pairs, overlap, most, np.zeros_like(most), len(found))
 
 
 def missed(candidates: Candidates, chance: Floats) -> Estimate:
     r"""Estimate how many pairs that are the same are not among the candidates.
 
-    With :math:`f_1` and :math:`f_2` pairs that met once and twice, each counted by its chance to be
-    the same, there are at least about :math:`f_1^2 / 2 f_2` that never met, and fewer than
-    :math:`f_1` as a rule (the first jackknife): the estimate is between the two, and the interval
-    holds both.
+    With :math:`f_1` and :math:`f_2` pairs that met once and twice, in orders and columns together,
+    each counted by its chance to be the same, there are at least about :math:`f_1^2 / 2 f_2` that
+    never met, and fewer than :math:`f_1` as a rule (the first jackknife): the estimate is between
+    the two, and the interval holds both.
 
     Parameters
     ----------
@@ -209,14 +361,16 @@ def missed(candidates: Candidates, chance: Floats) -> Estimate:
     """
     # The many that hardly can be the same are left out: their small chances would add up.
     chance = np.where(chance > 0.5, chance, 0.0)
-    once, twice = (float(chance[candidates.met == times].sum()) for times in (1, 2))
+    met = candidates.met + candidates.views
+    once, twice = (float(chance[met == times].sum()) for times in (1, 2))
     least = once * max(once - 1, 0) / (2 * (twice + 1))
-    most = once + 1
+    most = max(once, least) + 1
     ratio = once / max(twice, 0.5)
     variance = max(twice, 0.5) * (ratio**2 / 2 + ratio**3 + ratio**4 / 4)
     factor = np.exp(_SPREAD * np.sqrt(np.log1p(variance / max(least, 0.5) ** 2)))
     low = least / factor if least >= 1 else 0.0
-    return Estimate(float(np.sqrt(least * once)), low, most + _SPREAD * float(np.sqrt(2 * most)))
+    value = float(np.sqrt(least * max(once, least)))
+    return Estimate(value, low, most + _SPREAD * float(np.sqrt(2 * most)))
 
 
 @compiled()
@@ -272,6 +426,16 @@ def _shared(words: Words, a: int, a_end: int, b: int, b_end: int) -> float:
 
 
 @compiled()
+def _cosines(words: Words, ends: Ints, lengths: Halves, pairs: Ints, out: Halves) -> None:
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        if lengths[i] > 0 and lengths[j] > 0:
+            start, j_start = ends[i - 1] if i else 0, ends[j - 1] if j else 0
+            shared = _shared(words, start, ends[i], j_start, ends[j])
+            out[k] = shared / (lengths[i] * lengths[j])
+
+
+@compiled()
 def _compare(
     words: Words,
     ends: Ints,
@@ -301,10 +465,45 @@ def _compare(
                 continue
             j_start = ends[j - 1] if j else 0
             shared = _shared(words, start, ends[i], j_start, ends[j])
-            cosine = shared / (lengths[i] * lengths[j])
+            cosine = np.float32(shared / (lengths[i] * lengths[j]))
             if cosine > 0:
                 _keep(others, overlap, met, i, j, cosine)
                 _keep(others, overlap, met, j, i, cosine)
+
+
+@compiled()
+def _meetings(
+    words: Words,
+    ends: Ints,
+    lengths: Halves,
+    keys: NDArray[np.uint64],
+    order: Ints,
+    around: int,
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    cosine: Halves,
+    filled: int,
+) -> int:
+    """What :func:`_compare` compares, as a list; how long it is by then."""
+    for place in range(len(order)):
+        i = order[place]
+        if lengths[i] == 0:
+            continue
+        start = ends[i - 1] if i else 0
+        first_gram = keys[i] >> np.uint64(42)
+        for next_place in range(place + 1, min(place + around + 1, len(order))):
+            j = order[next_place]
+            if keys[j] >> np.uint64(42) != first_gram:
+                break
+            if lengths[j] == 0:
+                continue
+            j_start = ends[j - 1] if j else 0
+            shared = _shared(words, start, ends[i], j_start, ends[j])
+            if shared > 0:
+                first[filled], second[filled] = i, j
+                cosine[filled] = shared / (lengths[i] * lengths[j])
+                filled += 1
+    return filled
 
 
 @compiled()
@@ -323,7 +522,7 @@ def _keep(
     met: NDArray[np.int16],
     i: int,
     j: int,
-    cosine: float,
+    cosine: np.float32,
 ) -> None:
     """Put another record among the best of one, in order, if it is better than the last."""
     place = others.shape[1] - 1

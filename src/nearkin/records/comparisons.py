@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 from zlib import crc32
@@ -142,6 +142,28 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
     return Comparisons([plan for _, plan in kept], _kindred(given), len(given[0]))
 
 
+def value_counts(columns: Sequence[Column]) -> Doubles:
+    """How often values of each column are met, by their hashes: an array of shape (c, 65536)."""
+    counts = np.zeros((len(columns), _BUCKETS))
+    for number, column in enumerate(columns):
+        if column.kind != "vector":
+            _count_values(texts_of(column), counts[number])
+    return counts
+
+
+def with_counts(plan: Comparisons, counts: Doubles, n_records: int) -> Comparisons:
+    """The same comparisons, with values counted in another table, by :func:`value_counts`."""
+    columns = [replace(c, counts=0.5 + met) for c, met in zip(plan.columns, counts, strict=True)]
+    return Comparisons(columns, plan.crossed, n_records)
+
+
+def _count_values(texts: Sequence[str], counts: Doubles) -> Counter[str]:
+    """Add to counts how often texts are met that are there."""
+    often = Counter(value for value in texts if value)
+    np.add.at(counts, _buckets(list(often)), list(often.values()))
+    return often
+
+
 def prepared(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
     """The columns that are compared, in the plan's order."""
     by_name = {column.name: column for column in columns}
@@ -188,13 +210,11 @@ def _planned(column: Column) -> ColumnComparison | None:
     if column.kind == "vector":
         return _planned_vectors(column)
     texts = texts_of(column)
-    there = [value for value in texts if value]
-    often = Counter(there)
-    if len(often) < 2:
-        return None
     counts = np.full(_BUCKETS, 0.5)
-    np.add.at(counts, _buckets(list(often)), list(often.values()))
+    if len(_count_values(texts, counts)) < 2:
+        return None
     if column.kind in WORDS:
+        there = [value for value in texts if value]
         some = there[:: max(len(there) // _SAMPLE, 1)]
         long = np.mean([len(value) for value in some]) > _LONG
         spaced = np.mean([" " in value for value in some]) > _SPACED

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, InputTypeError
 from nearkin.tables.columns import Column
 from nearkin.tables.values import columns_of
 
@@ -21,11 +21,22 @@ def columns_given(table: Any, kinds: Mapping[str, str] | None = None) -> list[Co
     kinds : mapping, optional
         What columns hold, where it is known.
     """
+    if is_on_dask(table):
+        raise InputTypeError(
+            "of tables on dask fit and duplicates find what is the same within one; for all else "
+            "give table.compute(), which brings it into memory."
+        )
     if isinstance(table, list) and table and all(isinstance(part, Column) for part in table):
         if len({len(column) for column in table}) > 1:
             raise InputError("columns of the table differ in length.")
         return list(table)
     return columns_of(table, kinds)
+
+
+def is_on_dask(table: Any) -> bool:
+    """Whether a table is of dask, which need not be installed for that."""
+    # Of the class: an object of dask.delayed has any attribute.
+    return hasattr(type(table), "__dask_graph__")
 
 
 def joined(left: Sequence[Column], right: Sequence[Column]) -> list[Column]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,11 @@ class Grams:
     def __len__(self) -> int:
         return len(self.ends)
 
+    def take(self, records: Ints) -> Grams:
+        """The grams of some records."""
+        starts, ends = np.append(0, self.ends)[records], self.ends[records]
+        return Grams(joined_runs(self.words, starts, ends), np.cumsum(ends - starts))
+
     def of(self, record: int) -> Words:
         """The grams of one record."""
         start = self.ends[record - 1] if record else 0
@@ -84,15 +90,29 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     [3, 3, 0, 0]
     """
     n = len(columns[0]) if columns else 0
-    cells = [
+    cells = searched_cells(columns)
+    return weighed_grams(cells, gram_weights(gram_counts(cells), n), n)
+
+
+def searched_cells(columns: Sequence[Column]) -> list[Cells]:
+    """The texts of the columns that candidates are found by."""
+    return [
         cells_of(column, 0 if column.kind in _ANYWHERE else 1 + number)
         for number, column in enumerate(columns)
-        if column.kind not in ("ignored", "vector")
+        if is_searched(column)
     ]
+
+
+def gram_counts(cells: Sequence[Cells]) -> NDArray[np.int32]:
+    """How often each of the 2²⁴ possible grams is met: 64 MB."""
     seen = np.zeros(_SLOTS, dtype=np.int32)
     for cell in cells:
         _count(cell.buffer, cell.ends, cell.tag, seen)
-    weights = _weights(seen, n)
+    return seen
+
+
+def weighed_grams(cells: Sequence[Cells], weights: Bytes, n: int) -> Grams:
+    """Grams of ``n`` records, by the weights of all possible ones."""
     most = np.zeros(n, dtype=np.int64)
     for cell in cells:
         most += np.minimum(np.diff(cell.ends, prepend=-1) - 1, _MOST_IN_CELL)
@@ -114,6 +134,25 @@ def grams_of(columns: Sequence[Column]) -> Grams:
     return Grams(words[: int(ends[-1]) if n else 0].copy(), ends)
 
 
+def together(parts: Sequence[Grams]) -> Grams:
+    """The records of one part after those of another."""
+    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    ends = [part.ends + start for part, start in zip(parts, before, strict=False)]
+    return Grams(np.concatenate([part.words for part in parts]), np.concatenate(ends))
+
+
+def joined_runs(values: NDArray[Any], starts: Ints, ends: Ints) -> NDArray[Any]:
+    """Parts of an array from each start to its end, one after the other."""
+    count = ends - starts
+    place = np.repeat(starts - np.cumsum(count) + count, count) + np.arange(count.sum())
+    return np.asarray(values[place])
+
+
+def is_searched(column: Column) -> bool:
+    """Whether candidates are found by a column: by one of words, numbers or dates."""
+    return column.kind not in ("ignored", "vector")
+
+
 def cells_of(column: Column, tag: int) -> Cells:
     """The texts of a column in one array of bytes; missing ones are empty."""
     texts = texts_of(column)
@@ -128,6 +167,8 @@ def texts_of(column: Column) -> list[str]:
     """Each cell of a column as a text; numbers with three digits or more, dates as YYYYMMDD."""
     if column.kind in WORDS:
         return ["" if value is None else value for value in column.values.tolist()]
+    if not len(column):
+        return []
     values, which = np.unique(column.values, return_inverse=True)
     if column.kind == "date":
         days = np.floor(np.nan_to_num(values)).clip(-719162, 2932896).astype("datetime64[D]")
@@ -144,7 +185,7 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if value == np.round(value) and abs(value) < 1e15 else f"{value:.3g}"
 
 
-def _weights(seen: NDArray[np.int32], n: int) -> Bytes:
+def gram_weights(seen: NDArray[np.int32], n: int) -> Bytes:
     """From 1 for a gram that all have to 255; 0 for one that a single record has."""
     with np.errstate(divide="ignore"):
         rarity = np.log(max(n, 2) / np.maximum(np.arange(seen.max(initial=0) + 1), 1))

@@ -13,7 +13,7 @@ from nearkin.records.entities import group_records, mean_between
 from nearkin.records.linking import one_to_one
 from nearkin.records.matching import Matching
 from nearkin.records.results import Duplicates, Links, MatchReport
-from nearkin.records.scoring import Answered, Work, scores_of
+from nearkin.records.scoring import Answered, AnyWork, scores_of
 from nearkin.records.stating import Stated, stated
 from nearkin.rows.arrays import Doubles, Ints, Mask
 
@@ -28,12 +28,12 @@ class Judged:
     Attributes
     ----------
     matching : Matching
-    work : Work
+    work : AnyWork
     known : Answered
     """
 
     matching: Matching
-    work: Work
+    work: AnyWork
     known: Answered
 
     @property
@@ -113,12 +113,14 @@ class Judged:
         """
         within = labels[self.pairs[:, 0]] == labels[self.pairs[:, 1]]
         mean = mean_between(labels, self.pairs, self.scores)
-        scores = np.where(within, np.maximum(self.scores, mean), np.minimum(self.scores, mean))
+        scores = np.minimum(self.scores, mean)
+        np.maximum(self.scores, mean, out=scores, where=within)
         # Pairs of a group that are no candidates are like those that are.
         size = np.bincount(labels)
-        all_pairs = (size * (size - 1) // 2)[labels[self.pairs[:, 0]]]
-        met = np.bincount(labels[self.pairs[within, 0]], minlength=len(size))
-        weight = np.where(within, all_pairs / np.maximum(met[labels[self.pairs[:, 0]]], 1), 1.0)
+        group = labels[self.pairs[within, 0]]
+        met = np.bincount(group, minlength=len(size))
+        weight = np.ones(len(self.pairs))
+        weight[within] = (size * (size - 1) // 2 / np.maximum(met, 1))[group]
         return self._figures(within, scores, weight)
 
     def _figures(self, called: Mask, scores: Doubles, weight: Doubles) -> Stated:

@@ -18,11 +18,11 @@ from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.comparisons import compare, comparisons_of, prepared
 from nearkin.records.files import load_matcher, save_matcher
-from nearkin.records.given import columns_given, joined
+from nearkin.records.given import columns_given, is_on_dask, joined
 from nearkin.records.judged import Judged
 from nearkin.records.results import Duplicates, Links, canonical
 from nearkin.records.review import doubtful_first, questions
-from nearkin.records.scoring import Answered, Work, answered, learned, work_on
+from nearkin.records.scoring import Answered, AnyWork, Work, answered, learned, work_on
 from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
@@ -70,6 +70,13 @@ class RecordMatcher(WholeState, BaseEstimator):
     -----
     Memory: the table, and about 1.5 kB for each record. Time grows as n log n.
 
+    Tables larger than memory are data frames of dask. Their texts stay on the workers, but for
+    those of up to 200,000 records that are learned from; candidates and groups are those of the
+    same table in memory, as far as 20,000 records tell what columns hold. This process needs about
+    1 kB for each record, however long its texts are, for ten candidates each; the workers together
+    keep the bytes of the texts, 8 for each cell and 4 for each of their trigrams, and spill to
+    their disks what is too much.
+
     Examples
     --------
     >>> import nearkin as nk
@@ -105,7 +112,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         Parameters
         ----------
         table : data frame or dict of lists
-            Records.
+            Records. A data frame of dask stays on the workers, see the notes above.
         pairs : Pairs, optional
             Answers: rows that are the same and rows that are not.
         y : array of int, shape (n,), optional
@@ -115,6 +122,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         self
         """
+        if is_on_dask(table):
+            return self._fit_on_dask(table, pairs, y)
         return self._fit(columns_given(table, self.kinds), None, pairs, y)
 
     def fit_link(self, left: Any, right: Any, pairs: Pairs | None = None) -> Self:
@@ -206,6 +215,11 @@ class RecordMatcher(WholeState, BaseEstimator):
     def canonical(self, table: Any = None, *, precision: float | None = None) -> dict[str, Any]:
         """One record for each thing: of each column the value that most of its records have."""
         judged = self._judge(table)
+        if not isinstance(judged.work, Work):
+            raise InputTypeError(
+                "canonical gives records in memory, and those of dask stay on the workers: group "
+                "them by the labels that duplicates gives."
+            )
         return canonical(judged.work.columns, judged.groups(judged.level_for(_share(precision))))
 
     def link(
@@ -299,7 +313,19 @@ class RecordMatcher(WholeState, BaseEstimator):
         self._learn(work, _answers(pairs, y, work))
         return self
 
-    def _learn(self, work: Work, known: Answered) -> None:
+    def _fit_on_dask(self, frame: Any, pairs: Any, y: Any) -> Self:
+        from nearkin.records.dask_table import dask_table  # dask need not be installed
+        from nearkin.records.dask_work import work_on_dask
+
+        self._validate_params()
+        table = dask_table(frame, self.kinds)
+        self.kinds_ = {name: str(kind) for name, kind in table.kinds.items()}
+        self.comparisons_ = table.comparisons()
+        work = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
+        self._learn(work, _answers(pairs, y, work))
+        return self
+
+    def _learn(self, work: AnyWork, known: Answered) -> None:
         self.matching_ = learned(work, known, self._seed())
         self._judged = Judged(self.matching_, work, known)
         self.report_ = self._judged.report()
@@ -310,6 +336,8 @@ class RecordMatcher(WholeState, BaseEstimator):
     def _judge(self, table: Any) -> Judged:
         """The candidates of a table, judged; of that of the fit if there is no other."""
         check_is_fitted(self, "matching_")
+        if is_on_dask(table):
+            return self._judge_on_dask(table)
         if table is not None:
             return self._judge_columns(columns_given(table, self.kinds_), None)
         if not hasattr(self, "_judged"):
@@ -318,6 +346,14 @@ class RecordMatcher(WholeState, BaseEstimator):
 
     def _judge_columns(self, columns: list[Column], side: Mask | None) -> Judged:
         work = self._work(columns, side)
+        return Judged(self.matching_, work, answered(_NONE, _NONE))
+
+    def _judge_on_dask(self, frame: Any) -> Judged:
+        from nearkin.records.dask_table import dask_table  # dask need not be installed
+        from nearkin.records.dask_work import work_on_dask
+
+        table = dask_table(frame, self.kinds_)
+        work = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
         return Judged(self.matching_, work, answered(_NONE, _NONE))
 
     def _both(self, left: Any, right: Any) -> tuple[list[Column], Mask]:
@@ -333,9 +369,9 @@ class RecordMatcher(WholeState, BaseEstimator):
         return int(check_random_state(seed).randint(1 << 30)) if not isinstance(seed, int) else seed
 
 
-def _answers(pairs: Any, y: Any, work: Work) -> Answered:
+def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
     """What is said of pairs: answers, and candidates whose labels are known."""
-    n = len(work.columns[0])
+    n = work.candidates.n_records
     if pairs is not None and not isinstance(pairs, Pairs):
         raise InputTypeError(f"pairs must be nearkin.Pairs, not {type(pairs).__name__}.")
     known = Pairs(n_rows=n) if pairs is None else pairs

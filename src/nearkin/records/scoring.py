@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -53,13 +54,49 @@ class Work:
     @cached_property
     def all_compared(self) -> Table32:
         """Comparisons of all candidates, for tables where there are not too many to keep."""
-        return compare(self.plan, self.table, self.candidates.pairs)
+        return self.compare(self.candidates.pairs)
+
+    def compare(self, pairs: Ints) -> Table32:
+        """Comparisons of some pairs."""
+        return compare(self.plan, self.table, pairs)
 
     def compared(self, chosen: Ints) -> Table32:
         """Comparisons of some candidates."""
         if len(self.candidates) <= _KEPT:
             return self.all_compared[chosen]
-        return compare(self.plan, self.table, self.candidates.pairs[chosen])
+        return self.compare(self.candidates.pairs[chosen])
+
+    def scored(self, matching: Matching, chosen: Ints) -> Doubles:
+        """Scores of some candidates."""
+        out = np.empty(len(chosen))
+        for part in blocks(len(chosen), _BLOCK):
+            out[part] = matching.scores(self.plan, self.compared(chosen[part]))
+        return out
+
+
+class AnyWork(Protocol):
+    """A table with its candidates wherever it is: :class:`Work` in memory, or on dask."""
+
+    @property
+    def plan(self) -> Comparisons:
+        """What is computed of two records."""
+
+    @property
+    def candidates(self) -> Candidates:
+        """Pairs that may be the same."""
+
+    @property
+    def side(self) -> Mask | None:
+        """Which of two tables each record is from."""
+
+    def compare(self, pairs: Ints) -> Table32:
+        """Comparisons of some pairs."""
+
+    def compared(self, chosen: Ints) -> Table32:
+        """Comparisons of some candidates."""
+
+    def scored(self, matching: Matching, chosen: Ints) -> Doubles:
+        """Scores of some candidates."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +145,7 @@ def work_on(
     return Work(plan, list(columns), found, prepared(plan, used), side)
 
 
-def learned(work: Work, answers: Answered, seed: int) -> Matching:
+def learned(work: AnyWork, answers: Answered, seed: int) -> Matching:
     """Learn from a table's candidates, or a sample of them, and from answers."""
     pairs = work.candidates.pairs
     rng = np.random.RandomState(seed)
@@ -119,21 +156,24 @@ def learned(work: Work, answers: Answered, seed: int) -> Matching:
     chosen = chosen[~said]
     share = len(chosen) / max(len(pairs), 1)
     most = max(_PAIRS_PER_RECORD * work.candidates.n_records * share, 1.0)
-    told = compare(work.plan, work.table, answers.pairs)
+    told = work.compare(answers.pairs)
     known = len(chosen) + np.arange(len(told))
     compared = np.concatenate([work.compared(chosen), told])
     return learn_matching(work.plan, compared, known, answers.same, most, seed)
 
 
-def scores_of(matching: Matching, work: Work) -> Doubles:
-    """The score of each candidate; where there are many, only of those that share enough."""
-    n, overlap = len(work.candidates), work.candidates.overlap
+def scores_of(matching: Matching, work: AnyWork) -> Doubles:
+    """The score of each candidate; where there are many, only of those that share enough.
+
+    Those that share a rare value share enough.
+    """
+    n, overlap, by_view = len(work.candidates), work.candidates.overlap, work.candidates.views > 0
     out = np.full(n, _SETTLED)
     chosen = np.arange(n)
     if n > _MANY:
         some = np.random.RandomState(0).permutation(n)[:_SAMPLE]
+        some = some[~by_view[some]]
         likely = overlap[some][matching.scores(work.plan, work.compared(some)) > _WORTH]
-        chosen = np.flatnonzero(overlap >= _MARGIN * likely.min(initial=1.0))
-    for part in blocks(len(chosen), _BLOCK):
-        out[chosen[part]] = matching.scores(work.plan, work.compared(chosen[part]))
+        chosen = np.flatnonzero(by_view | (overlap >= _MARGIN * likely.min(initial=1.0)))
+    out[chosen] = work.scored(matching, chosen)
     return out
