@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"
 MOST_DRAWS = 10
 SIZES = (10_000, 100_000, 1_000_000)
-ON_DASK = (500_000,)
+ON_DASK = (1_000_000,)
 # Sets on which rivals are measured, small ones first.
 BESIDE = ("restaurants", "rldata500", publications.DATA, "febrl1", "febrl2", "febrl3", "febrl4")
 # Seeds of made-up people on whom nothing was chosen.

@@ -54,12 +54,19 @@ def test_values_are_taken_from_the_rarest_on_as_many_as_there_is_room_for(two_ta
     may = (keys[i] == keys[j]) & (keys[i] > 0) & ((sides[i] != sides[j]) | (not two_tables))
     count = np.bincount(keys[i[may]].astype(int))
     expected = set()
-    for limit in range(1, count.max()):
+    for limit in range(1, 7):
         rare = may & (count[keys[i].astype(int).clip(max=len(count) - 1)] <= limit)
         if rare.sum() <= 100:
             expected = set(zip(i[rare].tolist(), j[rare].tolist(), strict=True))
     assert {*map(tuple, ends_of(pairs_of_rare_values(keys, sides)).tolist())} == expected
     assert expected
+
+
+def test_a_value_of_five_records_is_not_rare_however_many_others_are():
+    keys = np.repeat(np.arange(1, 203), [4, 5, *[1] * 200]).astype(np.uint64)
+    found = ends_of(pairs_of_rare_values(keys, np.zeros(209, dtype=np.int8)))
+    assert len(found) == 6
+    assert found.max() == 3
 
 
 def test_common_and_missing_values_show_nothing():

@@ -20,7 +20,9 @@ from nearkin.tables.columns import Column
 Keys = NDArray[np.uint64]
 Sides = NDArray[np.int8]
 
-# Pairs for each record that one column may add, from the rarest values on.
+# A value is rare if there are so many pairs of records with it at most: of four records. Pairs for
+# each record that one column may add, from the rarest values on.
+_PAIRS_OF_A_VALUE = 6
 _PAIRS_PER_RECORD = 0.5
 
 
@@ -52,6 +54,7 @@ def value_keys(column: Column, *, exact: bool = False) -> Keys:
 def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
     """Pairs of records that share a rare value, each as one number (``numbering.keys_of``).
 
+    A value is rare if four records have it at most, or if it gives six pairs between two tables.
     Values are taken from the rarest on, as long as there is no more than one pair for two records.
 
     Parameters
@@ -99,10 +102,10 @@ def pairs_of_rare_values(keys: Keys, sides: Sides) -> Ints:
 
 
 def _rare(count: Ints, most: int) -> Ints:
-    """Values from the rarest on that give so many pairs at most; all that are as rare, or none."""
+    """Rare values that give so many pairs at most together; all that are as rare, or none."""
     order = np.argsort(count, kind="stable")
     total = np.cumsum(count[order])
-    common = count[order[total > most]].min(initial=np.iinfo(np.int64).max)
+    common = count[order[total > most]].min(initial=_PAIRS_OF_A_VALUE + 1)
     return np.flatnonzero((count > 0) & (count < common))
 
 
