@@ -7,8 +7,8 @@ import pytest
 
 from nearkin import TableWarning
 from nearkin.rows.notices import noticed
-from nearkin.tables.columns import KINDS, WORDS
-from nearkin.tables.dates import ORDERS, date_of, read_dates
+from nearkin.tables.columns import KINDS, ORDERS, WORDS
+from nearkin.tables.dates import date_of, read_dates
 from nearkin.tables.kinds import kinds_of
 from nearkin.tables.reading import MOST_CHARACTERS, plain_text, read_table
 from nearkin.tables.values import column_of, columns_of, is_missing

@@ -6,12 +6,9 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
 
+from nearkin.tables.columns import Order
 from nearkin.tables.reading import days_of
-
-Order = Literal["day first", "month first", "year first"]
-ORDERS: tuple[str, ...] = get_args(Order)
 
 _TIME = r"(?:[t ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?(?:z|utc|[+-]\d{2}:?\d{2})?)?"
 _BY_YEAR = re.compile(r"(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})" + _TIME)
@@ -36,11 +33,15 @@ class Dates:
         In which day, month and year are read where that is not plain.
     is_ambiguous : bool
         Whether no text tells day from month, though some could be read either way.
+    matters : bool
+        Whether some text would be another day, or none, in another order; so it is if an order was
+        stated.
     """
 
     days: dict[str, float]
     order: Order
     is_ambiguous: bool
+    matters: bool
 
 
 def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
@@ -63,7 +64,7 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     """
     unique = list(dict.fromkeys(texts))
     if order is not None:
-        return Dates(_days(unique, order), order, is_ambiguous=False)
+        return Dates(_days(unique, order), order, is_ambiguous=False, matters=True)
     by_order: dict[Order, dict[str, float]] = {
         one: _days(unique, one) for one in ("day first", "month first")
     }
@@ -71,7 +72,8 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     day, month = (by_order[one] for one in ("day first", "month first"))
     found: Order = "month first" if len(month) > len(day) else "day first"
     differ = any("." not in text and month.get(text, days) != days for text, days in day.items())
-    return Dates(by_order[found], found, is_ambiguous=differ and day.keys() == month.keys())
+    is_ambiguous = differ and day.keys() == month.keys()
+    return Dates(by_order[found], found, is_ambiguous=is_ambiguous, matters=day != month)
 
 
 def date_of(text: str, order: Order) -> float | None:

@@ -32,8 +32,7 @@ from nearkin.storage.schema import (
     words,
 )
 from nearkin.storage.schema import real as real_number
-from nearkin.tables.columns import KINDS, Column, Kind
-from nearkin.tables.dates import ORDERS, Order, read_dates
+from nearkin.tables.columns import KINDS, ORDERS, Column, Kind, Order
 from nearkin.tables.encoders import (
     ENCODER,
     Categories,
@@ -311,7 +310,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """How a column is encoded."""
         column = column_of(cells, kind, self.dates)
         missing = is_missing(column)
-        order = _order(column, cells, self.dates)
         there = np.flatnonzero(~missing)
         values = column.values[there[evenly_spaced(len(there), MOST_ROWS)]]
         encoder = self._encoder(Column(cells.name, kind, values))
@@ -322,7 +320,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         variance = float(((found - middle) ** 2).sum(axis=1).mean())
         factor = 1 / np.sqrt(variance) if variance > 1e-20 else 0.0
         return ColumnCode(
-            cells.name, kind, order, encoder, middle, float(factor), bool(missing.any())
+            cells.name, kind, column.order, encoder, middle, float(factor), bool(missing.any())
         )
 
     def _encoder(self, column: Column) -> Encoder:
@@ -365,10 +363,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _order(column: Column, cells: Cells, stated: Order | None) -> Order | None:
-    """The order in which dates are read from now on."""
-    if column.kind != "date" or cells.form != "text":
-        return stated
-    return read_dates([one for one in cells.values if one is not None], stated).order

@@ -11,8 +11,8 @@ import numpy as np
 from nearkin.errors import InputError, few
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.column_roles import counting, names_rows
-from nearkin.tables.columns import KINDS, Kind
-from nearkin.tables.dates import Order, read_dates
+from nearkin.tables.columns import KINDS, Kind, Order
+from nearkin.tables.dates import read_dates
 from nearkin.tables.reading import Cells, plain_text
 
 # Cells that a column is known by, at most.
