@@ -19,7 +19,7 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, needing
+from nearkin.errors import InputError, few, needing
 from nearkin.records.grams import texts_of
 from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
@@ -144,13 +144,20 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
 
 def prepared(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
     """The columns that are compared, in the plan's order."""
+    refuse_absent(plan, columns)
     by_name = {column.name: column for column in columns}
-    found = []
-    for wanted in plan.columns:
-        if wanted.name not in by_name:
-            raise InputError(f"there is no column {wanted.name!r}, which records are compared by.")
-        found.append(_prepare(wanted, by_name[wanted.name], plan.n_records))
-    return found
+    return [_prepare(one, by_name[one.name], plan.n_records) for one in plan.columns]
+
+
+def refuse_absent(plan: Comparisons, columns: Sequence[Column]) -> None:
+    """Raise if columns are not there that are compared."""
+    there = {column.name for column in columns}
+    absent = [column.name for column in plan.columns if column.name not in there]
+    if absent:
+        raise InputError(
+            f"the table has no column {few(map(repr, absent))}, which records are compared by. A "
+            "column of missing cells will do, such as None in all rows."
+        )
 
 
 def compare(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> Table32:

@@ -125,6 +125,16 @@ def learned(work: Work, answers: Answered, seed: int) -> Matching:
     return learn_matching(work.plan, compared, known, answers.same, most, seed)
 
 
+def scored(
+    matching: Matching, plan: Comparisons, table: Sequence[Prepared], pairs: Ints
+) -> Doubles:
+    """The score of each of some pairs, whether they are candidates or not."""
+    out = np.empty(len(pairs))
+    for part in blocks(len(pairs), _BLOCK):
+        out[part] = matching.scores(plan, compare(plan, table, pairs[part]))
+    return out
+
+
 def scores_of(matching: Matching, work: Work) -> Doubles:
     """The score of each candidate; where there are many, only of those that share enough."""
     n, overlap = len(work.candidates), work.candidates.overlap
