@@ -11,7 +11,15 @@ from nearkin.cli import options as o
 
 
 def suggest(
-    model: o.ModelOrNone,
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            help="A model that fit has written, a matcher of records that duplicates --save has, "
+            "or 'none': for rows of numbers the data's own Euclidean distance, and for records a "
+            "matcher that learns from the answers.",
+        ),
+    ],
     data: o.Data,
     pairs: o.PairsPath = None,
     n: Annotated[int, typer.Option("--number", "-n", min=1, help="How many pairs.")] = 10,
@@ -84,7 +92,8 @@ def suggest(
 
     Records, in tables with words, need no model: nearkin suggest none people.csv --id id --ask -o
     answers.csv. Two are shown side by side, with what differs marked. Every five answers are
-    learned from, and a line says how good the groups of nearkin duplicates are by now.
+    learned from, and a line says how good the groups of nearkin duplicates are by now. A matcher of
+    a file asks where it is in doubt about these records, and stays as it is.
     """
     from nearkin.cli.asking import AnswerFile, interview
     from nearkin.cli.failures import UserError
@@ -92,9 +101,10 @@ def suggest(
     from nearkin.cli.files.inputs import claim_standard_input
     from nearkin.cli.files.named_rows import NamedRows
     from nearkin.cli.files.output import Output
-    from nearkin.cli.files.records import columns_to_compare, has_records, open_records
+    from nearkin.cli.files.records import has_records
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
+    from nearkin.cli.matching import Task, learned_from, matcher_in, opened
     from nearkin.cli.models import model_or_none
     from nearkin.cli.record_questions import RecordQuestions
     from nearkin.cli.suggesting import Questions
@@ -106,11 +116,16 @@ def suggest(
     out = Output(None if ask else output, as_json=as_json, force=force, quote=quote)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing, kinds, dates)
     questions: Questions | RecordQuestions
-    if str(model) == "none" and strategy is None and has_records(data, choice):
-        named: NamedRows = (records := open_records(data, choice))
+    learns = str(model) == "none" and strategy is None and has_records(data, choice)
+    matcher = matcher_in(model)
+    if matcher is not None and strategy is not None:
+        raise UserError("--strategy: a matcher asks where it is in doubt; --review is the other.")
+    if learns or matcher is not None:
+        task = Task(data) if matcher is None else Task(data, model, matcher)
+        named: NamedRows = (records := opened(task, choice))
         known = known_pairs(named, pairs, choice.delimiter)
-        compared = columns_to_compare(records.cells, choice, records.file)
-        questions = RecordQuestions(compared, known, review=review, seed=seed)
+        taught = learned_from(records, task, choice, known, seed)
+        questions = RecordQuestions(taught, known, learns=learns, review=review)
         shown = records.shown(show or records.compared)
     elif review:
         raise UserError("--review: this is for records: nearkin suggest none people.csv --review.")
