@@ -390,6 +390,24 @@ def test_records_are_asked_about_and_learned_from(run, people, person_says, tmp_
     assert "by 5 answers" in run("duplicates", "people.csv", "--id", "id", "-p", "said.csv").err
 
 
+def test_the_path_of_somebody_who_has_read_nothing(run, people, person_says, tmp_path):
+    (tmp_path / "answers.csv").unlink()
+    asked = [(number(x["left"]), number(x["right"])) for x in run(
+        "suggest", "none", "people.csv", "--id", "id", "-n", 5).records]  # fmt: skip
+    same = ["s" if people.person[i] == people.person[j] else "d" for i, j in asked]
+    person_says("\n".join([*same, *"d" * 15, ""]))
+    result = run("suggest", "none", "people.csv", "--ask")
+    assert "records of people.csv go by their row numbers; --id id names them" in result.err
+    assert "20 of 20" in result.err
+    assert "20 answers added to answers.csv" in result.err
+    following = "nearkin duplicates people.csv --pairs answers.csv -o groups.csv"
+    assert f"next: {following}" in result.err
+    found = run(*following.split()[1:], "--precision", 0.99)
+    assert "by 20 answers" in found.err
+    with open("groups.csv", newline="") as file:
+        assert list(next(csv.DictReader(file))) == ["group", "row", "chance"]
+
+
 def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path):
     with subprocess.Popen(
         [program, *ASK], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -397,7 +415,7 @@ def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path
         asking.stdin.write("s\nd\n")
         asking.stdin.flush()
         for line in asking.stderr:
-            if "3 of 10" in line:
+            if "3 of 20" in line:
                 break
         asking.terminate()
         asking.wait(60)

@@ -21,10 +21,12 @@ from nearkin.cli.files.column_choice import (
 from nearkin.cli.files.formats import Source, open_source
 from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
 from nearkin.cli.files.words import refuse_missing_policy, say_kinds, stated_kinds
+from nearkin.cli.messages import say
 from nearkin.records.canonical import canonical
 from nearkin.records.given import columns_known, columns_of_both
 from nearkin.records.matcher import RecordMatcher
 from nearkin.rows.arrays import Ints
+from nearkin.rows.column_roles import names_rows
 from nearkin.tables.columns import Column
 from nearkin.tables.values import columns_of
 
@@ -50,6 +52,17 @@ class Records(NamedRows):
     def compared(self) -> list[str]:
         """Names of the columns that are compared."""
         return list(self.cells.column_names)
+
+    def column_of_ids(self) -> str | None:
+        """A column that seems to name records, if there is any: no two have the same there."""
+        return next(
+            (
+                name
+                for name in filter(names_rows, self._source.kinds)
+                if len(self.values(name, "--id").unique().drop_null()) == self.n_rows
+            ),
+            None,
+        )
 
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
         """One record for each thing: of each column the cell that most of its records have.
@@ -120,7 +133,10 @@ def open_records(
         )
     nobody = np.empty(0, dtype=np.int64)
     cells = pa.Table.from_batches(batches)
-    return Records(source.file, source, choice.id_column, nobody, cells=cells)
+    records = Records(source.file, source, choice.id_column, nobody, cells=cells)
+    if choice.id_column is None and (name := records.column_of_ids()):
+        say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+    return records
 
 
 def columns_to_compare(records: Records, choice: Choice) -> list[Column]:
