@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -239,5 +240,11 @@ def test_bad_input(people):
         matcher.fit([columns[0], words("short", ["a"])])
     with pytest.raises(InputError, match="no column in common"):
         nk.link(columns[:1], columns[1:2])
+    with pytest.raises(InputError, match="the table has 1 row: two are needed"):
+        matcher.fit({"name": ["ann"]})
+    with pytest.raises(InputError, match="the table has 0 rows"):
+        matcher.fit({})
+    with pytest.raises(InputError, match="two columns of the table are called 'a'"):
+        matcher.fit(pd.DataFrame([["x", "y"], ["z", "w"]], columns=["a", "a"]))
     with pytest.raises(ValueError, match="n_candidates"):
         nk.RecordMatcher(n_candidates=0).fit(columns)

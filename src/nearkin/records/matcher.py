@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
@@ -434,6 +434,9 @@ class RecordMatcher(WholeState, BaseEstimator):
     def _fit(
         self, table: Any, columns: list[Column], side: Mask | None, pairs: Any, y: Any
     ) -> Self:
+        n = len(columns[0]) if columns else 0
+        if n < 2:
+            raise InputError(f"the table has {counted(n, 'row')}: two are needed at least.")
         self.kinds_ = {column.name: str(column.kind) for column in columns}
         self.orders_ = {column.name: column.order for column in columns if column.order}
         self.comparisons_ = comparisons_of(columns)

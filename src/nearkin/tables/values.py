@@ -120,11 +120,21 @@ def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
         return np.asarray(cells.values), dates
     texts = words_of(cells)
     known = read_dates([text for text in texts if text is not None], dates)
+    say = "Say dates='day first' or 'month first' (--dates day or month)"
     if known.is_ambiguous:
         example = next(text for text in texts if text in known.days)
         notice(
             f"the dates of column {cells.name!r}, such as {example!r}, are read day first: nothing "
-            "tells days from months. Say dates='day first', 'month first' or 'year first'.",
+            f"tells days from months. {say}.",
+            TableWarning,
+        )
+    elif known.otherwise:
+        row = texts.tolist().index(known.otherwise)
+        notice(
+            f"the dates of column {cells.name!r} are written in two orders: row {row} has "
+            f"{known.otherwise!r}. Those that could be either are read {known.order}."
+            + f" {say} to have it otherwise."
+            * (dates is None),
             TableWarning,
         )
     return _read(cells, texts, known.days.get), known.order if known.matters else None
@@ -177,7 +187,10 @@ def _read(
     n_present = sum(text is not None for text in texts)
     example = f"the first in row {other[0]}: {texts[other[0]]!r:.40}"
     found = f"{counted(len(other), 'cell')} of column {cells.name!r} cannot be read, {example}"
-    remedy = f"kinds={{{cells.name!r}: 'name'}} compares them letter by letter"
+    remedy = (
+        f"kinds={{{cells.name!r}: 'name'}} (--kinds {cells.name}=name) in fit compares them letter "
+        "by letter"
+    )
     if len(other) > n_present / 2 and n_present > 1:
         raise InputError(f"{found}. {remedy}.")
     notice(f"{found}; they count as missing. {remedy}.", TableWarning)
