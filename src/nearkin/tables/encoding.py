@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, counted, few
+from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import leaving_out
@@ -131,9 +131,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How dates such as 3/4/2024 are read. By default as the other dates of the column say.
     n_components : int, default=30
         Coordinates of a column of names, codes or texts, at most.
-    text_encoder : callable or transformer, default=None
+    text_encoder : callable, transformer or dict, default=None
         Makes numbers of names and texts: a function from a list of texts to an array with a row for
-        each, or an object with ``fit`` and ``transform``. Texts are in lower case. A model with a
+        each, or an object with ``fit`` and ``transform``. A dict has one for each column that it
+        names, and other columns are encoded as ever. Texts are in lower case. A model with a
         function, or with a transformer that :mod:`nearkin.storage` does not know, cannot be saved.
 
     Attributes
@@ -203,7 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "kinds": [dict, None],
         "dates": [StrOptions(set(ORDERS)), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "text_encoder": [callable, HasMethods(["fit", "transform"]), None],
+        "text_encoder": [callable, HasMethods(["fit", "transform"]), dict, None],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -232,6 +233,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "at least 2 are needed to tell what columns hold."
             )
         kinds = kinds_of(table, self.kinds, self.dates)
+        self._check_encoders(kinds)
         used = [cells for cells in table if kinds[cells.name] != "ignored"]
         if not used:
             raise InputError(
@@ -325,19 +327,42 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _encoder(self, column: Column) -> Encoder:
         values, kind = column.values, column.kind
+        own = self._own_encoder(column)
         if kind == "number":
             return NumberScale.fit(values)
         if kind == "date":
             return DateParts.fit(values)
         if kind == "yes or no":
             return YesOrNo()
-        if kind == "category":
+        if kind == "category" and own is None:
             return Categories.fit(values)
         if kind == "vector":
             return Vectors(values.shape[1])
-        if kind != "code" and self.text_encoder is not None and len(values):
-            return OwnTexts.fit(values, self.text_encoder)
+        if own is not None and len(values):
+            return OwnTexts.fit(values, own)
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
+
+    def _own_encoder(self, column: Column) -> Any:
+        """What the user brings for a column, or None."""
+        if isinstance(self.text_encoder, dict):
+            return self.text_encoder.get(column.name)
+        return self.text_encoder if column.kind in ("name", "text") else None
+
+    def _check_encoders(self, kinds: Mapping[str, str]) -> None:
+        """Raise if encoders are for columns that are not there, or hold no words."""
+        named = self.text_encoder if isinstance(self.text_encoder, dict) else {}
+        for name, encoder in named.items():
+            if kinds.get(name) not in ("category", "name", "text", "code"):
+                held = f"is {kinds[name]}" if name in kinds else "is not there"
+                raise InputError(
+                    f"text_encoder[{name!r}]: the column {held}, and an encoder takes words. State "
+                    f"kinds={{{name!r}: 'text'}} if that is wrong."
+                )
+            if not callable(encoder) and not hasattr(encoder, "transform"):
+                raise InputTypeError(
+                    f"text_encoder[{name!r}] must be a function or have fit and transform, not "
+                    f"{encoder!r:.60}."
+                )
 
     def _known_columns(self, X: Any) -> dict[str, Cells]:
         """Columns of a new table that coordinates come from, by name."""
