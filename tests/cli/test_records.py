@@ -1,6 +1,7 @@
 """Commands for records: src/nearkin/cli/matching.py, record_questions.py and files/records.py."""
 
 import csv
+import datetime
 import io
 import json
 import subprocess
@@ -116,6 +117,32 @@ def test_a_matcher_is_kept_and_used(run, people, tmp_path):
     message = "compares columns that less.csv does not have: 'given_name'"
     assert message in run("duplicates", "m.nearkin", "less.csv", status=2).err
     assert "exists already" in run(*GROUPS, "--save", "m.nearkin", status=2).err
+
+
+def test_files_and_frames_of_any_library_give_the_same(run, drawn, tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    columns = list(zip(*drawn.rows, strict=True))
+    table = {n: [c or None for c in v] for n, v in zip(drawn.header, columns, strict=True)}
+    del table["born"]
+    rng = np.random.default_rng(0)
+    table["year"] = [1900 + int(p) % 90 if rng.random() > 0.1 else None for p in drawn.person]
+    days = [datetime.date(2000, 1, 1) + datetime.timedelta(7 * int(p)) for p in drawn.person]
+    table["since"] = days
+    arrow = pa.table(table)
+    pa.parquet.write_table(arrow, "people.parquet")
+    rows = zip(*(["" if cell is None else cell for cell in v] for v in table.values()), strict=True)
+    write_csv(tmp_path / "people.csv", list(table), rows)
+    libraries = [table, pd.DataFrame(table), pl.DataFrame(table), arrow]
+    libraries += [pd.read_csv("people.csv", dtype={"postcode": str, "phone": str})]
+    found = [nk.RecordMatcher(random_state=0).fit(one).duplicates() for one in libraries]
+    for one in found[1:]:
+        assert np.array_equal(one.labels, found[0].labels)
+        assert np.allclose(one.chance, found[0].chance)
+    written = [run("duplicates", f"people.{form}", "--id", "id").out for form in ("csv", "parquet")]
+    assert written[0] == written[1]
+    assert len(written[0].splitlines()) == 1 + sum(map(len, found[0].groups))
 
 
 def test_one_record_for_each_thing(run, drawn, tmp_path):

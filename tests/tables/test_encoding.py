@@ -143,6 +143,12 @@ def test_nothing_to_learn_from(bad):
         TableEncoder().fit(bad)
 
 
+def test_parts_of_a_table_have_rows_of_their_own():
+    encoder = TableEncoder().fit({"size": ["1", "2", "3", "4"]})
+    with pytest.raises(InputError, match="the first in row 101: 'x'"):
+        encoder.coordinates({"size": ["5", "x", "y", "z"]}, first_row=100)
+
+
 def test_vectors_of_other_lengths_name_column_and_row():
     with pytest.raises(ValueError, match=r"column 'v' holds vectors of 2 .* row 1 has 3"):
         TableEncoder().fit({"v": [[1.0, 2.0], [1.0, 2.0, 3.0]]})

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 from zlib import crc32
 
@@ -26,6 +25,7 @@ from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
 from nearkin.tables.columns import WORDS, Column
+from nearkin.tables.kindred import kindred
 
 Table32 = NDArray[np.float32]
 
@@ -33,10 +33,8 @@ MISSING = -1.0
 _BUCKETS = 1 << 16
 # Texts that are longer on average, or have spaces as often as this, are compared by words too.
 _LONG, _SPACED = 12.0, 0.3
-# Records that columns are looked at to see whether they hold the same words.
+# Records whose texts tell how long these are.
 _SAMPLE = 20_000
-# Two columns hold the same words if this share of the values of one is found in the other.
-_KINDRED = 0.05
 
 
 @stored(name=text, kind=text, parts=many(text), scale=positive, counts=positive_floats("b"))
@@ -139,7 +137,7 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
             "dates with two different values."
         )
     given = [column for column, _ in kept]
-    return Comparisons([plan for _, plan in kept], _kindred(given), len(given[0]))
+    return Comparisons([plan for _, plan in kept], kindred(given), len(given[0]))
 
 
 def prepared(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
@@ -253,22 +251,6 @@ def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared
 def _buckets(texts: list[str]) -> Ints:
     hashes = (crc32(value.encode(errors="replace")) for value in texts)
     return np.fromiter(hashes, dtype=np.int64, count=len(texts)) % _BUCKETS
-
-
-def _kindred(columns: Sequence[Column]) -> list[tuple[int, ...]]:
-    """Pairs of columns of names that have words in common."""
-    step = max(len(columns[0]) // _SAMPLE, 1)
-    seen = {
-        number: set(column.values[::step].tolist()) - {None}
-        for number, column in enumerate(columns)
-        if column.kind in ("name", "code")
-    }
-    return [
-        (a, b)
-        for a, b in combinations(seen, 2)
-        if columns[a].kind == columns[b].kind
-        and len(seen[a] & seen[b]) > _KINDRED * min(len(seen[a]), len(seen[b]))
-    ]
 
 
 def _text_similarity(scorer: Callable[[Any], Any], most: float) -> Callable[..., Table32]:

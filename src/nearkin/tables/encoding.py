@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -23,7 +24,9 @@ from nearkin.storage.schema import (
     dict_of,
     floats,
     list_of,
+    many,
     maybe,
+    of_older_files,
     one_of,
     size,
     stored,
@@ -44,6 +47,7 @@ from nearkin.tables.encoders import (
     Vectors,
     YesOrNo,
 )
+from nearkin.tables.kindred import kindred, name_of_both, together
 from nearkin.tables.kinds import kinds_of
 from nearkin.tables.reading import Cells, read_table
 from nearkin.tables.values import TableWarning, column_of, is_missing
@@ -114,6 +118,7 @@ class ColumnCode:
     feature_names_in_=maybe(words("d")),
     kinds_=dict_of(one_of(*KINDS)),
     codes_=list_of(stored_as("ColumnCode")),
+    swapped_=list_of(many(text)),
 )
 class TableEncoder(TransformerMixin, BaseEstimator):
     """A table with words, dates and gaps as rows of numbers.
@@ -147,7 +152,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     groups_ : ndarray of str of shape (p,)
         For each coordinate, the column that it comes from.
     codes_ : list of ColumnCode
-        How each of ``columns_`` is encoded.
+        How each of ``columns_`` is encoded, and then what pairs of ``swapped_`` have together.
+    swapped_ : list of (str, str)
+        Columns of names that have words in common, as given names and surnames do.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Columns of the table; not there if it was an array.
@@ -166,6 +173,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     pieces of one to three characters, of which rare ones count more (TF-IDF), and seen along the
     leading axes of these (truncated SVD). The pieces are told apart by a hash, so that no text is
     kept. Of longer texts the first 4000 characters count.
+
+    People swap cells of columns that hold the same words. What two such columns of names hold
+    together, in any order, has coordinates of its own, in a group that is called
+    ``"given and family"``, with half of the say of either: two records with these cells exchanged
+    are alike there, and learners weigh it.
 
     A missing cell lies in the middle of its column, and a coordinate says that it is missing, if
     there were any in ``fit``. So rows of nothing but gaps are fine.
@@ -240,12 +252,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "no column of the table tells rows apart: all are ids, empty, or hold one value. "
                 f"State what they hold if that is wrong: kinds={{{table[0].name!r}: 'code'}}."
             )
-        codes = [self._code(cells, kinds[cells.name]) for cells in used]
+        columns = [column_of(cells, kinds[cells.name], self.dates) for cells in used]
+        names = [column for column in columns if column.kind == "name"]
+        swapped = [(names[a].name, names[b].name) for a, b in kindred(names)]
+        # Each column has a say of 1 in all, of which its pairs have as much each as it has alone.
+        often = Counter(name for pair in swapped for name in pair)
+        say = {cells.name: 1 / (1 + often[cells.name]) for cells in used}
+        codes = [
+            self._code(cells, column, say[cells.name], self._own_encoder(column))
+            for cells, column in zip(used, columns, strict=True)
+        ]
+        by_name = {cells.name: cells for cells in used}
+        for a, b in swapped:
+            both = together(by_name[a], by_name[b])
+            codes.append(self._code(both, column_of(both, "name"), say[a] + say[b]))
         self.n_features_in_ = len(table)
         self.__dict__.pop("feature_names_in_", None)
         if not isinstance(X, np.ndarray):
             self.feature_names_in_ = np.array([cells.name for cells in table], dtype=object)
-        self.kinds_, self.codes_ = kinds, codes
+        self.kinds_, self.codes_, self.swapped_ = kinds, codes, swapped
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
@@ -278,8 +303,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n, p)
             In float64, and finite.
         """
+        return self.coordinates(X)
+
+    def coordinates(self, X: Any, first_row: int = 0) -> Floats:
+        """The same of a part of a table, whose first row has a number in messages.
+
+        Parameters
+        ----------
+        X : data frame, dict of lists or array
+        first_row : int, default=0
+        """
         check_is_fitted(self)
-        table = self._known_columns(X)
+        known = self._known_columns(X).items()
+        table = {name: replace(cells, first_row=first_row) for name, cells in known}
+        for a, b in self.swapped_:
+            table[name_of_both(a, b)] = together(table[a], table[b])
         parts = [code.apply(table[code.name]) for code in self.codes_]
         return np.hstack(parts)
 
@@ -300,34 +338,33 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def columns_(self) -> list[str]:
         """Columns that coordinates come from."""
-        return [code.name for code in self.codes_]
+        return [code.name for code in self.codes_[: len(self.codes_) - len(self.swapped_)]]
 
     @property
     def groups_(self) -> NDArray[Any]:
-        """For each coordinate, the column that it comes from."""
+        """For each coordinate, the column that it comes from, or the two."""
         of_each = [[code.name] * len(code.names) for code in self.codes_]
         return np.array([name for names in of_each for name in names], dtype=object)
 
-    def _code(self, cells: Cells, kind: Kind) -> ColumnCode:
-        """How a column is encoded."""
-        column = column_of(cells, kind, self.dates)
+    def _code(self, cells: Cells, column: Column, say: float, own: Any = None) -> ColumnCode:
+        """How a column is encoded, so that its cells have a variance of ``say`` in all."""
+        kind = column.kind
         missing = is_missing(column)
         there = np.flatnonzero(~missing)
         values = column.values[there[evenly_spaced(len(there), MOST_ROWS)]]
-        encoder = self._encoder(Column(cells.name, kind, values))
+        encoder = self._encoder(Column(cells.name, kind, values), own)
         found = encoder.apply(values) if len(values) else np.zeros((1, len(encoder.names)))
         if not np.isfinite(found).all():
             raise InputError(f"column {cells.name!r} holds vectors with infinite numbers.")
         middle = found.mean(axis=0)
         variance = float(((found - middle) ** 2).sum(axis=1).mean())
-        factor = 1 / np.sqrt(variance) if variance > 1e-20 else 0.0
+        factor = np.sqrt(say / variance) if variance > 1e-20 else 0.0
         return ColumnCode(
             cells.name, kind, column.order, encoder, middle, float(factor), bool(missing.any())
         )
 
-    def _encoder(self, column: Column) -> Encoder:
+    def _encoder(self, column: Column, own: Any) -> Encoder:
         values, kind = column.values, column.kind
-        own = self._own_encoder(column)
         if kind == "number":
             return NumberScale.fit(values)
         if kind == "date":
@@ -388,3 +425,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+of_older_files(TableEncoder, lambda state: {"swapped_": [], **state})

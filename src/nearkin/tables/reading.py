@@ -44,11 +44,14 @@ class Cells:
         rows of NaN; or ``text``, an array of ``str`` objects in lower case with single spaces, None
         where a cell is missing.
     values : ndarray
+    first_row : int
+        Number of the first, in messages, where these are a part of a column.
     """
 
     name: str
     form: Form
     values: NDArray[Any]
+    first_row: int = 0
 
     def __len__(self) -> int:
         return len(self.values)

@@ -129,7 +129,7 @@ def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
             TableWarning,
         )
     elif known.otherwise:
-        row = texts.tolist().index(known.otherwise)
+        row = cells.first_row + texts.tolist().index(known.otherwise)
         notice(
             f"the dates of column {cells.name!r} are written in two orders: row {row} has "
             f"{known.otherwise!r}. Those that could be either are read {known.order}."
@@ -185,7 +185,7 @@ def _read(
     if not other:
         return values
     n_present = sum(text is not None for text in texts)
-    example = f"the first in row {other[0]}: {texts[other[0]]!r:.40}"
+    example = f"the first in row {cells.first_row + other[0]}: {texts[other[0]]!r:.40}"
     found = f"{counted(len(other), 'cell')} of column {cells.name!r} cannot be read, {example}"
     remedy = (
         f"kinds={{{cells.name!r}: 'name'}} (--kinds {cells.name}=name) in fit compares them letter "
