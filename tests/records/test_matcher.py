@@ -227,6 +227,14 @@ def test_the_order_of_dates_is_kept(tmp_path):
     assert near[0] == 1 > near[1]
 
 
+def test_rows_of_nothing_but_gaps_are_like_no_other():
+    table, _ = nk.datasets.make_records(80, random_state=0)
+    gaps = {name: [None if i in (3, 9) else v for i, v in enumerate(table[name])] for name in table}
+    matcher = nk.RecordMatcher(kinds={"born": "name"}, random_state=0).fit(gaps)
+    labels = matcher.duplicates().labels
+    assert (np.bincount(labels)[labels[[3, 9]]] == 1).all()
+
+
 def test_given_name_and_surname_exchanged():
     table, _ = nk.datasets.make_records(120, random_state=3)
     kinds = {"born": "name"}
