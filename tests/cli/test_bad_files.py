@@ -52,6 +52,22 @@ def test_a_bad_cell_far_down_is_found(run, tmp_path):
     assert message in refused(run)
 
 
+def test_rows_of_megabytes(run, tmp_path):
+    long = "many words " * 200_000
+    rows = [
+        ["ann", "x"],
+        ["bob", long],
+        ["ann", "x"],
+        *([f"n{i}", "y" * 1000] for i in range(2000)),
+        ["bob", long],
+    ]
+    text = "".join(f"{name},{cell}\n" for name, cell in [["name", "text"], *rows])
+    (tmp_path / "long.csv").write_text(text)
+    found = run("duplicates", "long.csv", "--canonical").out.splitlines()[1:]
+    assert len(found) == len(rows)
+    assert {line.rpartition(",")[2] for line in found} == {"x", "y" * 1000, long}
+
+
 def test_text_that_is_no_text(run, tmp_path):
     (tmp_path / "rows.csv").write_bytes(b"a,b\n\xff\xfe,2\n")
     (tmp_path / "p.csv").write_text(PAIRS)

@@ -36,10 +36,14 @@ def test_all_commands_run_in_order(run, tmp_path, monkeypatch):
     write_csv(tmp_path / "pairs.csv", ["left", "right", "same"], links)
     questions = [("row 60", "row 61"), ("row 62", "row 71")]
     write_csv(tmp_path / "questions.csv", ["left", "right"], questions)
-    people, _ = make_records(150, random_state=0)
+    people, person = make_records(150, random_state=0)
     records = [[f"p{i}", *cells] for i, cells in enumerate(zip(*people.values(), strict=True))]
     write_csv(tmp_path / "people.csv", ["id", *people], records[:90])
     write_csv(tmp_path / "more.csv", ["id", *people], records[90:])
+    known = [
+        (f"p{i}", f"p{j}", person[i] == person[j]) for i in range(90, 150) for j in range(90, i)
+    ]
+    write_csv(tmp_path / "known.csv", ["left", "right", "same"], known)
     done = []
     for _, *arguments in commands():
         if arguments[0] == ENDLESS:

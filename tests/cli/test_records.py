@@ -1,6 +1,7 @@
 """Commands for records: src/nearkin/cli/matching.py, record_questions.py and files/records.py."""
 
 import csv
+import datetime
 import io
 import json
 import subprocess
@@ -44,6 +45,16 @@ def answers(person, left="p", right="p"):
     return told + [(f"{left}{i}", f"{right}{j}", "no") for i, j in different[:10]]
 
 
+def kept_by(found):
+    """Whether groups keep all answers."""
+    with open("answers.csv", newline="") as file:
+        said = list(csv.DictReader(file))
+    group = {one["id"]: one["group"] for one in found}
+    together = [one["left"] in group and group[one["left"]] == group.get(one["right"])
+                for one in said]  # fmt: skip
+    return together == [one["same"] == "yes" for one in said]
+
+
 def share_right(person, pairs):
     return np.mean([person[i] == person[j] for i, j in pairs])
 
@@ -73,13 +84,7 @@ def test_groups_of_records_need_no_model(run, people):
     assert "recall" in result.err
     assert "by 20 answers (90 % intervals)" in result.err
     assert "for each record, among them a share of" in result.err
-    # Answers are kept, and Python finds the same.
-    with open("answers.csv", newline="") as file:
-        said = list(csv.DictReader(file))
-    group = {one["id"]: one["group"] for one in found}
-    for one in said:
-        together = one["left"] in group and group[one["left"]] == group.get(one["right"])
-        assert together == (one["same"] == "yes")
+    assert kept_by(found)
 
 
 def test_none_and_a_table_is_the_same_as_the_table(run, people):
@@ -104,16 +109,40 @@ def test_a_matcher_is_kept_and_used(run, people, tmp_path):
     plain = json.loads(run("info", "m.nearkin", "--json").out)
     assert plain["n_records"] == N
     assert plain["precision"]["low"] <= plain["precision"]["value"]
-    message = "m.nearkin has learned already"
     arguments = ("duplicates", "m.nearkin", "people.csv", "--id", "id", "-p", "answers.csv")
-    assert message in run(*arguments, status=2).err
+    told = run(*arguments)
+    assert "the answers are kept, but not learned from: m.nearkin has learned already" in told.err
+    assert kept_by(told.records)
     write_csv(tmp_path / "less.csv", ["id", "town"], [["a", "x"], ["b", "y"]])
     message = "compares columns that less.csv does not have: 'given_name'"
     assert message in run("duplicates", "m.nearkin", "less.csv", status=2).err
-    assert "is a nearkin record matcher file" in run(
-        "transform", "m.nearkin", "people.csv", status=2
-    ).err  # fmt: skip
     assert "exists already" in run(*GROUPS, "--save", "m.nearkin", status=2).err
+
+
+def test_files_and_frames_of_any_library_give_the_same(run, drawn, tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    columns = list(zip(*drawn.rows, strict=True))
+    table = {n: [c or None for c in v] for n, v in zip(drawn.header, columns, strict=True)}
+    del table["born"]
+    rng = np.random.default_rng(0)
+    table["year"] = [1900 + int(p) % 90 if rng.random() > 0.1 else None for p in drawn.person]
+    days = [datetime.date(2000, 1, 1) + datetime.timedelta(7 * int(p)) for p in drawn.person]
+    table["since"] = days
+    arrow = pa.table(table)
+    pa.parquet.write_table(arrow, "people.parquet")
+    rows = zip(*(["" if cell is None else cell for cell in v] for v in table.values()), strict=True)
+    write_csv(tmp_path / "people.csv", list(table), rows)
+    libraries = [table, pd.DataFrame(table), pl.DataFrame(table), arrow]
+    libraries += [pd.read_csv("people.csv", dtype={"postcode": str, "phone": str})]
+    found = [nk.RecordMatcher(random_state=0).fit(one).duplicates() for one in libraries]
+    for one in found[1:]:
+        assert np.array_equal(one.labels, found[0].labels)
+        assert np.allclose(one.chance, found[0].chance)
+    written = [run("duplicates", f"people.{form}", "--id", "id").out for form in ("csv", "parquet")]
+    assert written[0] == written[1]
+    assert len(written[0].splitlines()) == 1 + sum(map(len, found[0].groups))
 
 
 def test_one_record_for_each_thing(run, drawn, tmp_path):
@@ -151,6 +180,156 @@ def test_options_are_for_records_or_for_rows(run, people, files, model):
     assert "The model comes first, then the rows: nearkin duplicates model.nearkin rows.csv" in err
     assert "Tables with words need no model" in err
     assert "Missing argument 'DATA'" in run("duplicates", "model.nearkin", status=2).err
+
+
+# what was learned, in other commands
+
+
+@pytest.fixture
+def matcher(people):
+    """m.nearkin, which people.csv was learned into by itself, and known.csv."""
+    columns = [[row[1 + j] or None for row in people.rows] for j in range(len(people.header) - 1)]
+    table = dict(zip(people.header[1:], columns, strict=True))
+    kinds = {"born": "name"}
+    matcher = nk.RecordMatcher(kinds=kinds, random_state=0).fit(table)
+    matcher.save("m.nearkin")
+    return SimpleNamespace(matcher=matcher, table=table)
+
+
+def test_pairs_are_judged_by_a_matcher(run, matcher):
+    asked = ("same", "m.nearkin", "people.csv", "--id", "id", "--pairs", "answers.csv")
+    result = run(*asked, "--known", "answers.csv")
+    assert list(result.records[0]) == ["left", "right", "same", "probability"]
+    ends = [(number(one["left"]), number(one["right"])) for one in result.records]
+    chance = matcher.matcher.chance_of_pairs(ends)
+    assert np.allclose([float(one["probability"]) for one in result.records], chance)
+    assert [one["same"] == "true" for one in result.records] == (chance >= 0.5).tolist()
+    assert "by 20 known pairs" in result.err
+    sure = run(*asked, "--precision", 0.999).records
+    assert [one["same"] == "true" for one in sure] == (chance >= 0.999).tolist()
+    assert "--prevalence: m.nearkin knows it" in run(*asked, "--prevalence", 0.1, status=2).err
+
+
+def test_neighbors_by_a_matcher(run, matcher, tmp_path):
+    asked = ("neighbors", "m.nearkin", "people.csv", "--id", "id", "-k", "2")
+    found = run(*asked).records
+    assert list(found[0]) == ["id", "rank", "neighbor", "chance"]
+    rows, chance = matcher.matcher.neighbors(n_neighbors=2)
+    told = {(number(x["id"]), int(x["rank"]) - 1): x for x in found}
+    assert {*told} == {*map(tuple, np.argwhere(rows >= 0).tolist())}
+    assert all(number(one["neighbor"]) == rows[place] for place, one in told.items())
+    assert all(float(one["chance"]) == pytest.approx(chance[place]) for place, one in told.items())
+    text = (tmp_path / "people.csv").read_text().splitlines()
+    (tmp_path / "one.csv").write_text("\n".join([text[0], text[5].replace("p4", "x")]))
+    [first] = [x for x in run(*asked, "--queries", "one.csv").records if x["rank"] == "1"]
+    assert (first["id"], first["neighbor"]) == ("x", "p4")
+    assert "--exact: m.nearkin compares records that look alike" in run(
+        *asked, "--exact", status=2
+    ).err  # fmt: skip
+
+
+def test_a_matcher_is_judged(run, people, matcher, tmp_path):
+    rows = [[*row, f"e{n}"] for row, n in zip(people.rows, people.person, strict=True)]
+    write_csv(tmp_path / "true.csv", [*people.header, "entity"], rows)
+    asked = ("evaluate", "m.nearkin", "true.csv", "--id", "id")
+    result = run(*asked, "--pairs", "answers.csv", "--labels", "entity")
+    found = {(one["judged_by"], one["measure"]): one for one in result.records}
+    assert [*found] == [("pairs", name) for name in ("pair_auc", "precision", "recall", "f1")] + [
+        ("labels", name) for name in ("precision", "recall", "f1")
+    ]
+    recall = found["pairs", "recall"]
+    assert float(recall["low"]) <= float(recall["learned"]) <= float(recall["high"])
+    labels = matcher.matcher.duplicates().labels
+    i, j = np.triu_indices(N, 1)
+    called, same = labels[i] == labels[j], people.person[i] == people.person[j]
+    assert float(found["labels", "precision"]["learned"]) == pytest.approx(same[called].mean())
+    assert float(found["labels", "recall"]["learned"]) == pytest.approx(called[same].mean())
+    assert "--labels town: m.nearkin compares this" in run(*asked, "-l", "town", status=2).err
+    estimated = ("--pairs", "answers.csv", "--prevalence", "estimated")
+    assert "this goes by distances; give a share" in run(*asked, *estimated, status=2).err
+
+
+def test_a_matcher_asks_about_other_records(run, matcher, monkeypatch, tmp_path):
+    asked = ("suggest", "m.nearkin", "people.csv", "--id", "id")
+    found = [(number(x["left"]), number(x["right"])) for x in run(*asked, "-n", 4).records]
+    assert found == [tuple(pair) for pair in matcher.matcher.suggest(4).tolist()]
+    monkeypatch.setattr("sys.stdin", io.StringIO("s\nd\nd\nd\ns\nd\n"))
+    result = run(*asked, "--ask", "-o", "said.csv")
+    assert "after 5 answers: precision" in result.err
+    lines = (tmp_path / "said.csv").read_text().splitlines()
+    assert len({frozenset(line.split(",")[:2]) for line in lines[1:]}) == 6
+    assert "--strategy: a matcher asks" in run(*asked, "--strategy", "random", status=2).err
+
+
+def test_a_matcher_links_other_tables(run, people, matcher, tmp_path):
+    write_csv(tmp_path / "a.csv", people.header, people.rows[:60])
+    write_csv(tmp_path / "b.csv", people.header, people.rows[60:])
+    arguments = ("m.nearkin", "a.csv", "b.csv", "--id", "id", "--carry", "surname,town")
+    found = run("link", *arguments)
+    assert list(found.records[0])[3:] == [
+        "left_surname",
+        "left_town",
+        "right_surname",
+        "right_town",
+    ]
+    halves = [
+        {name: values[rows] for name, values in matcher.table.items()}
+        for rows in (slice(60), slice(60, None))
+    ]
+    links = matcher.matcher.link(*halves).pairs.tolist()
+    assert [(number(x["left"]), number(x["right"]) - 60) for x in found.records] == [
+        tuple(pair) for pair in links
+    ]
+    first = found.records[0]
+    assert first["left_surname"] == people.rows[number(first["left"])][2]
+    assert "these records are like those that" in found.err
+    assert "--carry nobody: neither a.csv nor b.csv" in run(
+        "link", *arguments[:-1], "nobody", status=2
+    ).err  # fmt: skip
+    assert "people.csv is no matcher" in run("link", "people.csv", "a.csv", "b.csv", status=2).err
+    assert "Missing argument 'RIGHT'" in run("link", "m.nearkin", "a.csv", status=2).err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("transform", "m.nearkin", "people.csv"),
+        ("cluster", "m.nearkin", "people.csv", "--clusters", "3"),
+        ("plot", "m.nearkin", "people.csv", "-o", "picture.png"),
+    ],
+)
+def test_what_needs_coordinates_says_what_to_use_instead(run, matcher, command):
+    err = run(*command, status=2).err
+    assert "m.nearkin is a matcher of records, which has no coordinates" in err
+    assert "nearkin fit people.csv --pairs answers.csv" in err
+    if command[0] == "transform":
+        tables = [("fit", "m.nearkin", "-p", "answers.csv", "-o", "x"), ("studio", "m.nearkin")]
+        for wrong in tables:
+            assert "is a matcher of records, not a table" in run(*wrong, status=2).err
+
+
+def test_kinds_and_dates_are_part_of_the_matcher(run, people, tmp_path):
+    born = np.random.RandomState(0).randint(1, 13, size=(N, 2))
+    rows = [[*row, f"{m}/{d}/1980"] for row, (m, d) in zip(people.rows, born, strict=True)]
+    write_csv(tmp_path / "people.csv", [*people.header, "since"], rows)
+    stated = ("--dates", "month", "--kinds", "postcode=name", "--save", "m.nearkin")
+    assert "nothing tells days from months" not in run(*GROUPS, *stated).err
+    told = run("info", "m.nearkin").out
+    assert "since (date, month first, as stated)" in " ".join(told.split())
+    assert "postcode (name, as stated)" in " ".join(told.split())
+    plain = json.loads(run("info", "m.nearkin", "--json").out)
+    assert plain["dates"]["since"] == "month first"
+    assert plain["kinds"]["postcode"] == "name"
+    again = ("duplicates", "m.nearkin", "people.csv", "--id", "id")
+    err = run(*again).err
+    assert "nothing tells days from months" not in err
+    assert "columns hold" not in err
+    message = "--kinds postcode=code: to the matcher, 'postcode' is name"
+    assert message in run(*again, "--kinds", "postcode=code", status=2).err
+    assert run(*again, "--dates", "day").out != run(*again).out
+    assert "--exclude town: the matcher was learned from it" in run(
+        *again, "--exclude", "town", status=2
+    ).err  # fmt: skip
 
 
 # link
@@ -238,6 +417,24 @@ def test_records_are_asked_about_and_learned_from(run, people, person_says, tmp_
     assert "by 5 answers" in run("duplicates", "people.csv", "--id", "id", "-p", "said.csv").err
 
 
+def test_the_path_of_somebody_who_has_read_nothing(run, people, person_says, tmp_path):
+    (tmp_path / "answers.csv").unlink()
+    asked = [(number(x["left"]), number(x["right"])) for x in run(
+        "suggest", "none", "people.csv", "--id", "id", "-n", 5).records]  # fmt: skip
+    same = ["s" if people.person[i] == people.person[j] else "d" for i, j in asked]
+    person_says("\n".join([*same, *"d" * 15, ""]))
+    result = run("suggest", "none", "people.csv", "--ask")
+    assert "records of people.csv go by their row numbers; --id id names them" in result.err
+    assert "20 of 20" in result.err
+    assert "20 answers added to answers.csv" in result.err
+    following = "nearkin duplicates people.csv --pairs answers.csv -o groups.csv"
+    assert f"next: {following}" in result.err
+    found = run(*following.split()[1:], "--precision", 0.99)
+    assert "by 20 answers" in found.err
+    with open("groups.csv", newline="") as file:
+        assert list(next(csv.DictReader(file))) == ["group", "row", "chance"]
+
+
 def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path):
     with subprocess.Popen(
         [program, *ASK], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -245,7 +442,7 @@ def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path
         asking.stdin.write("s\nd\n")
         asking.stdin.flush()
         for line in asking.stderr:
-            if "3 of 10" in line:
+            if "3 of 20" in line:
                 break
         asking.terminate()
         asking.wait(60)

@@ -179,7 +179,6 @@ def test_the_first_questions_need_no_model(run, files, answering):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--ask",), "name a .csv file for the answers"),
         (("--ask", "-o", "answers.txt"), "answers go to a .csv file"),
         (("--ask", "-o", "rows.csv"), "other columns than left, right and same"),
         (("--strategy", "luck"), "strategy"),

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -146,18 +147,105 @@ def test_forged_parts_are_refused(fitted):
             replace(part, **change)
 
 
-def test_a_thing_has_its_most_frequent_values(people):
-    names = words("name", ["anna", "anna", "ana", "bert", None])
-    sizes = Column("size", "number", np.array([np.nan, 2.0, 2.0, np.nan, np.nan]))
-    from nearkin.records.results import canonical
+def test_another_table_takes_the_place_of_that_of_the_fit(people, fitted, tmp_path):
+    columns = people[0]
+    fitted.save(tmp_path / "matcher.nearkin")
+    loaded = nk.load(tmp_path / "matcher.nearkin")
+    again = loaded.on(columns)
+    assert np.array_equal(again.duplicates().labels, fitted.duplicates().labels)
+    assert np.array_equal(again.suggest(5), fitted.suggest(5))
+    assert not hasattr(loaded, "_judged")
+    # Answers are kept: those that go against the groups change them.
+    pairs, chance = again.candidates()
+    sure = nk.Pairs(pairs[chance.argmin()][None], pairs[chance.argmax()][None])
+    told = again.on(pairs=sure)
+    labels = told.duplicates().labels
+    assert np.ptp(labels[sure.must_link]) == 0 < np.ptp(labels[sure.cannot_link])
+    assert {0.0, 1.0} == {*told.chance_of_pairs(np.vstack([sure.must_link, sure.cannot_link]))}
+    assert np.array_equal(again.duplicates().labels, fitted.duplicates().labels)
 
-    one = canonical([names, sizes], np.array([0, 0, 0, 1, 1]))
-    assert one["name"].tolist() == ["anna", "bert"]
-    assert one["size"][0] == 2
-    assert np.isnan(one["size"][1])
+
+def test_chances_of_any_pairs(people, fitted):
+    columns = people[0]
+    pairs, chance = fitted.candidates()
+    assert np.allclose(fitted.chance_of_pairs(pairs[:50]), chance[:50])
+    assert np.allclose(fitted.chance_of_pairs(pairs[:50], columns), chance[:50])
+    assert fitted.chance_of_pairs([(3, 3)])[0] > 0.9
+    assert fitted.chance_of_pairs([]).shape == (0,)
+    with pytest.raises(InputError, match=r"pair 1 names row 300, but the table has rows 0 to 299"):
+        fitted.chance_of_pairs([(0, 1), (2, 300)])
+    with pytest.raises(InputError, match=r"shape \(k, 2\)"):
+        fitted.chance_of_pairs([0, 1])
+
+
+def test_neighbors_are_the_likeliest_candidates(people, fitted):
     columns, person = people
-    records = nk.RecordMatcher(random_state=0).fit(columns).canonical()
-    assert len(records["surname"]) < len(person)
+    rows, chance = fitted.neighbors(n_neighbors=3)
+    assert rows.shape == chance.shape == (300, 3)
+    assert (np.diff(chance, axis=1) <= 1e-12).all()
+    pairs, chances = fitted.candidates()
+    for record in (0, 7, 100):
+        best = np.sort(chances[(pairs == record).any(axis=1)])[::-1][:3]
+        assert np.allclose(best, chance[record, : len(best)])
+    copies = np.bincount(person)[person] > 1
+    assert (person[rows[copies, 0]] == person[copies]).mean() > 0.9
+    more = fitted.neighbors(n_neighbors=25)[0]
+    assert (more >= 0).sum(axis=1).max() > 13
+    # Of other records, and by a matcher that has another table.
+    asked = [Column(c.name, c.kind, c.values[:40]) for c in columns]
+    found, likely = fitted.neighbors(columns, 2, queries=asked)
+    assert found.shape == (40, 2)
+    assert (person[found[likely[:, 0] > 0.5, 0]] == person[:40][likely[:, 0] > 0.5]).mean() > 0.95
+    assert np.array_equal(fitted.neighbors(queries=asked, n_neighbors=2)[0], found)
+
+
+def test_columns_of_new_tables_are_known_by_name():
+    table, _ = nk.datasets.make_records(80, random_state=0)
+    frame = {"id": [f"p{i}" for i in range(80)], **table}
+    matcher = nk.RecordMatcher(kinds={"born": "name"}, random_state=0).fit(frame)
+    other = {"note": ["x", "y"] * 40, **dict(reversed(table.items()))}
+    assert np.array_equal(matcher.duplicates(other).labels, matcher.duplicates().labels)
+    less = {name: values for name, values in other.items() if name != "born"}
+    with pytest.raises(InputError, match="no column 'born', which records are compared by"):
+        matcher.duplicates(less)
+    unknown = {**less, "born": [None] * 80}
+    assert len(matcher.duplicates(unknown).labels) == 80
+
+
+def test_the_order_of_dates_is_kept(tmp_path):
+    table, _ = nk.datasets.make_records(80, random_state=0)
+    days = np.random.RandomState(0).randint(1, 13, size=(80, 2))
+    told = {"name": table["surname"], "born": [f"{m}/{d}/1970" for m, d in days]}
+    matcher = nk.RecordMatcher(dates="month first", random_state=0).fit(told)
+    matcher.save(tmp_path / "matcher.nearkin")
+    loaded = nk.load(tmp_path / "matcher.nearkin")
+    assert loaded.orders_ == {"born": "month first"}
+    assert loaded.dates == "month first"
+    one = {"name": ["ann"] * 2, "born": ["1/2/1970"] * 2}
+    other = {"name": ["ann"] * 2, "born": ["2 January 1970", "1 February 1970"]}
+    near = loaded.compare(one, other)[0][:, loaded.comparisons_.names.index("born: near")]
+    assert near[0] == 1 > near[1]
+
+
+def test_rows_of_nothing_but_gaps_are_like_no_other():
+    table, _ = nk.datasets.make_records(80, random_state=0)
+    gaps = {name: [None if i in (3, 9) else v for i, v in enumerate(table[name])] for name in table}
+    matcher = nk.RecordMatcher(kinds={"born": "name"}, random_state=0).fit(gaps)
+    labels = matcher.duplicates().labels
+    assert (np.bincount(labels)[labels[[3, 9]]] == 1).all()
+
+
+def test_given_name_and_surname_exchanged():
+    table, _ = nk.datasets.make_records(120, random_state=3)
+    kinds = {"born": "name"}
+    given, family = table["given_name"], table["surname"]
+    turned = {**table, "given_name": family[:15], "surname": given[:15]}
+    both = {name: [*table[name], *values[:15]] for name, values in turned.items()}
+    matcher = nk.RecordMatcher(kinds=kinds, random_state=0).fit(both)
+    assert "given_name and surname: swapped" in matcher.comparisons_.names
+    whole = [i for i in range(15) if given[i] and family[i]]
+    chance = matcher.chance_of_pairs([(i, 120 + i) for i in whole])
+    assert (chance > 0.5).mean() > 0.9
 
 
 def test_bad_input(people):
@@ -173,5 +261,11 @@ def test_bad_input(people):
         matcher.fit([columns[0], words("short", ["a"])])
     with pytest.raises(InputError, match="no column in common"):
         nk.link(columns[:1], columns[1:2])
+    with pytest.raises(InputError, match="the table has 1 row: two are needed"):
+        matcher.fit({"name": ["ann"]})
+    with pytest.raises(InputError, match="the table has 0 rows"):
+        matcher.fit({})
+    with pytest.raises(InputError, match="two columns of the table are called 'a'"):
+        matcher.fit(pd.DataFrame([["x", "y"], ["z", "w"]], columns=["a", "a"]))
     with pytest.raises(ValueError, match="n_candidates"):
         nk.RecordMatcher(n_candidates=0).fit(columns)

@@ -1,6 +1,7 @@
 """Tables as rows of numbers: src/nearkin/tables/encoding.py and encoders.py."""
 
 import datetime
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearkin import TableEncoder, TableWarning
+from nearkin.errors import InputError
 from nearkin.tables.encoders import Categories, DateParts, NumberScale, Pieces
 from nearkin.tables.reading import read_table
 
@@ -140,6 +143,12 @@ def test_nothing_to_learn_from(bad):
         TableEncoder().fit(bad)
 
 
+def test_parts_of_a_table_have_rows_of_their_own():
+    encoder = TableEncoder().fit({"size": ["1", "2", "3", "4"]})
+    with pytest.raises(InputError, match="the first in row 101: 'x'"):
+        encoder.coordinates({"size": ["5", "x", "y", "z"]}, first_row=100)
+
+
 def test_vectors_of_other_lengths_name_column_and_row():
     with pytest.raises(ValueError, match=r"column 'v' holds vectors of 2 .* row 1 has 3"):
         TableEncoder().fit({"v": [[1.0, 2.0], [1.0, 2.0, 3.0]]})
@@ -255,6 +264,44 @@ def test_text_encoders_of_ones_own(own, table):
         TableEncoder().fit(table).groups_ == "phone"
     ).sum()
     assert np.isfinite(Z).all()
+
+
+class Doubled:
+    """As scikit-learn has them, but of no class of its."""
+
+    def fit(self, texts):
+        self.n_texts_ = len(texts)
+        return self
+
+    def transform(self, texts):
+        return [[len(text), 2 * len(text)] for text in texts]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        lengths,
+        Doubled(),
+        make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)),
+        HashingVectorizer(n_features=8),
+    ],
+)
+def test_an_encoder_for_one_column(own, table):
+    usual, encoder = TableEncoder().fit(table), TableEncoder(text_encoder={"city": own}).fit(table)
+    widths = [dict(Counter(one.groups_)) for one in (usual, encoder)]
+    assert widths[0].pop("city") != widths[1].pop("city")
+    assert widths[0] == widths[1]
+    assert np.isfinite(encoder.transform(table)).all()
+    clone(encoder).fit(table)
+
+
+def test_encoders_for_columns_without_words(table):
+    with pytest.raises(InputError, match=r"text_encoder\['nobody'\]: the column is not there"):
+        TableEncoder(text_encoder={"nobody": lengths}).fit(table)
+    with pytest.raises(InputError, match=r"text_encoder\['income'\]: the column is number"):
+        TableEncoder(text_encoder={"income": lengths}).fit(table)
+    with pytest.raises(TypeError, match=r"text_encoder\['name'\] must be a function"):
+        TableEncoder(text_encoder={"name": 7}).fit(table)
 
 
 @pytest.mark.parametrize(

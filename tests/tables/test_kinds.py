@@ -7,8 +7,8 @@ import pytest
 
 from nearkin import TableWarning
 from nearkin.rows.notices import noticed
-from nearkin.tables.columns import KINDS, WORDS
-from nearkin.tables.dates import ORDERS, date_of, read_dates
+from nearkin.tables.columns import KINDS, ORDERS, WORDS
+from nearkin.tables.dates import date_of, read_dates
 from nearkin.tables.kinds import kinds_of
 from nearkin.tables.reading import MOST_CHARACTERS, plain_text, read_table
 from nearkin.tables.values import column_of, columns_of, is_missing
@@ -78,6 +78,9 @@ def test_numbers_that_count_rows_are_ignored_beside_others():
     assert kinds_of(read_table(table)) == {"n": "ignored", "word": "category"}
     assert kinds_of(read_table(table), {"n": "number"})["n"] == "number"
     assert kinds_of(read_table({**table, "n": [1, *range(29)]}))["n"] == "number"
+    numbered = [f"{i:04}" for i in range(1, 31)]
+    assert kinds_of(read_table({**table, "key": numbered}))["key"] == "ignored"
+    assert kinds_of(read_table({**table, "key": [*numbered[:-1], "0099"]}))["key"] == "code"
 
 
 def test_stated_kinds_are_checked():
@@ -148,6 +151,27 @@ def test_ambiguous_dates_are_told_and_settled():
     assert column.values.tolist() == [31, 92]
     [column] = columns_of(table, dates="month first")
     assert column.values.tolist() == [1, 62]
+
+
+def test_dates_in_two_orders_are_read_and_told():
+    table = {"born": ["31/1/1970", "1/2/1970", "1/31/1970", "30/1/1970"]}
+    with pytest.warns(TableWarning, match=r"'born' are written in two orders: row 2 .* day first"):
+        [column] = columns_of(table)
+    assert (column.kind, column.order) == ("date", "day first")
+    assert column.values.tolist() == [30, 31, 30, 29]
+    with pytest.warns(TableWarning, match=r"read month first\.$"):
+        [column] = columns_of(table, dates="month first")
+    assert column.values.tolist() == [30, 1, 30, 29]
+
+
+def test_an_order_is_remembered_where_it_makes_a_difference():
+    for dates, order in (
+        ("2024-01-02", None),
+        ("3/25/2024", "month first"),
+        ("3.4.2024", "day first"),
+    ):
+        [column] = columns_of({"born": [dates, None, "2023-05-06"]})
+        assert column.order == order
 
 
 def test_cells_of_another_kind_count_as_missing_and_are_told():

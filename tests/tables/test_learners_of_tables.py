@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -180,6 +181,59 @@ def test_answers_are_asked_for_rows_of_a_table(copies):
         frame, lambda i, j: i % 60 == j % 60, 6, learner=nk.ITML(), random_state=0
     )
     assert result.metric.transform(frame).shape[0] == 120
+
+
+# Swapped cells
+
+
+@pytest.fixture(scope="module")
+def exchanged():
+    """Sixty people, and again with a typo; of every third, given name and surname are swapped."""
+    rng = np.random.default_rng(0)
+    names = ["".join(rng.choice(list("abdeiklmnorstu"), 6)) for _ in range(90)]
+    given, family = rng.choice(names, 60), rng.choice(names, 60)
+    again = [name[:-1] + "x" for name in given]
+    swap = np.arange(60) % 3 == 0
+    frame = pd.DataFrame(
+        {
+            "given": [*given, *np.where(swap, family, again)],
+            "family": [*family, *np.where(swap, again, family)],
+            "town": rng.choice(["Rome", "Bonn", "Graz"], 120),
+        }
+    )
+    near = [(i, i + 60) for i in range(0, 30, 3)] + [(i, i + 60) for i in range(1, 30, 6)]
+    return frame, nk.Pairs(near, [(i, i + 61) for i in range(20)])
+
+
+@pytest.mark.parametrize(
+    "learner", [nk.ColumnWeights(random_state=0), nk.MetricLearner(time_budget=2, random_state=0)]
+)
+def test_swapped_cells_are_near_to_learners(learner, exchanged):
+    frame, pairs = exchanged
+    metric = clone(learner).fit(frame, pairs=pairs)
+    assert metric.table_.swapped_ == [("given", "family")]
+    assert metric.table_.columns_ == ["given", "family", "town"]
+    assert found_again(metric, frame) > 0.9
+    parts = metric.contributions(frame[:1], frame[60:61])
+    assert list(parts) == ["given", "family", "town", "given and family"]
+    assert parts["given and family"] < min(parts["given"], parts["family"])
+
+
+def test_columns_that_may_be_swapped_have_the_say_of_two(exchanged, tmp_path):
+    frame, pairs = exchanged
+    encoder = nk.TableEncoder().fit(frame)
+    Z = encoder.transform(frame)
+    assert_allclose(Z.var(axis=0).sum(), 3)
+    names = encoder.groups_ != "town"
+    turned = frame.rename(columns={"given": "family", "family": "given"})
+    both = encoder.groups_ == "given and family"
+    assert_allclose(encoder.transform(turned)[:, both], Z[:, both], atol=1e-9)
+    assert_allclose(Z[:, names].var(axis=0).sum(), 2)
+    metric = nk.ColumnWeights(random_state=0).fit(frame, pairs=pairs)
+    metric.save(tmp_path / "metric.nearkin")
+    assert_array_equal(
+        nk.load(tmp_path / "metric.nearkin").transform(turned), metric.transform(turned)
+    )
 
 
 # Contributions

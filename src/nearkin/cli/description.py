@@ -8,6 +8,7 @@ from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
+from nearkin.cli.models import USES
 from nearkin.errors import counted, few
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.arrays import printable
@@ -53,7 +54,7 @@ def in_words(info: ModelInfo, file: str) -> str:
 def matcher_in_words(matcher: Any, file: str) -> str:
     """What a matcher is, what it comes from, how good it is and what it is good for."""
     report = matcher.report_
-    kinds = (f"{name} ({kind})" for name, kind in matcher.kinds_.items())
+    kinds = (f"{name} ({_kind_told(matcher, name)})" for name in matcher.kinds_)
     shares = (f"{name} {share:.2f}" for name, share in report.importances.items())
     said = {
         "matcher": f"{file}: which records are the same thing, by RecordMatcher",
@@ -65,7 +66,7 @@ def matcher_in_words(matcher: Any, file: str) -> str:
         f"{report.candidate_recall} of those that are the same",
         "how sure": f"precision {report.precision}, recall {report.recall} (90 % intervals), on "
         "the records that it was learned from",
-        "good for": "nearkin duplicates, on records with the same columns",
+        "good for": f"{USES}, on records with the same columns",
         "keeps": "no records; how often values were seen, by a hash",
     }
     return printable("\n".join(_entry(name, text) for name, text in said.items() if text))
@@ -73,7 +74,16 @@ def matcher_in_words(matcher: Any, file: str) -> str:
 
 def matcher_as_plain_values(matcher: Any) -> dict[str, Any]:
     """What a matcher says of itself, as JSON has it."""
-    return {"matcher": "RecordMatcher", "kinds": matcher.kinds_, **asdict(matcher.report_)}
+    known = {"kinds": matcher.kinds_, "dates": matcher.orders_}
+    return {"matcher": "RecordMatcher", **known, **asdict(matcher.report_)}
+
+
+def _kind_told(matcher: Any, name: str) -> str:
+    """What a column holds; of dates, in which order they are read."""
+    order = matcher.orders_.get(name)
+    said = str(matcher.kinds_[name]) + (f", {order}" if order else "")
+    stated = name in (matcher.kinds or {}) or (order and matcher.dates)
+    return said + ", as stated" * bool(stated)
 
 
 def _entry(name: str, text: str) -> str:

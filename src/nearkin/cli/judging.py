@@ -37,10 +37,10 @@ def distances_of(model: Model, rows: RowStream, ends: NDArray[np.int64]) -> Floa
 
 
 def answered(
-    table: NamedRows, path: Path, delimiter: str | None, purpose: str
+    table: NamedRows, path: Path, delimiter: str | None, purpose: str, role: str = "--known"
 ) -> tuple[Ints, Mask, Floats]:
     """Rows, answers and weights of known pairs, some of which are the same and some are not."""
-    file = pairs_of(table, path, delimiter=delimiter, role="--known")
+    file = pairs_of(table, path, delimiter=delimiter, role=role)
     told = np.array([answer is not None for answer in file.same], dtype=bool)
     same = np.array([answer is True for answer in file.same], dtype=bool)[told]
     n_same, n_different = int(same.sum()), int((~same).sum())
@@ -75,6 +75,14 @@ def stated_prevalence(said: str | None) -> Prevalence:
             f"--prevalence {said}: give the share of pairs that are the same, such as 0.1, or "
             f"{ESTIMATED}."
         ) from None
+
+
+def stated_share(said: str | None) -> float | None:
+    """The share that the option states, which cannot be estimated where there is no distance."""
+    prevalence = stated_prevalence(said)
+    if prevalence == ESTIMATED:
+        raise UserError(f"--prevalence {ESTIMATED}: this goes by distances; give a share.")
+    return None if prevalence is None else checked_share(prevalence, "prevalence")
 
 
 def say_expected(quality: Quality, by: str, wanted: float | None = None) -> None:

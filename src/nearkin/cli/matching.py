@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,19 @@ from nearkin.cli.files.output import check_target
 from nearkin.cli.files.pairs import read_pairs
 from nearkin.cli.files.records import (
     Records,
-    beneath,
+    columns_as_learned,
+    columns_in_common,
     columns_to_compare,
     has_records,
     open_records,
 )
-from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.files import is_matcher
 from nearkin.records.matcher import RecordMatcher
 from nearkin.records.results import Duplicates, Links, MatchReport
-from nearkin.tables.columns import Column
+from nearkin.rows.arrays import Ints
 
 _NONE = Path("none")
 
@@ -39,19 +38,15 @@ class Task:
     Attributes
     ----------
     data : Path
-    matcher : Path or None
-        What was learned before; None if that is to be done.
+    model : Path or None
+        The file of what was learned before; None if that is to be done.
+    matcher : RecordMatcher or None
+        What is in it.
     """
 
     data: Path
-    matcher: Path | None = None
-
-    @cached_property
-    def learned(self) -> RecordMatcher:
-        """The matcher of the file."""
-        assert self.matcher is not None
-        matcher: RecordMatcher = RecordMatcher.load(self.matcher)
-        return matcher
+    model: Path | None = None
+    matcher: RecordMatcher | None = None
 
 
 def task_of(model: Path, data: Path | None, choice: Choice) -> Task | None:
@@ -69,9 +64,8 @@ def task_of(model: Path, data: Path | None, choice: Choice) -> Task | None:
         )
     if model == _NONE:
         return Task(data)
-    if model.is_file() and not is_stream(model) and is_matcher(model):
-        return Task(data, model)
-    return None
+    learned = matcher_in(model)
+    return None if learned is None else Task(data, model, learned)
 
 
 def _is_table(path: Path) -> bool:
@@ -100,55 +94,148 @@ def kept(matcher: RecordMatcher, path: Path | None) -> None:
         say(f"matcher: {path}")
 
 
+def matcher_in(path: Path) -> RecordMatcher | None:
+    """The matcher that a file holds, or None if that is something else."""
+    if str(path) == "none" or not path.is_file() or is_stream(path) or not is_matcher(path):
+        return None
+    return RecordMatcher.load(path)
+
+
 def opened(task: Task, choice: Choice) -> Records:
     """The records, with the columns that a matcher compares, if there is one."""
     if task.matcher is None:
         return open_records(task.data, choice)
-    compared = [column.name for column in task.learned.comparisons_.columns]
-    return open_records(task.data, choice, columns=compared)
+    return records_for(task.matcher, task.data, choice)
+
+
+def records_for(
+    matcher: RecordMatcher, path: Path, choice: Choice, role: str = "DATA", least: int = 2
+) -> Records:
+    """The records of a file, with the columns that a matcher compares."""
+    compared = [column.name for column in matcher.comparisons_.columns]
+    return open_records(path, choice, columns=compared, role=role, least=least)
 
 
 def learned_from(
-    table: Records, task: Task, choice: Choice, pairs: Path | None, seed: int
-) -> tuple[RecordMatcher, list[Column] | None]:
-    """What tells which records are the same, and their columns if it was learned from others."""
+    table: Records, task: Task, choice: Choice, known: Pairs | None, seed: int
+) -> RecordMatcher:
+    """What tells which of some records are the same: learned from them, or before.
+
+    Answers about records that it was not learned from are kept, but not learned from.
+    """
     if task.matcher is None:
-        known = known_pairs(table, pairs, choice.delimiter)
-        columns = columns_to_compare(table.cells, choice, table.file)
-        return RecordMatcher(random_state=seed).fit(columns, known), None
-    if pairs is not None:
+        return untaught(choice, seed).fit(columns_to_compare(table, choice), known)
+    if known is not None:
+        say_kept(task.model)
+    return task.matcher.on(columns_as_learned(table, choice, task.matcher), known)
+
+
+def untaught(choice: Choice, seed: int) -> RecordMatcher:
+    """What is to learn, and to remember what the user says of columns."""
+    return RecordMatcher(kinds=dict(choice.kinds), dates=choice.dates, random_state=seed)
+
+
+def say_kept(matcher: Path | None) -> None:
+    """Say that a matcher that has learned does not learn from further answers."""
+    say(
+        f"note: the answers are kept, but not learned from: {matcher} has learned already. Without "
+        "it they are learned from."
+    )
+
+
+@dataclass(frozen=True)
+class LinkTask:
+    """Two files of records, and perhaps what was learned before.
+
+    Attributes
+    ----------
+    left, right : Path
+    model : Path or None
+    matcher : RecordMatcher or None
+        What is in it.
+    """
+
+    left: Path
+    right: Path
+    model: Path | None = None
+    matcher: RecordMatcher | None = None
+
+
+def link_task(model: Path, left: Path, right: Path | None) -> LinkTask:
+    """What a command line asks for, in which the model may be left out."""
+    if right is None:
+        if model == _NONE or matcher_in(model) is not None:
+            raise UserError(f"Missing argument 'RIGHT': nearkin link {model} {left} more.csv")
+        return LinkTask(model, left)
+    if model == _NONE:
+        return LinkTask(left, right)
+    matcher = matcher_in(model)
+    if matcher is None:
         raise UserError(
-            f"--pairs: {task.matcher} has learned already. Without it, as in nearkin duplicates "
-            f"{task.data} --pairs {pairs}, these are learned from; --known judges by them."
+            f"{model} is no matcher of records, as nearkin link --save and duplicates --save write "
+            "it. Two tables need none: nearkin link people.csv more.csv"
         )
-    matcher = task.learned
-    return matcher, columns_to_compare(table.cells, choice, table.file, matcher.kinds_)
+    return LinkTask(left, right, model, matcher)
+
+
+def open_linked(task: LinkTask, path: Path, choice: Choice, role: str) -> Records:
+    """One of the two files, with the columns that a matcher compares, if there is one."""
+    if task.matcher is None:
+        return open_records(path, choice, role=role)
+    return records_for(task.matcher, path, choice, role, least=1)
+
+
+def carried_of_both(
+    left: Records, right: Records, patterns: Sequence[str]
+) -> Callable[[Ints], dict[str, Any]]:
+    """Columns of two files that go along with links between them, checked before work begins."""
+    names: list[list[str]] = [[], []]
+    for given in (part for pattern in patterns for part in pattern.split(",")):
+        found = [table.named_like(given) for table in (left, right)]
+        if not any(found):
+            raise UserError(f"--carry {given}: neither {left.file} nor {right.file} has it.")
+        names = [[*before, *more] for before, more in zip(names, found, strict=True)]
+
+    def carried(links: Ints) -> dict[str, Any]:
+        return {
+            f"{side}_{name}": values
+            for side, table, chosen, rows in zip(
+                ("left", "right"), (left, right), names, links.T, strict=True
+            )
+            for name, values in table.carried(list(dict.fromkeys(chosen)), rows).items()
+        }
+
+    return carried
 
 
 def linked_records(
-    left: Records, right: Records, choice: Choice, pairs: Path | None, seed: int
+    left: Records,
+    right: Records,
+    choice: Choice,
+    pairs: Path | None,
+    seed: int,
+    task: LinkTask,
 ) -> RecordMatcher:
-    """What tells which records of two files are the same."""
-    both = [name for name in left.compared if name in right.compared]
-    if not both:
+    """What tells which records of two files are the same: learned from them, or before."""
+    known = None if pairs is None else _between(left, right, pairs, choice.delimiter)
+    matcher = task.matcher
+    if matcher is not None:
+        if known is not None:
+            say_kept(task.model)
+        one, other = (columns_as_learned(table, choice, matcher) for table in (left, right))
+        return matcher.on_link(one, other, known)
+    if not {*left.compared} & {*right.compared}:
         raise UserError(
             f"{left.file} and {right.file} have no column in common to compare: the one has "
             f"{listed(left.compared)}, the other {listed(right.compared)}. Rename columns that "
             "hold the same things alike."
         )
-    known = None if pairs is None else _between(left, right, pairs, choice.delimiter)
     for here, there in ((left, right), (right, left)):
         alone = [name for name in here.compared if name not in there.compared]
         if alone:
             say(f"note: not compared, since only {here.file} has them: {listed(alone, 10)}.")
-    cells = beneath(left.cells, right.cells, both)
-    columns = columns_to_compare(cells, choice, f"{left.file} or {right.file}")
-    cut = left.n_rows
-    first, second = (
-        [Column(c.name, c.kind, c.values[rows]) for c in columns]
-        for rows in (slice(None, cut), slice(cut, None))
-    )
-    return RecordMatcher(random_state=seed).fit_link(first, second, known)
+    first, second = columns_in_common(left, right, choice)
+    return untaught(choice, seed).fit_link(first, second, known)
 
 
 def _between(left: Records, right: Records, path: Path, delimiter: str | None) -> Pairs:

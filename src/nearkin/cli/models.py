@@ -10,6 +10,7 @@ import numpy as np
 
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.inputs import FORMS, content_of, form_of_name, is_stream, on_disk, seems
+from nearkin.records.files import is_matcher
 from nearkin.rows.arrays import Floats
 from nearkin.scores.quality import Quality
 from nearkin.scores.same_threshold import Verdicts, verdicts_of
@@ -17,6 +18,9 @@ from nearkin.storage.models import Facts, load_with_facts
 
 if TYPE_CHECKING:
     from nearkin.cli.files.tables import Table
+
+# What takes matchers.
+USES = "nearkin duplicates, link, same, neighbors, suggest and evaluate"
 
 
 def remembered(table: Table) -> dict[str, Any]:
@@ -33,6 +37,16 @@ def refuse_table(path: Path, name: str) -> None:
     if content in FORMS and form_of_name(path) is not None:
         raise UserError(
             f"{name} is {seems(content)}, not a model: are the two in each other's place?"
+        )
+
+
+def refuse_matcher(path: Path, name: str) -> None:
+    """Raise if a file holds a matcher, which knows records and no space to map rows to."""
+    if is_matcher(path):
+        raise UserError(
+            f"{name} is a matcher of records, which has no coordinates for them: {USES} take it.\n"
+            "For all else learn a model from the same table and answers: nearkin fit people.csv "
+            "--pairs answers.csv -o model.nearkin"
         )
 
 
@@ -75,6 +89,7 @@ class Model:
                 raise UserError(f"{path}: there is no such file; nearkin fit makes a model.")
             self.file, path = on_disk(path, "MODEL")
             refuse_table(path, self.file)
+            refuse_matcher(path, self.file)
         metric, self.facts = load_with_facts(path) if fitted is None else fitted
         self.metric: Any = copy(metric)
         attributes = vars(self.metric)

@@ -56,6 +56,13 @@ Data: TypeAlias = Annotated[
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(show_default=False, help="A model that fit has written.")
 ]
+ModelOrMatcher: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        show_default=False,
+        help="A model that fit has written, or a matcher of records that duplicates --save has.",
+    ),
+]
 ModelOrNone: TypeAlias = Annotated[
     Path,
     typer.Argument(

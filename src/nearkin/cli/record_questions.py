@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.matcher import RecordMatcher
 from nearkin.rows.arrays import Ints
-from nearkin.tables.columns import Column
 
 # Answers after which a matcher is taught again, which takes a second or some.
 _EVERY = 5
@@ -21,25 +18,27 @@ class RecordQuestions:
 
     Parameters
     ----------
-    columns : list of Column
+    matcher : RecordMatcher
+        With the table, and with what is known from the start.
     known : Pairs or None
-        What is known from the start.
+        That.
+    learns : bool
+        Whether answers are learned from, or only kept.
     review : bool
         Whether questions come in the order of what an answer would change, instead of that by
         which a matcher learns most.
-    seed : int
     """
 
     def __init__(
-        self, columns: Sequence[Column], known: Pairs | None, *, review: bool, seed: int
+        self, matcher: RecordMatcher, known: Pairs | None, *, learns: bool, review: bool
     ) -> None:
-        self._columns = list(columns)
-        n_rows = len(self._columns[0])
-        self._known = Pairs(n_rows=n_rows) if known is None else known
-        self._matcher = RecordMatcher(random_state=seed)
+        self._matcher = matcher
+        self._known = Pairs() if known is None else known
+        self._learns = learns
         self._review = review
         self._answers: list[tuple[int, int, bool | None]] = []
-        self._n_learned = -1
+        self._n_learned: int | None = None
+        self._standing = ""
         self._waiting: list[tuple[int, int]] = []
 
     def tell(self, left: int, right: int, same: bool | None) -> None:
@@ -49,7 +48,7 @@ class RecordQuestions:
     def take_back(self) -> None:
         """Forget the last answer."""
         del self._answers[-1]
-        self._n_learned = min(self._n_learned, len(self._answers))
+        self._n_learned = min(self._n_learned or 0, len(self._answers))
 
     def one(self) -> tuple[int, int] | None:
         """The next pair of row numbers, or None if there is nothing to ask."""
@@ -72,28 +71,28 @@ class RecordQuestions:
     def standing(self) -> str:
         """How good the groups are by now, as far as that is known."""
         self._keep_up()
-        report = self._matcher.report_
-        n_answers = report.n_same + report.n_different
-        if not n_answers:
-            return ""
-        return (
-            f"after {counted(n_answers, 'answer')}: precision {report.precision}, recall "
-            f"{report.recall} are expected (90 % intervals)"
-        )
+        return self._standing
 
     def _keep_up(self) -> None:
         """Learn from what was answered, if that is enough to be worth it."""
-        if self._n_learned >= 0 and len(self._answers) < self._n_learned + _EVERY:
+        due = 1 if self._n_learned is None else self._n_learned + _EVERY
+        self._n_learned = self._n_learned or 0
+        if len(self._answers) < due:
             return
-        pairs = self._known + Pairs(
+        told = Pairs(
             [(i, j) for i, j, same in self._answers if same is True],
             [(i, j) for i, j, same in self._answers if same is False],
-            n_rows=len(self._columns[0]),
         )
-        if self._n_learned < 0:
-            self._matcher.fit(self._columns, pairs)
-        else:
+        pairs = self._known + told
+        if self._learns:
             self._matcher.teach(pairs)
+        else:
+            self._matcher = self._matcher.on(pairs=pairs)
+        found = self._matcher.duplicates()
+        self._standing = (
+            f"after {counted(len(pairs), 'answer')}: precision {found.precision}, recall "
+            f"{found.recall} are expected (90 % intervals)"
+        )
         self._n_learned = len(self._answers)
         self._waiting = []
 

@@ -161,10 +161,20 @@ def score_table(
         quality = qualities[score.judged_by]
         line |= {"low": min(quality.auc.low, score.learned)}
         line |= {"high": max(quality.auc.high, score.learned)}
-        for name in ("precision", "recall", "f1"):
-            figure = asdict(getattr(quality, name))
-            judged = {"measure": name, "learned": figure.pop("value"), "euclidean": None}
-            n_pairs = quality.n_same + quality.n_different
-            lines.append(line | judged | figure | {"pairs": n_pairs})
+        lines += verdict_lines(quality, line)
+    return lines_table(lines)
+
+
+def verdict_lines(quality: Quality, beside: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Lines of a table for precision, recall and F1, with what is the same in all of them."""
+    n_pairs = quality.n_same + quality.n_different
+    for name in ("precision", "recall", "f1"):
+        figure = asdict(getattr(quality, name))
+        judged = {"measure": name, "learned": figure.pop("value"), "euclidean": None}
+        yield beside | judged | figure | {"pairs": n_pairs}
+
+
+def lines_table(lines: list[dict[str, Any]]) -> Iterator[Any]:
+    """Scores as a table; what a line does not say is left empty."""
     order = ["judged_by", "measure", "learned", "low", "high", "euclidean", "pairs", "rows", "seen"]
-    return table_of({name: [line[name] for line in lines] for name in order})
+    return table_of({name: [line.get(name) for line in lines] for name in order})

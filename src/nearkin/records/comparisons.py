@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 from zlib import crc32
 
@@ -19,13 +18,14 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, needing
+from nearkin.errors import InputError, few, needing
 from nearkin.records.grams import texts_of
 from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import list_of, many, positive, positive_floats, stored, text, whole
 from nearkin.tables.columns import WORDS, Column
+from nearkin.tables.kindred import kindred
 
 Table32 = NDArray[np.float32]
 
@@ -33,10 +33,8 @@ MISSING = -1.0
 _BUCKETS = 1 << 16
 # Texts that are longer on average, or have spaces as often as this, are compared by words too.
 _LONG, _SPACED = 12.0, 0.3
-# Records that columns are looked at to see whether they hold the same words.
+# Records whose texts tell how long these are.
 _SAMPLE = 20_000
-# Two columns hold the same words if this share of the values of one is found in the other.
-_KINDRED = 0.05
 
 
 @stored(name=text, kind=text, parts=many(text), scale=positive, counts=positive_floats("b"))
@@ -139,7 +137,7 @@ def comparisons_of(columns: Sequence[Column]) -> Comparisons:
             "dates with two different values."
         )
     given = [column for column, _ in kept]
-    return Comparisons([plan for _, plan in kept], _kindred(given), len(given[0]))
+    return Comparisons([plan for _, plan in kept], kindred(given), len(given[0]))
 
 
 def value_counts(columns: Sequence[Column]) -> Doubles:
@@ -166,13 +164,20 @@ def _count_values(texts: Sequence[str], counts: Doubles) -> Counter[str]:
 
 def prepared(plan: Comparisons, columns: Sequence[Column]) -> list[Prepared]:
     """The columns that are compared, in the plan's order."""
+    refuse_absent(plan, columns)
     by_name = {column.name: column for column in columns}
-    found = []
-    for wanted in plan.columns:
-        if wanted.name not in by_name:
-            raise InputError(f"there is no column {wanted.name!r}, which records are compared by.")
-        found.append(_prepare(wanted, by_name[wanted.name], plan.n_records))
-    return found
+    return [_prepare(one, by_name[one.name], plan.n_records) for one in plan.columns]
+
+
+def refuse_absent(plan: Comparisons, columns: Sequence[Column]) -> None:
+    """Raise if columns are not there that are compared."""
+    there = {column.name for column in columns}
+    absent = [column.name for column in plan.columns if column.name not in there]
+    if absent:
+        raise InputError(
+            f"the table has no column {few(map(repr, absent))}, which records are compared by. A "
+            "column of missing cells will do, such as None in all rows."
+        )
 
 
 def compare(plan: Comparisons, table: Sequence[Prepared], pairs: Ints) -> Table32:
@@ -266,22 +271,6 @@ def _prepare(plan: ColumnComparison, column: Column, n_records: int) -> Prepared
 def _buckets(texts: list[str]) -> Ints:
     hashes = (crc32(value.encode(errors="replace")) for value in texts)
     return np.fromiter(hashes, dtype=np.int64, count=len(texts)) % _BUCKETS
-
-
-def _kindred(columns: Sequence[Column]) -> list[tuple[int, ...]]:
-    """Pairs of columns of names that have words in common."""
-    step = max(len(columns[0]) // _SAMPLE, 1)
-    seen = {
-        number: set(column.values[::step].tolist()) - {None}
-        for number, column in enumerate(columns)
-        if column.kind in ("name", "code")
-    }
-    return [
-        (a, b)
-        for a, b in combinations(seen, 2)
-        if columns[a].kind == columns[b].kind
-        and len(seen[a] & seen[b]) > _KINDRED * min(len(seen[a]), len(seen[b]))
-    ]
 
 
 def _text_similarity(scorer: Callable[[Any], Any], most: float) -> Callable[..., Table32]:

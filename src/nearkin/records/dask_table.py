@@ -18,11 +18,9 @@ from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.blocks import one_core
 from nearkin.rows.dask_cluster import check_processes, client_in_use
 from nearkin.rows.notices import noticed
-from nearkin.tables.columns import Column, Kind
-from nearkin.tables.dates import Order, read_dates
-from nearkin.tables.kinds import kinds_of
+from nearkin.tables.columns import Column, Kind, Order
 from nearkin.tables.reading import read_table
-from nearkin.tables.values import column_of
+from nearkin.tables.values import column_of, columns_of
 
 # Records that tell what columns hold and how they are compared, as in tables in memory.
 _SAMPLE = 20_000
@@ -38,12 +36,15 @@ class DaskTable:
         Of :class:`Packed` records, a part for each partition.
     kinds : dict of str to str
         What columns hold.
+    orders : dict of str to str
+        Of day, month and year, of dates where it makes a difference.
     sample : list of Column
         Of up to 20,000 records from all over the table.
     """
 
     parts: Parts
     kinds: dict[str, Kind]
+    orders: dict[str, Order]
     sample: list[Column]
 
     def __len__(self) -> int:
@@ -57,7 +58,11 @@ class DaskTable:
         return with_counts(plan, np.sum(counts, axis=0), len(self))
 
 
-def dask_table(frame: Any, kinds: Mapping[str, str] | None = None) -> DaskTable:
+def dask_table(
+    frame: Any,
+    kinds: Mapping[str, str] | None = None,
+    dates: Order | Mapping[str, Order] | None = None,
+) -> DaskTable:
     """Read a data frame of dask, partition by partition on the workers.
 
     Parameters
@@ -65,6 +70,8 @@ def dask_table(frame: Any, kinds: Mapping[str, str] | None = None) -> DaskTable:
     frame : dask data frame
     kinds : mapping, optional
         What columns hold, where it is known; others are recognised by up to 20,000 records.
+    dates : str or mapping, optional
+        As of :func:`nearkin.tables.values.columns_of`.
 
     Notes
     -----
@@ -91,21 +98,16 @@ def dask_table(frame: Any, kinds: Mapping[str, str] | None = None) -> DaskTable:
         ],
         client,
     )
-    cells = read_table(pandas.concat(some))
-    found = kinds_of(cells, kinds)
+    sample = columns_of(pandas.concat(some), kinds, dates)
+    found = {column.name: column.kind for column in sample}
     vectors = [name for name, kind in found.items() if kind == "vector"]
     if vectors:
         raise InputTypeError(
             f"column {vectors[0]!r} holds vectors, which are compared in memory only: leave it out."
         )
-    orders = {
-        one.name: read_dates([text for text in one.values if text is not None]).order
-        for one in cells
-        if found[one.name] == "date" and one.form == "text"
-    }
+    orders = {column.name: column.order for column in sample if column.order}
     read = [task(_read, partition, found, orders) for partition in partitions]
-    columns = [column_of(one, found[one.name], orders.get(one.name)) for one in cells]
-    return DaskTable(Parts(kept(read, client), starts, client), found, columns)
+    return DaskTable(Parts(kept(read, client), starts, client), found, orders, sample)
 
 
 # What the workers run.
@@ -122,7 +124,10 @@ def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Order]) -> Packe
     with one_core(), noticed():
         used = {name for name, kind in kinds.items() if kind != "ignored"}
         cells = read_table(frame, used)
-        return packed([column_of(one, kinds[one.name], orders.get(one.name)) for one in cells])
+        return packed(
+            # All partitions in one order, also where the sample could not tell.
+            [column_of(one, kinds[one.name], orders.get(one.name, "day first")) for one in cells]
+        )
 
 
 def _counts(part: Packed, names: list[str]) -> Doubles:

@@ -96,6 +96,31 @@ class Judged:
         total = sum(np.bincount(end, self.chances[within], minlength=n) for end in ends)
         return np.where(count, total / np.maximum(count, 1), 1.0)
 
+    def neighbors(self, n_neighbors: int) -> tuple[Ints, Doubles]:
+        """The likeliest others of each record; of each of the left, those of the right table.
+
+        Returns
+        -------
+        rows : int ndarray of shape (n, n_neighbors)
+            −1 where there are no more.
+        chance : ndarray of shape (n, n_neighbors)
+        """
+        n, first = self.work.candidates.n_records, 0
+        ends, which = np.concatenate([self.pairs, self.pairs[:, ::-1]]), np.arange(len(self.pairs))
+        which = np.concatenate([which, which])
+        if self.work.side is not None:
+            n = first = int((~self._side).sum())
+            ends, which = self._sides(), np.arange(len(self.pairs))
+        order = np.lexsort((ends[:, 1], -self.log_odds[which], ends[:, 0]))
+        record, other = ends[order].T
+        rank = np.arange(len(order)) - np.searchsorted(record, record)
+        kept = rank < n_neighbors
+        rows = np.full((n, n_neighbors), -1, dtype=np.int64)
+        chance = np.zeros((n, n_neighbors))
+        place = record[kept], rank[kept]
+        rows[place], chance[place] = other[kept] - first, self.chances[which[order]][kept]
+        return rows, chance
+
     def links(self, single: bool, level: float = 0.0) -> Links:
         """Pairs of records of two tables, with what can be expected of them."""
         chosen = self.log_odds > level

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
-from nearkin.records.comparisons import compare, comparisons_of, prepared
+from nearkin.records.canonical import canonical
+from nearkin.records.comparisons import compare, comparisons_of, prepared, refuse_absent
 from nearkin.records.files import load_matcher, save_matcher
-from nearkin.records.given import columns_given, is_on_dask, joined
+from nearkin.records.given import (
+    columns_given,
+    columns_known,
+    columns_of_both,
+    is_on_dask,
+    joined,
+)
 from nearkin.records.judged import Judged
-from nearkin.records.results import Duplicates, Links, canonical
+from nearkin.records.results import Duplicates, Links
 from nearkin.records.review import doubtful_first, questions
-from nearkin.records.scoring import Answered, AnyWork, Work, answered, learned, work_on
+from nearkin.records.scoring import Answered, AnyWork, Work, answered, learned, scored, work_on
 from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
-from nearkin.storage.schema import dict_of, stored, text
+from nearkin.storage.schema import dict_of, of_older_files, one_of, stored, text
 from nearkin.storage.whole_file import StrPath
-from nearkin.tables.columns import Column
+from nearkin.tables.columns import ORDERS, Column, Order
 
 _NONE = np.empty((0, 2), dtype=np.int64)
 
@@ -37,6 +46,7 @@ _NONE = np.empty((0, 2), dtype=np.int64)
     comparisons_=an("Comparisons"),
     matching_=an("Matching"),
     kinds_=dict_of(text),
+    orders_=dict_of(one_of(*ORDERS)),
     report_=an("MatchReport"),
 )
 class RecordMatcher(WholeState, BaseEstimator):
@@ -53,6 +63,8 @@ class RecordMatcher(WholeState, BaseEstimator):
     kinds : mapping, optional
         What columns hold, by their names, where it is not to be recognised: ``"name"``, ``"code"``,
         ``"date"`` and so on; ``"ignored"`` leaves a column out.
+    dates : {"day first", "month first", "year first"}, optional
+        How dates such as 3/4/2024 are read. By default as the other dates of the column say.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -64,7 +76,9 @@ class RecordMatcher(WholeState, BaseEstimator):
     matching_ : Matching
         What comparisons say.
     kinds_ : dict of str to str
-        What columns hold.
+        What columns hold, in this table and in others that are given later.
+    orders_ : dict of str to str
+        In which order day, month and year are read in columns where that makes a difference.
 
     Notes
     -----
@@ -92,6 +106,7 @@ class RecordMatcher(WholeState, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_candidates": [Interval(Integral, 1, 100, closed="both")],
         "kinds": [None, Mapping],
+        "dates": [None, StrOptions(set(ORDERS))],
         "random_state": ["random_state"],
     }
 
@@ -100,10 +115,12 @@ class RecordMatcher(WholeState, BaseEstimator):
         *,
         n_candidates: int = 10,
         kinds: Mapping[str, str] | None = None,
+        dates: Order | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_candidates = n_candidates
         self.kinds = kinds
+        self.dates = dates
         self.random_state = random_state
 
     def fit(self, table: Any, pairs: Pairs | None = None, y: Any = None) -> Self:
@@ -122,9 +139,11 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         self
         """
+        self._validate_params()
         if is_on_dask(table):
             return self._fit_on_dask(table, pairs, y)
-        return self._fit(columns_given(table, self.kinds), None, pairs, y)
+        columns = columns_given(table, self.kinds, self.dates)
+        return self._fit(table, columns, None, pairs, y)
 
     def fit_link(self, left: Any, right: Any, pairs: Pairs | None = None) -> Self:
         """Learn which records of two tables are the same.
@@ -132,7 +151,8 @@ class RecordMatcher(WholeState, BaseEstimator):
         Parameters
         ----------
         left, right : data frame or dict of lists
-            Columns of the same name are compared.
+            Columns of the same name are compared. What they hold is recognised by the cells of
+            both.
         pairs : Pairs, optional
             Answers. Rows are numbered through: those of ``left``, then those of ``right``, as
             :func:`nearkin.pairs_between` does.
@@ -141,17 +161,64 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         self
         """
-        columns, side = self._both(left, right)
-        return self._fit(columns, side, pairs, None)
+        self._validate_params()
+        tables = columns_of_both(left, right, self.kinds, self.dates)
+        columns = joined(*tables)
+        return self._fit(columns, columns, _sides(*tables), pairs, None)
 
     def teach(self, pairs: Pairs) -> Self:
         """Learn anew from the table of the last fit and from these answers, all there are.
 
         It takes less time than :meth:`fit`: candidates stay as they are.
+
+        Parameters
+        ----------
+        pairs : Pairs
         """
         work = self._judge(None).work
         self._learn(work, _answers(pairs, None, work))
         return self
+
+    def on(self, table: Any = None, pairs: Pairs | None = None) -> Self:
+        """The same matcher with another table in the place of that of its fit.
+
+        What was learned stays as it is, and is no more than a matcher from a file knows. All that
+        can be asked of the table of the fit can then be asked of this one, without finding its
+        candidates again and again.
+
+        Parameters
+        ----------
+        table : data frame or dict of lists, optional
+            With the columns that are compared, by name. The one that it has by default.
+        pairs : Pairs, optional
+            Answers about it, which are kept, but not learned from.
+
+        Returns
+        -------
+        RecordMatcher
+            A new one; :meth:`teach` learns anew, from this table alone.
+        """
+        check_is_fitted(self, "matching_")
+        if table is None:
+            return self._on(self._table, self._judge(None).work, pairs)
+        return self._on(table, self._work_of(table), pairs)
+
+    def on_link(self, left: Any, right: Any, pairs: Pairs | None = None) -> Self:
+        """The same matcher with two tables in the place of what it was fitted on.
+
+        Parameters
+        ----------
+        left, right : data frame or dict of lists
+        pairs : Pairs, optional
+            Answers, as of :meth:`fit_link`, which are kept, but not learned from.
+
+        Returns
+        -------
+        RecordMatcher
+            A new one.
+        """
+        columns, side = self._both(left, right)
+        return self._on(columns, self._work(columns, side), pairs)
 
     def compare(self, left: Any, right: Any) -> tuple[Any, list[str]]:
         """Compare the rows of one table with those in the same places of another.
@@ -177,6 +244,76 @@ class RecordMatcher(WholeState, BaseEstimator):
         """
         compared, _ = self.compare(left, right)
         return self.matching_.chances(self.matching_.scores(self.comparisons_, compared))
+
+    def chance_of_pairs(self, pairs: Any, table: Any = None) -> Doubles:
+        """Chance that the two rows of each pair are the same thing.
+
+        Parameters
+        ----------
+        pairs : array of int of shape (k, 2)
+            Rows of the table.
+        table : data frame or dict of lists, optional
+            That of the fit by default; what was answered about it is 0 or 1.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        check_is_fitted(self, "matching_")
+        plan = self.comparisons_
+        if table is None:
+            judged = self._judge(None)
+            n, known, compared = judged.work.candidates.n_records, judged.known, judged.work.compare
+        else:
+            columns = self._known(table)
+            n, known = len(columns[0]), answered(_NONE, _NONE)
+            compared = partial(compare, plan, prepared(plan, columns))
+        ends = _row_pairs(pairs, n)
+        chance = self.matching_.chances(scored(self.matching_, plan, compared, ends))
+        found, same = known.among(ends)
+        chance[found] = same
+        return chance
+
+    def neighbors(
+        self, table: Any = None, n_neighbors: int = 10, *, queries: Any = None
+    ) -> tuple[Ints, Doubles]:
+        """The others that each record is most likely the same as, and the chance of each.
+
+        Only records that look alike at first sight are compared, so that some have fewer than they
+        are asked for, or none.
+
+        Parameters
+        ----------
+        table : data frame or dict of lists, optional
+            Records among which neighbours are looked for. That of the fit by default.
+        n_neighbors : int, default=10
+            For each record, at most.
+        queries : data frame or dict of lists, optional
+            Records whose neighbours are looked for. Those of the table itself by default.
+
+        Returns
+        -------
+        rows : int ndarray of shape (n, n_neighbors)
+            The likeliest first; −1 where there are no more.
+        chance : ndarray of shape (n, n_neighbors)
+            0 where there are no more.
+        """
+        n_neighbors = checked_count(n_neighbors, "n_neighbors", least=1)
+        check_is_fitted(self, "matching_")
+        if queries is not None:
+            given = self._columns() if table is None else table
+            columns, side = self._both(queries, given)
+            return self._judge_columns(columns, side, n_neighbors).neighbors(n_neighbors)
+        if table is not None:
+            columns = self._known(table)
+            return self._judge_columns(columns, None, n_neighbors).neighbors(n_neighbors)
+        judged = self._judge(None)
+        if judged.work.side is not None:
+            raise InputError("this matcher was fitted on two tables: give table, and queries.")
+        if n_neighbors > self.n_candidates:
+            more = self._work(self._columns(), None, n_neighbors)
+            judged = Judged(self.matching_, more, judged.known)
+        return judged.neighbors(n_neighbors)
 
     def same(self, left: Any, right: Any) -> Mask:
         """Whether each row of one table is the same thing as that in its place of another."""
@@ -212,15 +349,30 @@ class RecordMatcher(WholeState, BaseEstimator):
         judged = self._judge(table)
         return judged.duplicates(judged.level_for(_share(precision)))
 
-    def canonical(self, table: Any = None, *, precision: float | None = None) -> dict[str, Any]:
-        """One record for each thing: of each column the value that most of its records have."""
+    def canonical(self, table: Any = None, *, precision: float | None = None) -> Any:
+        """One record for each thing: of each column the cell that most of its records have.
+
+        Parameters
+        ----------
+        table : data frame or dict of lists, optional
+            That of the fit by default.
+        precision : float in (0, 1), optional
+            As in :meth:`duplicates`.
+
+        Returns
+        -------
+        data frame or dict of lists
+            As the table is, with cells as they are there. Of cells that are equally frequent, the
+            longest text is taken, or else that of the first record, whose id it has, too.
+        """
         judged = self._judge(table)
-        if not isinstance(judged.work, Work):
+        given = self._table if table is None else table
+        if is_on_dask(given):
             raise InputTypeError(
                 "canonical gives records in memory, and those of dask stay on the workers: group "
                 "them by the labels that duplicates gives."
             )
-        return canonical(judged.work.columns, judged.groups(judged.level_for(_share(precision))))
+        return canonical(given, judged.groups(judged.level_for(_share(precision))))
 
     def link(
         self, left: Any = None, right: Any = None, *, one_to_one: bool = True,
@@ -305,68 +457,103 @@ class RecordMatcher(WholeState, BaseEstimator):
             raise StorageError(f"{path} holds no matcher.")
         return matcher
 
-    def _fit(self, columns: list[Column], side: Mask | None, pairs: Any, y: Any) -> Self:
-        self._validate_params()
+    def _fit(
+        self, table: Any, columns: list[Column], side: Mask | None, pairs: Any, y: Any
+    ) -> Self:
+        n = len(columns[0]) if columns else 0
+        if n < 2:
+            raise InputError(f"the table has {counted(n, 'row')}: two are needed at least.")
         self.kinds_ = {column.name: str(column.kind) for column in columns}
+        self.orders_ = {column.name: column.order for column in columns if column.order}
         self.comparisons_ = comparisons_of(columns)
         work = self._work(columns, side)
         self._learn(work, _answers(pairs, y, work))
+        self._table = table
         return self
 
     def _fit_on_dask(self, frame: Any, pairs: Any, y: Any) -> Self:
         from nearkin.records.dask_table import dask_table  # dask need not be installed
         from nearkin.records.dask_work import work_on_dask
 
-        self._validate_params()
-        table = dask_table(frame, self.kinds)
+        table = dask_table(frame, self.kinds, self.dates)
         self.kinds_ = {name: str(kind) for name, kind in table.kinds.items()}
+        self.orders_ = dict(table.orders)
         self.comparisons_ = table.comparisons()
         work = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
         self._learn(work, _answers(pairs, y, work))
+        self._table = frame
         return self
+
+    def _on(self, table: Any, work: AnyWork, pairs: Any) -> Self:
+        matcher = copy(self)
+        matcher._judged = Judged(self.matching_, work, _answers(pairs, None, work))
+        matcher._table = table
+        return matcher
 
     def _learn(self, work: AnyWork, known: Answered) -> None:
         self.matching_ = learned(work, known, self._seed())
         self._judged = Judged(self.matching_, work, known)
         self.report_ = self._judged.report()
 
-    def _work(self, columns: list[Column], side: Mask | None) -> Work:
-        return work_on(self.comparisons_, columns, self.n_candidates, side, self._seed())
+    def _work(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Work:
+        n_best = max(self.n_candidates, n_best)
+        return work_on(self.comparisons_, columns, n_best, side, self._seed())
 
     def _judge(self, table: Any) -> Judged:
         """The candidates of a table, judged; of that of the fit if there is no other."""
         check_is_fitted(self, "matching_")
-        if is_on_dask(table):
-            return self._judge_on_dask(table)
         if table is not None:
-            return self._judge_columns(columns_given(table, self.kinds_), None)
+            return Judged(self.matching_, self._work_of(table), answered(_NONE, _NONE))
         if not hasattr(self, "_judged"):
-            raise InputError("a matcher from a file knows no table: give one.")
+            raise InputError("a matcher from a file knows no table: give one, by on(table) too.")
         return self._judged
 
-    def _judge_columns(self, columns: list[Column], side: Mask | None) -> Judged:
-        work = self._work(columns, side)
+    def _judge_columns(self, columns: list[Column], side: Mask | None, n_best: int = 0) -> Judged:
+        work = self._work(columns, side, n_best)
         return Judged(self.matching_, work, answered(_NONE, _NONE))
 
-    def _judge_on_dask(self, frame: Any) -> Judged:
+    def _work_of(self, table: Any) -> AnyWork:
+        """Another table than that of the fit, with its candidates."""
+        if not is_on_dask(table):
+            return self._work(self._known(table), None)
         from nearkin.records.dask_table import dask_table  # dask need not be installed
         from nearkin.records.dask_work import work_on_dask
 
-        table = dask_table(frame, self.kinds_)
-        work = work_on_dask(table, self.comparisons_, self.n_candidates, self._seed())
-        return Judged(self.matching_, work, answered(_NONE, _NONE))
+        on_workers = dask_table(table, self.kinds_, self.orders_)
+        return work_on_dask(on_workers, self.comparisons_, self.n_candidates, self._seed())
+
+    def _columns(self) -> list[Column]:
+        """The columns of the table of the fit, which must be in memory."""
+        work = self._judge(None).work
+        if not isinstance(work, Work):
+            return columns_given(self._table)  # which says what to do with tables on dask
+        return work.columns
+
+    def _known(self, table: Any) -> list[Column]:
+        """The columns of a table that are compared, as they were read in the fit."""
+        columns = columns_known(table, self.kinds_, self.orders_)
+        refuse_absent(self.comparisons_, columns)
+        return columns
 
     def _both(self, left: Any, right: Any) -> tuple[list[Column], Mask]:
         """Two tables as one, and which rows are of the second."""
-        kinds = getattr(self, "kinds_", self.kinds)
-        tables = [columns_given(table, kinds) for table in (left, right)]
-        return joined(*tables), np.repeat([False, True], [len(table[0]) for table in tables])
+        check_is_fitted(self, "matching_")
+        tables = [self._known(table) for table in (left, right)]
+        return joined(*tables), _sides(*tables)
 
     def _seed(self) -> int:
         seed = self.random_state
         if seed is None:
             return 0
         return int(check_random_state(seed).randint(1 << 30)) if not isinstance(seed, int) else seed
+
+
+of_older_files(RecordMatcher, lambda state: {"orders_": {}, **state})
+
+
+def _sides(left: list[Column], right: list[Column]) -> Mask:
+    """Which rows are of the second of two tables."""
+    return np.repeat([False, True], [len(left[0]), len(right[0])])
 
 
 def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
@@ -388,6 +575,22 @@ def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
     return answered(must, cannot)
 
 
+def _row_pairs(pairs: Any, n_rows: int) -> Ints:
+    """Pairs of rows of a table, checked."""
+    ends = np.asarray(pairs)
+    if not ends.size:
+        return _NONE
+    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
+        raise InputError(f"pairs must be whole numbers of shape (k, 2), not of {ends.shape}.")
+    wrong = np.argwhere((ends < 0) | (ends >= n_rows))
+    if len(wrong):
+        pair, end = wrong[0]
+        raise InputError(
+            f"pair {pair} names row {ends[pair, end]}, but the table has rows 0 to {n_rows - 1}."
+        )
+    return ends.astype(np.int64)
+
+
 def _share(precision: float | None) -> float | None:
     if precision is not None and not 0 < precision < 1:
         raise InputError(f"precision={precision!r}: it is a share, above 0 and below 1.")
@@ -402,6 +605,7 @@ def link(
     one_to_one: bool = True,
     precision: float | None = None,
     kinds: Mapping[str, str] | None = None,
+    dates: Order | None = None,
     random_state: Any = None,
 ) -> Links:
     """Find which records of one table are which of another.
@@ -419,6 +623,8 @@ def link(
         Links are the surer ones only, so that this share of them is right as far as can be told.
     kinds : mapping, optional
         What columns hold, by their names.
+    dates : {"day first", "month first", "year first"}, optional
+        How dates such as 3/4/2024 are read.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -426,5 +632,6 @@ def link(
     Links
         Pairs of rows, the chance of each, and expected precision and recall.
     """
-    matcher = RecordMatcher(kinds=kinds, random_state=random_state).fit_link(left, right, pairs)
+    matcher = RecordMatcher(kinds=kinds, dates=dates, random_state=random_state)
+    matcher.fit_link(left, right, pairs)
     return matcher.link(one_to_one=one_to_one, precision=precision)

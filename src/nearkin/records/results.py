@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,6 @@ from nearkin.pairs.estimates import CONFIDENCE, Estimate
 from nearkin.rows.arrays import Doubles, Ints
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, real, stored, whole
-from nearkin.tables.columns import Column
 
 _TERMS = f"Intervals hold the true figure in {CONFIDENCE:.0%} of cases."
 
@@ -149,34 +146,3 @@ class MatchReport:
                 _TERMS,
             ]
         )
-
-
-def canonical(columns: Sequence[Column], labels: Ints) -> dict[str, Any]:
-    """One record for each thing: of each column the value that most of its records have.
-
-    Of values that are equally frequent, the longest text and the first number is taken; a cell is
-    missing if all are.
-
-    Returns
-    -------
-    dict of str to ndarray
-        In the order of the labels.
-    """
-    out = {}
-    for column in columns:
-        if column.kind == "vector":
-            continue
-        is_number = column.values.dtype.kind == "f"
-        missing = np.isnan(column.values) if is_number else column.values == None  # noqa: E711
-        values, code = np.unique(column.values[~missing], return_inverse=True)
-        length = np.zeros(len(values)) if is_number else np.array([len(v) for v in values.tolist()])
-        keys = labels[~missing].astype(np.int64) * max(len(values), 1) + code.ravel()
-        kept, often = np.unique(keys, return_counts=True)
-        label, value = np.divmod(kept, max(len(values), 1))
-        # The last of each label is its best.
-        order = np.lexsort((-value, length[value], often, label))
-        best = np.full(int(labels.max(initial=-1)) + 1, np.nan if is_number else None)
-        best = best.astype(column.values.dtype)
-        best[label[order]] = values[value[order]]
-        out[column.name] = best
-    return out

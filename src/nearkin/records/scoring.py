@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -68,10 +68,7 @@ class Work:
 
     def scored(self, matching: Matching, chosen: Ints) -> Doubles:
         """Scores of some candidates."""
-        out = np.empty(len(chosen))
-        for part in blocks(len(chosen), _BLOCK):
-            out[part] = matching.scores(self.plan, self.compared(chosen[part]))
-        return out
+        return scored(matching, self.plan, self.compared, chosen)
 
 
 class AnyWork(Protocol):
@@ -160,6 +157,16 @@ def learned(work: AnyWork, answers: Answered, seed: int) -> Matching:
     known = len(chosen) + np.arange(len(told))
     compared = np.concatenate([work.compared(chosen), told])
     return learn_matching(work.plan, compared, known, answers.same, most, seed)
+
+
+def scored(
+    matching: Matching, plan: Comparisons, compared: Callable[[Ints], Table32], chosen: Ints
+) -> Doubles:
+    """The score of each of some pairs, which are compared block by block."""
+    out = np.empty(len(chosen))
+    for part in blocks(len(chosen), _BLOCK):
+        out[part] = matching.scores(plan, compared(chosen[part]))
+    return out
 
 
 def scores_of(matching: Matching, work: AnyWork) -> Doubles:

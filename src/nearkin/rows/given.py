@@ -181,6 +181,19 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     return None
 
 
+def refuse_twins(X: Any) -> None:
+    """Raise if two columns of a frame have one name."""
+    given: Any = ()
+    if nw.dependencies.is_pandas_dataframe(X):
+        given = X.columns
+    elif nw.dependencies.is_pyarrow_table(X):
+        given = X.column_names
+    names = [str(name) for name in given]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is not None:
+        raise InputError(f"two columns of the table are called {again!r}: rename one of them.")
+
+
 def _no_table(X: Any, name: str) -> tuple[str, str]:
     """What X is, and what to do; two empty texts if it may be a table."""
     kind = f"{type(X).__module__.partition('.')[0]}'s {type(X).__name__}"
@@ -214,6 +227,7 @@ def _no_table(X: Any, name: str) -> tuple[str, str]:
             f"give {name}.to_table(), which brings it into memory, or nearkin.open_rows(path) to "
             "read it block by block.",
         )
+    refuse_twins(X)
     table = nw.from_native(X, allow_series=True, pass_through=True)
     if isinstance(table, nw.LazyFrame):
         return kind, f"give {name}.collect(), which brings it into memory."

@@ -11,6 +11,8 @@ Kind = Literal[
     "number", "date", "yes or no", "category", "name", "text", "code", "vector", "ignored"
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
+Order = Literal["day first", "month first", "year first"]
+ORDERS: tuple[str, ...] = get_args(Order)
 # Kinds whose values are texts.
 WORDS = ("yes or no", "category", "name", "text", "code")
 
@@ -30,11 +32,14 @@ class Column:
         Numbers in float64, and dates in days since 1970 in float64, with NaN where a cell is
         missing; words as an array of ``str`` objects, in lower case and with single spaces, with
         None where a cell is missing. Of vectors, an array of shape (n, w) with rows of NaN.
+    order : str or None
+        In which day, month and year were read, of dates that were written as texts.
     """
 
     name: str
     kind: Kind
     values: NDArray[Any]
+    order: Order | None = None
 
     def __len__(self) -> int:
         return len(self.values)

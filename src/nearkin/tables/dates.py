@@ -6,12 +6,9 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
 
+from nearkin.tables.columns import Order
 from nearkin.tables.reading import days_of
-
-Order = Literal["day first", "month first", "year first"]
-ORDERS: tuple[str, ...] = get_args(Order)
 
 _TIME = r"(?:[t ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)? ?(?:z|utc|[+-]\d{2}:?\d{2})?)?"
 _BY_YEAR = re.compile(r"(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})" + _TIME)
@@ -36,11 +33,19 @@ class Dates:
         In which day, month and year are read where that is not plain.
     is_ambiguous : bool
         Whether no text tells day from month, though some could be read either way.
+    matters : bool
+        Whether some text would be another day, or none, in another order; so it is if an order was
+        stated.
+    otherwise : str
+        The first text that can only be read in the other order of day and month, if there are some
+        that could be read in either; or nothing.
     """
 
     days: dict[str, float]
     order: Order
     is_ambiguous: bool
+    matters: bool
+    otherwise: str
 
 
 def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
@@ -52,7 +57,8 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
         In lower case, such as ``"2024-03-31"``, ``"31.3.2024"``, ``"20240331"``,
         ``"31 march 2024"`` or ``"2024-03-31 12:30"``.
     order : {"day first", "month first", "year first"}, optional
-        How to read ``"3/4/2024"``. By default as most texts allow it; day first if all do.
+        How to read ``"3/4/2024"``. By default as most texts allow it; day first if all do. Texts
+        that are a date only if day and month are exchanged are read so.
 
     Examples
     --------
@@ -62,16 +68,22 @@ def read_dates(texts: Iterable[str], order: Order | None = None) -> Dates:
     ('month first', {'3/4/1970': 62.0, '3/25/1970': 83.0})
     """
     unique = list(dict.fromkeys(texts))
-    if order is not None:
-        return Dates(_days(unique, order), order, is_ambiguous=False)
-    by_order: dict[Order, dict[str, float]] = {
-        one: _days(unique, one) for one in ("day first", "month first")
-    }
+    if order == "year first":
+        return Dates(_days(unique, order), order, is_ambiguous=False, matters=True, otherwise="")
+    day, month = _days(unique, "day first"), _days(unique, "month first")
+    found: Order = order or ("month first" if len(month) > len(day) else "day first")
+    known, other = (month, day) if found == "month first" else (day, month)
+    # What is a date in the other order only, as the 31st of December is, can be nothing else.
+    otherwise = [text for text in other if text not in known]
     # A dot is how those write who put the day first.
-    day, month = (by_order[one] for one in ("day first", "month first"))
-    found: Order = "month first" if len(month) > len(day) else "day first"
     differ = any("." not in text and month.get(text, days) != days for text, days in day.items())
-    return Dates(by_order[found], found, is_ambiguous=differ and day.keys() == month.keys())
+    return Dates(
+        {**other, **known},
+        found,
+        is_ambiguous=order is None and differ and day.keys() == month.keys(),
+        matters=order is not None or day != month,
+        otherwise=otherwise[0] if otherwise and differ else "",
+    )
 
 
 def date_of(text: str, order: Order) -> float | None:

@@ -259,7 +259,7 @@ class OwnTexts:
         """By the texts that are there, if it can be fitted."""
         known = list(dict.fromkeys(text for text in texts if text is not None))
         if hasattr(encoder, "transform"):
-            encoder = clone(encoder).fit(known)
+            encoder = clone(encoder, safe=False).fit(known)
         return cls(encoder, _encoded(encoder, known[:1]).shape[1])
 
     def apply(self, texts: NDArray[Any]) -> Floats:

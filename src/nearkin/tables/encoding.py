@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, counted, few
+from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.arrays import Floats
 from nearkin.rows.notices import leaving_out
@@ -23,7 +24,9 @@ from nearkin.storage.schema import (
     dict_of,
     floats,
     list_of,
+    many,
     maybe,
+    of_older_files,
     one_of,
     size,
     stored,
@@ -32,8 +35,7 @@ from nearkin.storage.schema import (
     words,
 )
 from nearkin.storage.schema import real as real_number
-from nearkin.tables.columns import KINDS, Column, Kind
-from nearkin.tables.dates import ORDERS, Order, read_dates
+from nearkin.tables.columns import KINDS, ORDERS, Column, Kind, Order
 from nearkin.tables.encoders import (
     ENCODER,
     Categories,
@@ -45,6 +47,7 @@ from nearkin.tables.encoders import (
     Vectors,
     YesOrNo,
 )
+from nearkin.tables.kindred import kindred, name_of_both, together
 from nearkin.tables.kinds import kinds_of
 from nearkin.tables.reading import Cells, read_table
 from nearkin.tables.values import TableWarning, column_of, is_missing
@@ -115,6 +118,7 @@ class ColumnCode:
     feature_names_in_=maybe(words("d")),
     kinds_=dict_of(one_of(*KINDS)),
     codes_=list_of(stored_as("ColumnCode")),
+    swapped_=list_of(many(text)),
 )
 class TableEncoder(TransformerMixin, BaseEstimator):
     """A table with words, dates and gaps as rows of numbers.
@@ -132,9 +136,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How dates such as 3/4/2024 are read. By default as the other dates of the column say.
     n_components : int, default=30
         Coordinates of a column of names, codes or texts, at most.
-    text_encoder : callable or transformer, default=None
+    text_encoder : callable, transformer or dict, default=None
         Makes numbers of names and texts: a function from a list of texts to an array with a row for
-        each, or an object with ``fit`` and ``transform``. Texts are in lower case. A model with a
+        each, or an object with ``fit`` and ``transform``. A dict has one for each column that it
+        names, and other columns are encoded as ever. Texts are in lower case. A model with a
         function, or with a transformer that :mod:`nearkin.storage` does not know, cannot be saved.
 
     Attributes
@@ -147,7 +152,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     groups_ : ndarray of str of shape (p,)
         For each coordinate, the column that it comes from.
     codes_ : list of ColumnCode
-        How each of ``columns_`` is encoded.
+        How each of ``columns_`` is encoded, and then what pairs of ``swapped_`` have together.
+    swapped_ : list of (str, str)
+        Columns of names that have words in common, as given names and surnames do.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Columns of the table; not there if it was an array.
@@ -166,6 +173,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     pieces of one to three characters, of which rare ones count more (TF-IDF), and seen along the
     leading axes of these (truncated SVD). The pieces are told apart by a hash, so that no text is
     kept. Of longer texts the first 4000 characters count.
+
+    People swap cells of columns that hold the same words. What two such columns of names hold
+    together, in any order, has coordinates of its own, in a group that is called
+    ``"given and family"``, with half of the say of either: two records with these cells exchanged
+    are alike there, and learners weigh it.
 
     A missing cell lies in the middle of its column, and a coordinate says that it is missing, if
     there were any in ``fit``. So rows of nothing but gaps are fine.
@@ -204,7 +216,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "kinds": [dict, None],
         "dates": [StrOptions(set(ORDERS)), None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "text_encoder": [callable, HasMethods(["fit", "transform"]), None],
+        "text_encoder": [callable, HasMethods(["fit", "transform"]), dict, None],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -233,18 +245,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "at least 2 are needed to tell what columns hold."
             )
         kinds = kinds_of(table, self.kinds, self.dates)
+        self._check_encoders(kinds)
         used = [cells for cells in table if kinds[cells.name] != "ignored"]
         if not used:
             raise InputError(
                 "no column of the table tells rows apart: all are ids, empty, or hold one value. "
                 f"State what they hold if that is wrong: kinds={{{table[0].name!r}: 'code'}}."
             )
-        codes = [self._code(cells, kinds[cells.name]) for cells in used]
+        columns = [column_of(cells, kinds[cells.name], self.dates) for cells in used]
+        names = [column for column in columns if column.kind == "name"]
+        swapped = [(names[a].name, names[b].name) for a, b in kindred(names)]
+        # Each column has a say of 1 in all, of which its pairs have as much each as it has alone.
+        often = Counter(name for pair in swapped for name in pair)
+        say = {cells.name: 1 / (1 + often[cells.name]) for cells in used}
+        codes = [
+            self._code(cells, column, say[cells.name], self._own_encoder(column))
+            for cells, column in zip(used, columns, strict=True)
+        ]
+        by_name = {cells.name: cells for cells in used}
+        for a, b in swapped:
+            both = together(by_name[a], by_name[b])
+            codes.append(self._code(both, column_of(both, "name"), say[a] + say[b]))
         self.n_features_in_ = len(table)
         self.__dict__.pop("feature_names_in_", None)
         if not isinstance(X, np.ndarray):
             self.feature_names_in_ = np.array([cells.name for cells in table], dtype=object)
-        self.kinds_, self.codes_ = kinds, codes
+        self.kinds_, self.codes_, self.swapped_ = kinds, codes, swapped
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
@@ -277,8 +303,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ndarray of shape (n, p)
             In float64, and finite.
         """
+        return self.coordinates(X)
+
+    def coordinates(self, X: Any, first_row: int = 0) -> Floats:
+        """The same of a part of a table, whose first row has a number in messages.
+
+        Parameters
+        ----------
+        X : data frame, dict of lists or array
+        first_row : int, default=0
+        """
         check_is_fitted(self)
-        table = self._known_columns(X)
+        known = self._known_columns(X).items()
+        table = {name: replace(cells, first_row=first_row) for name, cells in known}
+        for a, b in self.swapped_:
+            table[name_of_both(a, b)] = together(table[a], table[b])
         parts = [code.apply(table[code.name]) for code in self.codes_]
         return np.hstack(parts)
 
@@ -299,33 +338,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def columns_(self) -> list[str]:
         """Columns that coordinates come from."""
-        return [code.name for code in self.codes_]
+        return [code.name for code in self.codes_[: len(self.codes_) - len(self.swapped_)]]
 
     @property
     def groups_(self) -> NDArray[Any]:
-        """For each coordinate, the column that it comes from."""
+        """For each coordinate, the column that it comes from, or the two."""
         of_each = [[code.name] * len(code.names) for code in self.codes_]
         return np.array([name for names in of_each for name in names], dtype=object)
 
-    def _code(self, cells: Cells, kind: Kind) -> ColumnCode:
-        """How a column is encoded."""
-        column = column_of(cells, kind, self.dates)
+    def _code(self, cells: Cells, column: Column, say: float, own: Any = None) -> ColumnCode:
+        """How a column is encoded, so that its cells have a variance of ``say`` in all."""
+        kind = column.kind
         missing = is_missing(column)
-        order = _order(column, cells, self.dates)
         there = np.flatnonzero(~missing)
         values = column.values[there[evenly_spaced(len(there), MOST_ROWS)]]
-        encoder = self._encoder(Column(cells.name, kind, values))
+        encoder = self._encoder(Column(cells.name, kind, values), own)
         found = encoder.apply(values) if len(values) else np.zeros((1, len(encoder.names)))
         if not np.isfinite(found).all():
             raise InputError(f"column {cells.name!r} holds vectors with infinite numbers.")
         middle = found.mean(axis=0)
         variance = float(((found - middle) ** 2).sum(axis=1).mean())
-        factor = 1 / np.sqrt(variance) if variance > 1e-20 else 0.0
+        factor = np.sqrt(say / variance) if variance > 1e-20 else 0.0
         return ColumnCode(
-            cells.name, kind, order, encoder, middle, float(factor), bool(missing.any())
+            cells.name, kind, column.order, encoder, middle, float(factor), bool(missing.any())
         )
 
-    def _encoder(self, column: Column) -> Encoder:
+    def _encoder(self, column: Column, own: Any) -> Encoder:
         values, kind = column.values, column.kind
         if kind == "number":
             return NumberScale.fit(values)
@@ -333,13 +371,35 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return DateParts.fit(values)
         if kind == "yes or no":
             return YesOrNo()
-        if kind == "category":
+        if kind == "category" and own is None:
             return Categories.fit(values)
         if kind == "vector":
             return Vectors(values.shape[1])
-        if kind != "code" and self.text_encoder is not None and len(values):
-            return OwnTexts.fit(values, self.text_encoder)
+        if own is not None and len(values):
+            return OwnTexts.fit(values, own)
         return Pieces.fit(values, int(self.n_components), ignores_signs=kind == "code")
+
+    def _own_encoder(self, column: Column) -> Any:
+        """What the user brings for a column, or None."""
+        if isinstance(self.text_encoder, dict):
+            return self.text_encoder.get(column.name)
+        return self.text_encoder if column.kind in ("name", "text") else None
+
+    def _check_encoders(self, kinds: Mapping[str, str]) -> None:
+        """Raise if encoders are for columns that are not there, or hold no words."""
+        named = self.text_encoder if isinstance(self.text_encoder, dict) else {}
+        for name, encoder in named.items():
+            if kinds.get(name) not in ("category", "name", "text", "code"):
+                held = f"is {kinds[name]}" if name in kinds else "is not there"
+                raise InputError(
+                    f"text_encoder[{name!r}]: the column {held}, and an encoder takes words. State "
+                    f"kinds={{{name!r}: 'text'}} if that is wrong."
+                )
+            if not callable(encoder) and not hasattr(encoder, "transform"):
+                raise InputTypeError(
+                    f"text_encoder[{name!r}] must be a function or have fit and transform, not "
+                    f"{encoder!r:.60}."
+                )
 
     def _known_columns(self, X: Any) -> dict[str, Cells]:
         """Columns of a new table that coordinates come from, by name."""
@@ -367,8 +427,4 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _order(column: Column, cells: Cells, stated: Order | None) -> Order | None:
-    """The order in which dates are read from now on."""
-    if column.kind != "date" or cells.form != "text":
-        return stated
-    return read_dates([one for one in cells.values if one is not None], stated).order
+of_older_files(TableEncoder, lambda state: {"swapped_": [], **state})

@@ -11,8 +11,8 @@ import numpy as np
 from nearkin.errors import InputError, few
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.column_roles import counting, names_rows
-from nearkin.tables.columns import KINDS, Kind
-from nearkin.tables.dates import Order, read_dates
+from nearkin.tables.columns import KINDS, Kind, Order
+from nearkin.tables.dates import read_dates
 from nearkin.tables.reading import Cells, plain_text
 
 # Cells that a column is known by, at most.
@@ -24,12 +24,15 @@ _MOST_CODES = 0.8
 # are names, which are compared letter by letter.
 _MOST_CATEGORIES = 30
 _CELLS_OF_A_CATEGORY = 4
+# Fewer texts may be numbers in their order by chance.
+_FEWEST_NUMBERED = 20
 # Words and characters of a cell in the middle, from which on it is no name but a text.
 _WORDS_OF_A_TEXT, _CHARACTERS_OF_A_TEXT = 9, 80
 
 YES = frozenset({"yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "sim", "wahr"})
 NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "non", "não", "falsch"})
 NUMBER = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?")
+_DIGITS = re.compile(r"[0-9]{1,15}")
 _LEADING_ZERO = re.compile(r"[-+]?0\d+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{32,}")
@@ -84,7 +87,17 @@ def kinds_of(
         beside = np.column_stack([rows, np.zeros(len(rows))])
         for name in counting(beside, [*(cells.name for cells in numbers), ""]):
             found[name] = "ignored"
+    for cells in table:
+        if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
+            found[cells.name] = "ignored"
     return found
+
+
+def _number_rows(texts: Any) -> bool:
+    """Whether texts are numbers that go up by one from row to row, as 0001, 0002 and so on."""
+    if len(texts) < _FEWEST_NUMBERED or not all(map(_DIGITS.fullmatch, (t or "" for t in texts))):
+        return False
+    return bool((np.diff(texts.astype(np.int64)) == 1).all())
 
 
 def kind_of(cells: Cells, dates: Order | None = None) -> Kind:

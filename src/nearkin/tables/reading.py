@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.rows.given import frame_of
+from nearkin.rows.given import frame_of, refuse_twins
 from nearkin.rows.sparse import is_sparse
 
 # Characters of a text that count.
@@ -44,11 +44,14 @@ class Cells:
         rows of NaN; or ``text``, an array of ``str`` objects in lower case with single spaces, None
         where a cell is missing.
     values : ndarray
+    first_row : int
+        Number of the first, in messages, where these are a part of a column.
     """
 
     name: str
     form: Form
     values: NDArray[Any]
+    first_row: int = 0
 
     def __len__(self) -> int:
         return len(self.values)
@@ -73,6 +76,7 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
         raise InputTypeError(
             "Sparse data was passed, but a table is dense: learners take a sparse matrix as it is."
         )
+    refuse_twins(X)
     if isinstance(X, list | tuple) or (hasattr(X, "__array__") and frame_of(X) is None):
         X = np.array(X, dtype=object if isinstance(X, list | tuple) else None)
     if isinstance(X, np.ndarray):
@@ -94,9 +98,6 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
             f"{type(X).__name__}; its columns have names that differ."
         )
     names = [str(name) for name in frame.columns]
-    again = next((name for name in names if names.count(name) > 1), None)
-    if again is not None:
-        raise InputError(f"two columns of the table are called {again!r}: rename one of them.")
     return [
         _cells(name, column)
         for name, column in zip(names, frame.iter_columns(), strict=True)

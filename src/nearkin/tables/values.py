@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, counted
 from nearkin.rows.arrays import Floats, Mask
 from nearkin.rows.notices import notice
-from nearkin.tables.columns import WORDS, Column, Kind
-from nearkin.tables.dates import Order, read_dates
+from nearkin.tables.columns import WORDS, Column, Kind, Order
+from nearkin.tables.dates import read_dates
 from nearkin.tables.kinds import NO, NUMBER, YES, kinds_of, present
 from nearkin.tables.reading import Cells, plain_text, read_table
 
@@ -22,7 +22,9 @@ class TableWarning(UserWarning):
 
 
 def columns_of(
-    X: Any, kinds: Mapping[str, str] | None = None, dates: Order | None = None
+    X: Any,
+    kinds: Mapping[str, str] | None = None,
+    dates: Order | Mapping[str, Order] | None = None,
 ) -> list[Column]:
     """The columns of a table with what they hold.
 
@@ -31,8 +33,8 @@ def columns_of(
     X : data frame of pandas, polars or pyarrow, or dict of lists
     kinds : mapping, optional
         What columns hold, where it is known; others are recognised by their names and cells.
-    dates : {"day first", "month first", "year first"}, optional
-        How dates such as ``3/4/2024`` are read.
+    dates : {"day first", "month first", "year first"} or mapping, optional
+        How dates such as ``3/4/2024`` are read, in all columns or by their names.
 
     Returns
     -------
@@ -53,8 +55,10 @@ def columns_of(
     ('name', ['ada l.', 'alan t.'], 'date', [-56270.0, nan])
     """
     table = read_table(X)
-    found = kinds_of(table, kinds, dates)
-    return [column_of(cells, found[cells.name], dates) for cells in table]
+    stated = None if isinstance(dates, Mapping) else dates
+    found = kinds_of(table, kinds, stated)
+    order = dates if isinstance(dates, Mapping) else {}
+    return [column_of(cells, found[cells.name], order.get(cells.name, stated)) for cells in table]
 
 
 def column_of(cells: Cells, kind: Kind, dates: Order | None = None) -> Column:
@@ -74,16 +78,17 @@ def column_of(cells: Cells, kind: Kind, dates: Order | None = None) -> Column:
     """
     if kind == "ignored" or not present(cells).any():
         return Column(cells.name, kind, _nothing(kind, len(cells)))
+    order = None
     if kind == "number":
         values: NDArray[Any] = _numbers(cells)
     elif kind == "date":
-        values = _dates(cells, dates)
+        values, order = _dates(cells, dates)
     elif kind == "vector":
         values = _vectors(cells)
     elif kind in WORDS:
-        values = _words(cells)
+        values = words_of(cells)
         values = _yes_or_no(cells, values) if kind == "yes or no" else values
-    return Column(cells.name, kind, values)
+    return Column(cells.name, kind, values, order)
 
 
 def _nothing(kind: Kind, n: int) -> NDArray[Any]:
@@ -109,19 +114,30 @@ def _numbers(cells: Cells) -> Floats:
     return _read(cells, cells.values, lambda text: float(text) if NUMBER.fullmatch(text) else None)
 
 
-def _dates(cells: Cells, dates: Order | None) -> Floats:
+def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:
+    """Days, and the order that they were read in, if that makes a difference."""
     if cells.form == "date":
-        return np.asarray(cells.values)
-    texts = _words(cells)
+        return np.asarray(cells.values), dates
+    texts = words_of(cells)
     known = read_dates([text for text in texts if text is not None], dates)
+    say = "Say dates='day first' or 'month first' (--dates day or month)"
     if known.is_ambiguous:
         example = next(text for text in texts if text in known.days)
         notice(
             f"the dates of column {cells.name!r}, such as {example!r}, are read day first: nothing "
-            "tells days from months. Say dates='day first', 'month first' or 'year first'.",
+            f"tells days from months. {say}.",
             TableWarning,
         )
-    return _read(cells, texts, known.days.get)
+    elif known.otherwise:
+        row = cells.first_row + texts.tolist().index(known.otherwise)
+        notice(
+            f"the dates of column {cells.name!r} are written in two orders: row {row} has "
+            f"{known.otherwise!r}. Those that could be either are read {known.order}."
+            + f" {say} to have it otherwise."
+            * (dates is None),
+            TableWarning,
+        )
+    return _read(cells, texts, known.days.get), known.order if known.matters else None
 
 
 def _vectors(cells: Cells) -> Floats:
@@ -132,7 +148,8 @@ def _vectors(cells: Cells) -> Floats:
     return np.asarray(cells.values[:, None])
 
 
-def _words(cells: Cells) -> NDArray[Any]:
+def words_of(cells: Cells) -> NDArray[Any]:
+    """Cells as texts in lower case, None where they are missing."""
     if cells.form == "text":
         return cells.values
     if cells.form == "vector":
@@ -168,9 +185,12 @@ def _read(
     if not other:
         return values
     n_present = sum(text is not None for text in texts)
-    example = f"the first in row {other[0]}: {texts[other[0]]!r:.40}"
+    example = f"the first in row {cells.first_row + other[0]}: {texts[other[0]]!r:.40}"
     found = f"{counted(len(other), 'cell')} of column {cells.name!r} cannot be read, {example}"
-    remedy = f"kinds={{{cells.name!r}: 'name'}} compares them letter by letter"
+    remedy = (
+        f"kinds={{{cells.name!r}: 'name'}} (--kinds {cells.name}=name) in fit compares them letter "
+        "by letter"
+    )
     if len(other) > n_present / 2 and n_present > 1:
         raise InputError(f"{found}. {remedy}.")
     notice(f"{found}; they count as missing. {remedy}.", TableWarning)

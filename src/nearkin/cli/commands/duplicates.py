@@ -92,6 +92,7 @@ def duplicates(
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.judging import answered, say_expected
+    from nearkin.cli.learning import known_pairs
     from nearkin.cli.matching import (
         check_save,
         kept,
@@ -130,11 +131,12 @@ def duplicates(
         named = records = opened(task, choice)
         ids, along = named.shown_ids(), named.to_carry(carry, ["group", "chance"])
         told = None if known is None else answered(records, known, choice.delimiter, "a precision")
-        matcher, others = learned_from(records, task, choice, pairs, seed)
-        found = matcher.duplicates(others, precision=precision)
+        known_here = known_pairs(records, pairs, choice.delimiter)
+        matcher = learned_from(records, task, choice, known_here, seed)
+        found = matcher.duplicates(precision=precision)
         group, rows = in_groups(found.labels)
         say(f"{counted(len(found.groups), 'group')} with {counted(len(rows), 'record')}")
-        say_found(found, matcher.report_ if others is None else None, precision)
+        say_found(found, matcher.report_ if task.matcher is None else None, precision)
         kept(matcher, save)
         beside = {"chance": found.chance[rows]}
     if told is not None:

@@ -6,7 +6,7 @@ from nearkin.cli import options as o
 
 
 def evaluate(
-    model: o.ModelPath,
+    model: o.ModelOrMatcher,
     data: o.Data,
     pairs: o.PairsPath = None,
     triplets: o.TripletsPath = None,
@@ -34,16 +34,24 @@ def evaluate(
     the model standardises, so does the Euclidean distance. Of more than 5000 labelled rows, 5000
     are drawn. Beside each score: how many pairs and rows it is of, and how many of these the model
     was learned from (seen); where there are any, the figures are too good, and a warning says so.
+
+    A matcher of records is judged by what it says of --pairs, one by one, and by the pairs within
+    its groups where --labels say what each record is of. It does not know which records it was
+    learned from: judge by others.
     """
+    from nearkin.cli import record_uses
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.output import Output
+    from nearkin.cli.files.records import columns_as_learned
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.judging import stated_prevalence
+    from nearkin.cli.judging import answered, stated_prevalence, stated_share
     from nearkin.cli.learning import known_pairs
+    from nearkin.cli.matching import matcher_in, records_for, refuse_options
     from nearkin.cli.messages import say
     from nearkin.cli.models import Model
     from nearkin.cli.scoring import (
         Score,
+        lines_table,
         note_seen,
         quality_by,
         score_table,
@@ -57,8 +65,25 @@ def evaluate(
             "there is nothing to judge by: give --pairs FILE, --triplets FILE or --labels COLUMN."
         )
     out = Output(output, as_json=as_json, force=force, quote=quote)
-    learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
+    matcher = matcher_in(model)
+    if matcher is not None:
+        refuse_options({"--triplets": triplets}, "a matcher knows same and different only.")
+        records = records_for(matcher, data, choice)
+        compared = columns_as_learned(records, choice, matcher)
+        if labels in records.compared:
+            raise UserError(f"--labels {labels}: {model} compares this column.")
+        lines = []
+        if pairs is not None:
+            told = answered(records, pairs, choice.delimiter, "a precision", role="--pairs")
+            frequent = stated_share(prevalence)
+            lines += record_uses.scores_by_known(matcher, compared, told, frequent)
+        if labels is not None:
+            groups = matcher.duplicates(compared).labels
+            lines += record_uses.scores_by_labels(groups, records.labels(labels))
+        out.write(lines_table(lines))
+        return
+    learned = Model(model)
     table = open_table(data, choice, labels=labels, model=learned)
     if labels in table.columns:
         raise UserError(

@@ -11,7 +11,7 @@ from nearkin.cli import options as o
 
 
 def same(
-    model: o.ModelPath,
+    model: o.ModelOrMatcher,
     data: o.Data,
     pairs: Annotated[
         Path,
@@ -53,29 +53,51 @@ def same(
 
     With --precision a pair is called the same where that is at least as likely. With --known, or of
     a model that held pairs out, it is said what precision and recall are to be expected.
+
+    By a matcher of records there is no distance, and the probability is that of two records that
+    look alike at first sight.
     """
     del seed  # nothing is random
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.columns import table_of
+    from nearkin.cli.files.named_rows import NamedRows
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.pairs import pairs_of
+    from nearkin.cli.files.records import columns_as_learned
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.judging import answered, distances_of, say_expected, with_prevalence
+    from nearkin.cli.matching import matcher_in, records_for, refuse_options
     from nearkin.cli.messages import say
     from nearkin.cli.models import Model
+    from nearkin.cli.record_uses import quality_of_chances
     from nearkin.scores.quality import quality_of
     from nearkin.scores.same_threshold import checked_share, verdicts_by_answers
 
     chance = 0.5 if precision is None else checked_share(precision, "precision")
     out = Output(output, as_json=as_json, force=force, quote=quote)
-    learned = Model(model)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
-    table = open_table(data, choice, model=learned)
-    asked = pairs_of(table, pairs, needs_answers=False, delimiter=choice.delimiter)
+    matcher = matcher_in(model)
+    if matcher is None:
+        learned = Model(model)
+        named: NamedRows = (table := open_table(data, choice, model=learned))
+    else:
+        refuse_options({"--prevalence": prevalence}, f"{model} knows it from its candidates.")
+        named = records = records_for(matcher, data, choice)
+    asked = pairs_of(named, pairs, needs_answers=False, delimiter=choice.delimiter)
     found: dict[str, Any] = {"left": asked.left, "right": asked.right}
     if id_column is None:
-        numbers = table.numbers()[asked.ends]
+        numbers = named.numbers()[asked.ends]
         found = {"left": numbers[:, 0], "right": numbers[:, 1]}
+    if matcher is not None:
+        compared = columns_as_learned(records, choice, matcher)
+        if known is not None:
+            ends, same, weight = answered(records, known, choice.delimiter, "a precision")
+            chances = matcher.chance_of_pairs(ends, compared)
+            by_known = quality_of_chances(chances, same, weight, ends, chance)
+            say_expected(by_known, "known pair", precision)
+        likely = matcher.chance_of_pairs(asked.ends, compared)
+        out.write(table_of({**found, "same": likely >= chance, "probability": likely}))
+        return
     distance = distances_of(learned, table.rows, asked.ends)
     if known is not None:
         ends, same, weight = answered(table, known, choice.delimiter, "a probability")

@@ -15,6 +15,8 @@ from nearkin.cli.files.inputs import Input
 _DELIMITERS = ",;\t|"
 # Cells of one field; the csv module's own limit is small for vectors or texts.
 csv.field_size_limit(2**30)
+# Bytes that are read at a time, and what is tried where a row is longer.
+_BLOCK, _LARGE_BLOCKS = 2**20, (2**24, 2**28, 2**30)
 # What people and programs write where a number is missing.
 _MARKS = {"NA", "N/A", "n/a", "na", "NULL", "null", "None", "?", "-", ".", "missing"}
 
@@ -75,21 +77,42 @@ class DelimitedFile:
 
         types = {name: self._types[name][1] for name in numbers}
         types |= {name: pa.string() for name in texts if name not in types}
-        try:
-            with self._opened(types) as reader:
-                yield from reader
-        except pa.ArrowInvalid as error:
-            raise self._located(numbers, error) from error
-        except OSError as error:
-            raise self._damaged(error) from error
+        n_read = 0
+        for block, is_last in self._blocks():
+            skipped = n_read
+            try:
+                with self._opened(types, block) as reader:
+                    for batch in reader:
+                        fresh = batch.slice(min(skipped, len(batch)))
+                        skipped -= len(batch) - len(fresh)
+                        n_read += len(fresh)
+                        yield fresh
+                return
+            except pa.ArrowInvalid as error:
+                if is_last:
+                    raise self._located(numbers, error) from error
+            except OSError as error:
+                raise self._damaged(error) from error
 
-    def _opened(self, types: dict[str, Any] | None) -> Any:
+    def _blocks(self) -> list[tuple[int, bool]]:
+        """Bytes to read at a time, and whether there is no use in more.
+
+        A row must be in two of them, and some rows have megabytes: if one cannot be read, it is
+        tried again with more.
+        """
+        size = self._source.path.stat().st_size
+        sizes = [_BLOCK, *(b for b in _LARGE_BLOCKS if self._source.is_zipped or b < 16 * size)]
+        sizes = sizes if self._source.is_zipped or size > _BLOCK else sizes[:1]
+        return [(block, block == sizes[-1]) for block in sizes]
+
+    def _opened(self, types: dict[str, Any] | None, block: int) -> Any:
         import pyarrow as pa
         import pyarrow.csv
 
         compression = "gzip" if self._source.is_zipped else None
         return pyarrow.csv.open_csv(
             pa.input_stream(str(self._source.path), compression=compression),
+            read_options=pyarrow.csv.ReadOptions(block_size=block),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True
             ),
@@ -105,13 +128,16 @@ class DelimitedFile:
         """Kind of each column, and the type to read it in, by the first rows."""
         import pyarrow as pa
 
-        try:
-            with self._opened(None) as reader:
-                first = reader.read_next_batch()
-        except (pa.ArrowInvalid, StopIteration) as error:
-            raise self._located([], error) from error
-        except OSError as error:
-            raise self._damaged(error) from error
+        for block, is_last in self._blocks():
+            try:
+                with self._opened(None, block) as reader:
+                    first = reader.read_next_batch()
+                break
+            except (pa.ArrowInvalid, StopIteration) as error:
+                if is_last:
+                    raise self._located([], error) from error
+            except OSError as error:
+                raise self._damaged(error) from error
         found: dict[str, tuple[str, Any]] = {}
         for name, column in zip(first.schema.names, first.columns, strict=True):
             kind = column.type

@@ -134,12 +134,24 @@ def found_input(
         raise UserError(f"{name} is empty.")
     content = content_of(kept)
     if content == "model":
-        raise UserError(f"{name} is a model, not a table: are the two in each other's place?")
+        raise _no_table(name, kept)
     said = form or (content if is_stream(path) else form_of_name(path))
     if said not in forms:
         raise _wrong_form(path, name, role, content, forms)
     _refuse_other_content(name, role, str(said), content)
     return Input(name, kept, str(said), _is_zipped(kept))
+
+
+def _no_table(name: str, path: Path) -> UserError:
+    """What is wrong with a file that was learned instead of one to learn from."""
+    from nearkin.records.files import is_matcher  # with NumPy, for which help does not wait
+
+    if not is_matcher(path):
+        return UserError(f"{name} is a model, not a table: are the two in each other's place?")
+    return UserError(
+        f"{name} is a matcher of records, not a table: nearkin duplicates, link, same, neighbors, "
+        "suggest and evaluate take it, before the file of records."
+    )
 
 
 def content_of(path: Path) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ from nearkin.cli.files.formats import Source
 
 # Columns that are shown with a question.
 _FEW_SHOWN = 8
+# Without zeros in front: "007" and "7" are two names.
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,25 @@ class NamedRows(ABC):
         batches = list(self._source.batches([], names)) if names else []
         return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
 
+    def labels(self, column: str) -> NDArray[Any]:
+        """Classes of all rows: whole numbers with -1 for unknown, or texts with None."""
+        values = self.values(column, "--labels")
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        found = [None if _is_missing(value) else value for value in values.to_pylist()]
+        if all(value is None for value in found):
+            raise UserError(f"column {column!r} of {self.file} has no labels: all are empty.")
+        numbers = [-1 if value is None else _whole(value) for value in found]
+        if None not in numbers:
+            return np.array(numbers, dtype=np.int64)
+        return np.array([None if value is None else str(value) for value in found], dtype=object)
+
+    def named_like(self, pattern: str) -> list[str]:
+        """Columns that a name or a pattern stands for."""
+        return [
+            name for name in self._source.kinds if name == pattern or fnmatchcase(name, pattern)
+        ]
+
     def to_carry(self, patterns: Sequence[str], beside: Sequence[str]) -> list[str]:
         """Columns that go along into an output, which has others beside them."""
         names = matched(patterns, self._source.kinds, "--carry", self.file)
@@ -131,6 +154,18 @@ class NamedRows(ABC):
             return {}
         kept = self._kept(pa.Table.from_batches(batches)).take(pa.array(rows))
         return {name: kept.column(name).combine_chunks() for name in names}
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or value != value
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, also as a text such as "-1" or "2.0"; None for anything else."""
+    if isinstance(value, str):
+        return int(float(value)) if _WHOLE.fullmatch(value) else None
+    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if is_whole and abs(value) < 2**63 else None
 
 
 def refuse_unknown(column: str, source: Source, option: str) -> None:

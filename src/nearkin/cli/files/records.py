@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nearkin.cli.failures import UserError, listed
-from nearkin.cli.files.column_choice import Choice, chosen_columns, has_words
-from nearkin.cli.files.features import as_text
+from nearkin.cli.files.column_choice import (
+    Choice,
+    Feature,
+    check_agreement,
+    chosen_columns,
+    has_words,
+)
 from nearkin.cli.files.formats import Source, open_source
 from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
 from nearkin.cli.files.words import refuse_missing_policy, say_kinds, stated_kinds
-from nearkin.records.results import canonical
+from nearkin.cli.messages import say
+from nearkin.records.canonical import canonical
+from nearkin.records.given import columns_known, columns_of_both
+from nearkin.records.matcher import RecordMatcher
 from nearkin.rows.arrays import Ints
+from nearkin.rows.column_roles import names_rows
 from nearkin.tables.columns import Column
 from nearkin.tables.values import columns_of
 
@@ -45,8 +53,19 @@ class Records(NamedRows):
         """Names of the columns that are compared."""
         return list(self.cells.column_names)
 
+    def column_of_ids(self) -> str | None:
+        """A column that seems to name records, if there is any: no two have the same there."""
+        return next(
+            (
+                name
+                for name in filter(names_rows, self._source.kinds)
+                if len(self.values(name, "--id").unique().drop_null()) == self.n_rows
+            ),
+            None,
+        )
+
     def one_of_each(self, labels: Ints) -> dict[str, Any]:
-        """One record for each thing: of each column the value that most of its records have.
+        """One record for each thing: of each column the cell that most of its records have.
 
         It has the id of the first record, how many there are, and all columns of the file but
         vectors. ``labels`` number things in the order of first records.
@@ -56,10 +75,10 @@ class Records(NamedRows):
             self.id_name: self.shown_ids().take(pa.array(first)),
             "records": np.bincount(labels),
         }
-        for name, kind in self._source.kinds.items():
-            if name != self._id_column and kind != "vector":
-                found[name] = _of_each(self.values(name, "--columns"), labels)
-        return found
+        kinds = self._source.kinds
+        names = [n for n in kinds if n != self._id_column and kinds[n] != "vector"]
+        once = canonical(pa.table(self.carried(names, np.arange(self.n_rows))), labels)
+        return {**found, **{name: once.column(name).combine_chunks() for name in names}}
 
 
 def has_records(path: Path, choice: Choice) -> bool:
@@ -71,7 +90,12 @@ def has_records(path: Path, choice: Choice) -> bool:
 
 
 def open_records(
-    path: Path, choice: Choice, *, columns: Sequence[str] | None = None, role: str = "DATA"
+    path: Path,
+    choice: Choice,
+    *,
+    columns: Sequence[str] | None = None,
+    role: str = "DATA",
+    least: int = 2,
 ) -> Records:
     """Open a file of records, and read the columns that are compared.
 
@@ -84,6 +108,8 @@ def open_records(
         What is compared; by default what the user chose, or all but ids and the like.
     role : str
         What the command line calls the file.
+    least : int
+        Rows that it must have.
     """
     source = open_source(path, choice, role)
     refuse_missing_policy(choice)
@@ -97,34 +123,55 @@ def open_records(
         raise UserError(
             f"the matcher compares columns that {source.file} does not have: {listed(absent)}."
         )
+    if columns is not None:
+        layout = [Feature(name, name) for name in names]
+        check_agreement(layout, source.kinds, choice, source.file, "the matcher")
     batches = list(source.batches([], names))
-    if sum(map(len, batches)) < 2:
-        raise UserError(f"{source.file} has too few rows: two are needed at least.")
+    if sum(map(len, batches)) < least:
+        raise UserError(
+            f"{source.file} has too few rows: {('one is', 'two are')[least - 1]} needed at least."
+        )
     nobody = np.empty(0, dtype=np.int64)
     cells = pa.Table.from_batches(batches)
-    return Records(source.file, source, choice.id_column, nobody, cells=cells)
+    records = Records(source.file, source, choice.id_column, nobody, cells=cells)
+    if choice.id_column is None and (name := records.column_of_ids()):
+        say(f"note: records of {source.file} go by their row numbers; --id {name} names them.")
+    return records
 
 
-def columns_to_compare(
-    cells: Any, choice: Choice, file: str, kinds: Mapping[str, str] | None = None
-) -> list[Column]:
-    """Columns with what they hold: as a matcher knows them, as the user says, or as recognised."""
-    stated = stated_kinds(choice, cells.column_names, file)
-    found = columns_of(cells, {**stated, **(kinds or {})}, choice.dates)
-    if kinds is None:
-        say_kinds({column.name: column.kind for column in found})
-    return found
+def columns_to_compare(records: Records, choice: Choice) -> list[Column]:
+    """Columns with what they hold, as the user says it or as it is recognised, which is told."""
+    stated = stated_kinds(choice, records.compared, records.file)
+    return _told(columns_of(records.cells, stated, choice.dates))
 
 
-def beneath(left: Any, right: Any, names: Sequence[str]) -> Any:
-    """Cells of two tables, one beneath the other; as texts where their types differ."""
-    found = {}
-    for name in names:
-        parts = [table.column(name).combine_chunks() for table in (left, right)]
-        if parts[0].type != parts[1].type:
-            parts = [as_text(part) for part in parts]
-        found[name] = pa.chunked_array(parts)
-    return pa.table(found)
+def columns_in_common(left: Records, right: Records, choice: Choice) -> list[list[Column]]:
+    """The same of columns that two files have."""
+    both = [name for name in left.compared if name in right.compared]
+    stated = stated_kinds(choice, both, f"{left.file} or {right.file}")
+    one, other = (records.cells.select(both) for records in (left, right))
+    first, second = columns_of_both(one, other, stated, choice.dates)
+    return [_told(first), second]
+
+
+def columns_as_learned(records: Records, choice: Choice, matcher: RecordMatcher) -> list[Column]:
+    """Columns as a matcher knows them; only the order of dates may be another in this file."""
+    for name, kind in choice.kinds.items():
+        learned = matcher.kinds_.get(name, "not among its columns")
+        if learned != kind:
+            raise UserError(
+                f"--kinds {name}={kind}: to the matcher, {name!r} is {learned}, and what it has "
+                "learned goes by that. Learn anew to change it."
+            )
+    orders = matcher.orders_
+    if choice.dates is not None:
+        orders = dict.fromkeys(matcher.kinds_, choice.dates)
+    return columns_known(records.cells, matcher.kinds_, orders)
+
+
+def _told(columns: list[Column]) -> list[Column]:
+    say_kinds({column.name: column.kind for column in columns})
+    return columns
 
 
 def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[str]:
@@ -133,14 +180,3 @@ def _chosen(source: Source, choice: Choice, *, quietly: bool = False) -> list[st
         source.kinds, choice, [name for name in aside if name], None, source.file, quietly=quietly
     )
     return [name for name in source.kinds if name in {*plain, *one_hot}]
-
-
-def _of_each(values: Any, labels: Ints) -> Any:
-    """Of each thing the value that most of its records have, in the type of the column."""
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    encoded = values.dictionary_encode()
-    texts = as_text(encoded.dictionary)
-    column = Column("", "name", np.array([*as_text(values).to_pylist(), None], dtype=object)[:-1])
-    chosen = pa.array(canonical([column], labels)[""], pa.string())
-    return encoded.dictionary.take(pc.index_in(chosen, value_set=texts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,8 +40,6 @@ from nearkin.rows.streams import RowStream
 
 # Columns that one column of text may become.
 _MOST_VALUES = 1000
-# Without zeros in front: "007" and "7" are two names.
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.0*)?")
 
 
 @dataclass(frozen=True)
@@ -92,31 +89,6 @@ class Table(NamedRows):
             parts.append(batch.take(pa.array(numbers[first:last] - start)))
             start += len(batch)
         return pa.Table.from_batches(parts) if parts else pa.table({})
-
-    def labels(self, column: str) -> NDArray[Any]:
-        """Classes of all rows: whole numbers with -1 for unknown, or texts with None."""
-        values = self.values(column, "--labels")
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        found = [None if _is_missing(value) else value for value in values.to_pylist()]
-        if all(value is None for value in found):
-            raise UserError(f"column {column!r} of {self.file} has no labels: all are empty.")
-        numbers = [-1 if value is None else _whole(value) for value in found]
-        if None not in numbers:
-            return np.array(numbers, dtype=np.int64)
-        return np.array([None if value is None else str(value) for value in found], dtype=object)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or value != value
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number, also as a text such as "-1" or "2.0"; None for anything else."""
-    if isinstance(value, str):
-        return int(float(value)) if _WHOLE.fullmatch(value) else None
-    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return int(value) if is_whole and abs(value) < 2**63 else None
 
 
 def column_kinds(path: Path, choice: Choice) -> Kinds:

@@ -64,8 +64,10 @@ def features_of_table(source: Source, encoder: TableEncoder, along: Sequence[str
     width = len(encoder.groups_)
 
     def read(unseen: Unseen | None) -> Rows:
+        start = 0
         for batch in source.batches([], list(dict.fromkeys([*columns, *along]))):
-            rows = encoder.transform(pa.Table.from_batches([batch.select(columns)]))
+            rows = encoder.coordinates(pa.Table.from_batches([batch.select(columns)]), start)
+            start += len(batch)
             yield rows, batch.select(along) if along else None
 
     return Features(
