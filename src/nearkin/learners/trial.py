@@ -124,7 +124,7 @@ class Trial:
         return _weights(trusted(self.pairs, rank[:n_pairs]))
 
     def judgement(
-        self, recipe: Recipe, metric: Any
+        self, recipe: Recipe, Z: Floats, usual_threshold: float
     ) -> tuple[dict[str, float | None], Quality | None]:
         """How to judge by the metric's distances, and how good that is, by held-out pairs.
 
@@ -132,6 +132,14 @@ class Trial:
         By the same pairs under metrics that did not see them they are not sure enough, since those
         were learned from fewer. So they are those by both together, as far as held-out pairs bear
         them out. Nothing is said where there are few.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        Z : ndarray of shape (n, m)
+            Rows that took part in the comparison, under the metric.
+        usual_threshold : float
+            Of the metric, if there are too few pairs for another.
         """
         if self.held_out is None:
             return {}, None
@@ -140,7 +148,6 @@ class Trial:
         if min(same.sum(), (~same).sum()) == 0:
             return {}, None
         # Learners' squared distances have a mean of 1 between random rows.
-        Z = metric.map_.apply(self.X)
         unit = np.sqrt(2 * Z.var(axis=0, dtype=np.float64).sum())
         nearer = _new_rows_beside_named(self.held_out, recipe, len(self.X))
         unseen = nearer * unit * np.sqrt(squared @ np.array(list(recipe.values())))
@@ -152,7 +159,7 @@ class Trial:
             verdicts = likeliest_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
             verdicts = borne_out(verdicts, unseen[same], unseen[~same])
             found = as_attributes(verdicts, float(np.median(seen[same])))
-        radius = found.get("threshold_") or float(metric.threshold_)
+        radius = found.get("threshold_") or usual_threshold
         weight = _weights(self.pairs)[known]
         return found, quality_of(
             unseen, same, weight, links, radius, 0.5, seen=seen, radius_error=_RADIUS_ERROR
@@ -163,10 +170,22 @@ class Trial:
 
         Must-links and cannot-links only. NaN for pairs that took no part in the comparison.
         """
-        if self.held_out is None:
-            return np.full(len(_statements(given)), np.nan)
-        rank = self.held_out.ranks(recipe)
-        of_sampled = dict(zip(_statements(self.sampled), rank, strict=False))
+        nothing = np.full(len(_statements(self.sampled)), np.nan)
+        return self._of_given(
+            given, nothing if self.held_out is None else self.held_out.ranks(recipe)
+        )
+
+    def distances(self, Z: Floats, given: Pairs) -> Floats:
+        """Distances of given pairs in an embedding of the rows that took part in the comparison.
+
+        As of :meth:`ranks`.
+        """
+        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
+        return self._of_given(given, linked_distances(Z, links))
+
+    def _of_given(self, given: Pairs, values: Floats) -> Floats:
+        """Values of given pairs, by those of the pairs that took part in the comparison."""
+        of_sampled = dict(zip(_statements(self.sampled), values, strict=False))
         # Others were drawn from labels, or are too many.
         return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])
 
