@@ -134,7 +134,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``: the
+        same, where there were enough pairs to hold out.
     prevalence_ : float
         Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
     same_distance_ : float or None
