@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +164,17 @@ def stops(rows: list[Row], questions: str) -> dict[tuple[str, int], int]:
     return {key: min(over.get(key, [n])) for key, n in last.items()}
 
 
+def stops_by_truth(rows: list[Row], questions: str, learner: str) -> dict[tuple[str, int], int]:
+    """Where a draw would be stopped by its own curve on new rows, if that could be known."""
+    seeds = {row["seed"] for row in rows}
+    alone = {seed: [row for row in rows if row["seed"] == seed] for seed in seeds}
+    return {
+        (data, seed): really_enough(curve)
+        for seed, some in alone.items()
+        for data, curve in curves(some, questions, learner).items()
+    }
+
+
 def score() -> None:
     """Tables from the stored results."""
     source, rows = stored(RAW)
@@ -172,14 +184,23 @@ def score() -> None:
         stopped = stops(rows, questions)
         for learner in LEARNERS:
             found = curves(rows, questions, learner)
-            for title, names in SETS.items():
-                here = [(found[d], n) for (d, _), n in stopped.items() if d in names and d in found]
+            ways = {"outlook": stopped, "truth": stops_by_truth(rows, questions, learner)}
+            for (title, names), (by, said) in product(SETS.items(), ways.items()):
+                here = [(found[d], n) for (d, _), n in said.items() if d in names and d in found]
                 if here:
-                    summary.append([questions, learner, title, *_summary(here)])
+                    summary.append([questions, learner, title, by, *_summary(here)])
             if learner == next(iter(LEARNERS)):
                 gains += _gains(rows, questions, found)
                 sets += _by_set(questions, found, stopped)
-    columns = ["questions", "learner", "sets", "draws", "within 20 %", "within a factor of 2"]
+    columns = [
+        "questions",
+        "learner",
+        "sets",
+        "stopped by",
+        "draws",
+        "within 20 %",
+        "within a factor of 2",
+    ]
     columns += ["median ratio", "AUC at k*", "AUC at the stop", "AUC at 360"]
     blocks: list[Table | Text] = [
         Text(
@@ -187,10 +208,12 @@ def score() -> None:
             "new rows by less than 0.005: by a curve through the means over draws, which is a "
             "matter of chance itself where gains stay close to that. The outlook stops where it "
             "first says enough, or that more will not help, after 10, 12, 15, 18, ... answers. Its "
-            "weights are those of the sets to tune on."
+            "weights are those of the sets to tune on. Stopped by the truth is who knows the curve "
+            "of the draw itself, by all labels of the new rows: no outlook can hope for more, and "
+            "k* is partly made of the same curve."
         ),
         Table(
-            f"Where the outlook stops, against k* ({n_draws} draws)", columns, summary, n_words=3
+            f"Where the outlook stops, against k* ({n_draws} draws)", columns, summary, n_words=4
         ),
         Table(
             "Gain of the next ten answers, expected and real (ITML)",
@@ -281,7 +304,8 @@ def weights() -> None:
     M, y, data = np.array(terms), np.array(logs), np.array(names)
     errors = [y[data == d] - M[data == d] @ _ridge(M[data != d], y[data != d]) for d in set(names)]
     deviation = np.sqrt(np.mean(np.concatenate(errors) ** 2))
-    print(f"weights {_ridge(M, y).round(2)}, deviation {deviation:.2f}")
+    skew = np.log(np.exp(y).mean() / np.exp(M @ _ridge(M, y)).mean())
+    print(f"weights {_ridge(M, y).round(2)}, deviation {deviation:.2f}, skew {skew:.2f}")
 
 
 def _ridge(M: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -257,11 +257,11 @@ def test_planted_mistakes_are_suspected_and_trusted_less(wine):
     pairs, wrong = with_mistakes(y, 200, 20)
     learner = MetricLearner(time_budget=SOME_TIME, random_state=0)
     metric = clone(learner).fit(X, pairs=pairs)
-    listed = {suspect.pair for suspect in metric.suspects_}
-    assert len(listed & wrong) >= 0.7 * len(wrong)
-    assert len(listed & wrong) >= 0.5 * len(listed)
     blind = clone(learner).set_params(robust=False).fit(X, pairs=pairs)
-    assert blind.suspects_ == metric.suspects_
+    for one in (metric, blind):
+        listed = {suspect.pair for suspect in one.suspects_}
+        assert len(listed & wrong) >= 0.7 * len(wrong)
+        assert len(listed & wrong) >= 0.5 * len(listed)
     as_given = clone(blind.metric_).fit(X, pairs=pairs)
     assert_array_equal(blind.transform(X), as_given.transform(X))
     assert np.abs(metric.distance(X) - blind.distance(X)).max() > 0.01

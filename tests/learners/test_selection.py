@@ -18,6 +18,7 @@ from nearkin.learners.selection import (
     with_euclidean,
 )
 from nearkin.learners.selection_report import EUCLIDEAN
+from nearkin.learners.trial import _new_rows_beside_named
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.comparison import compare, ranks
 from nearkin.scores.pair_folds import new_point_folds
@@ -255,3 +256,20 @@ def test_gains_in_the_report_are_those_of_paired_comparison():
     )
     other = next(line for line in report.candidates if line.name == "other")
     assert (other.auc, other.gain, other.error) == (expected.auc, expected.gain, expected.error)
+
+
+def test_how_far_new_rows_are_beside_named_ones_is_seen_in_random_pairs():
+    rng = np.random.RandomState(0)
+    # Three tenths of the rows are named, and lie twice as far from the middle as others do.
+    Z = rng.normal(size=(200, 5)) * np.where(np.arange(200) < 60, 2.0, 1.0)[:, None]
+    links = np.arange(60).reshape(30, 2)
+    random_links = rng.randint(200, size=(1000, 2))
+    squared = linked_distances(Z, random_links) ** 2
+    held_out = HeldOut(
+        [np.ones(30, dtype=bool)], {}, {"one": [squared]}, np.arange(30) < 15, links, random_links
+    )
+    assert_allclose(_new_rows_beside_named(held_out, {"one": 1.0}, 200), 0.5, rtol=0.1)
+    # Too few of either kind, all of which would be new or named.
+    assert _new_rows_beside_named(held_out, {"one": 1.0}, 80) == 1.0
+    few = replace(held_out, links=links[:10])
+    assert _new_rows_beside_named(few, {"one": 1.0}, 200) == 1.0

@@ -6,10 +6,13 @@ from nearkin.pairs.estimates import Estimate
 from nearkin.scores.learning_curve import (
     DECLINE,
     DEVIATION,
+    SKEW,
     TOLERANCE,
+    WEIGHTS,
     Halves,
     LearningCurve,
     curve_of,
+    features_of,
     rank_correlation,
 )
 
@@ -66,8 +69,18 @@ def test_nothing_leaves_the_numbers(kept, auc):
 def test_nine_of_ten_gains_are_in_the_interval():
     gain = LearningCurve(40, np.log(0.01), room=1.0).gain
     errors = np.random.RandomState(0).normal(0, DEVIATION, 20_000)
-    real = gain.value * np.exp(errors)
+    real = gain.value * np.exp(errors - SKEW)
     assert np.mean((gain.low <= real) & (real <= gain.high)) == pytest.approx(0.9, abs=0.01)
+
+
+def test_the_gain_that_is_expected_is_the_mean_not_the_middle():
+    curve = curve_of(halves())
+    assert curve.log_gain == pytest.approx(features_of(halves()) @ WEIGHTS + SKEW)
+    assert np.sqrt(curve.gain.low * curve.gain.high) == pytest.approx(
+        curve.gain.value * np.exp(-SKEW)
+    )
+    # Of errors such as these the mean is larger than the middle, by no more than that.
+    assert 0 < SKEW <= DEVIATION**2 / 2
 
 
 def test_rank_correlation_is_spearman_s():

@@ -74,6 +74,23 @@ def test_what_a_metric_has_learned_from_widens_its_intervals():
         assert other.low < one.low < one.high < other.high
 
 
+def test_intervals_hold_where_new_distances_are_a_little_larger_or_smaller():
+    rng = np.random.RandomState(0)
+    n, same = 100, np.arange(200) < 100
+    links, weight = np.arange(400).reshape(200, 2), np.ones(200)
+    held = {0.0: [], 0.1: []}
+    for _ in range(150):
+        # Uniform on 0 to 1, or on 1 to 2, both beside a radius that is off by a tenth.
+        distances = rng.rand(2 * n) + ~same
+        off = 0.8 * np.exp(0.1 * rng.normal())
+        for error, found in held.items():
+            one = quality_of(distances, same, weight, links, 0.8, 0.5, radius_error=error)
+            found.append(one.recall.low <= min(off, 1.0) <= one.recall.high)
+            assert one.auc.value == 1
+    assert np.mean(held[0.0]) < 0.8
+    assert 0.84 <= np.mean(held[0.1]) <= 0.97
+
+
 def test_variance_is_that_of_pairs_that_share_rows_by_the_definition():
     _, _, links = judged(k=30, n=9)
     influence = np.random.RandomState(2).normal(size=30)

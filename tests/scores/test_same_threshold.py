@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logit
 from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
 
 from nearkin import Euclidean, GeometryAware, KernelBeta, Pairs, datasets, load
 from nearkin.scores.same_threshold import (
@@ -14,6 +15,7 @@ from nearkin.scores.same_threshold import (
     best_verdicts,
     borne_out,
     estimated_prevalence,
+    likeliest_verdicts,
     usual_distance,
     verdicts_of,
 )
@@ -246,6 +248,50 @@ def test_a_metric_without_sharpness_says_what_to_do():
 def test_before_anything_is_learned_the_threshold_is_the_median_of_different_rows():
     Z = np.array([[0.0], [3.0]])
     assert usual_distance(Z, np.random.RandomState(0)) == 3.0
+
+
+def test_the_likeliest_curve_is_that_of_a_logistic_regression():
+    rng = np.random.RandomState(2)
+    same = np.arange(70) < 40
+    distances = rng.normal(np.where(same, 1.0, 1.5), 0.4)
+    weight = rng.randint(1, 4, 70).astype(float)
+    # Both kinds count the same, and of n answers of a kind one in n + 2 is taken to be wrong.
+    share = weight / np.where(same, weight[same].sum(), weight[~same].sum())
+    doubt = np.where(same, 1 / 42, 1 / 32)
+    curve = LogisticRegression(C=1e9, tol=1e-9, max_iter=1000).fit(
+        np.tile(distances, 2)[:, None],
+        np.concatenate([same, ~same]),
+        sample_weight=np.concatenate([share * (1 - doubt), share * doubt]),
+    )
+    threshold = -curve.intercept_[0] / curve.coef_[0, 0]
+    found = likeliest_verdicts(distances, same, weight)
+    assert_allclose(found.threshold, threshold, rtol=1e-4)
+    assert_allclose(found.sharpness, -curve.coef_[0, 0] * threshold, rtol=1e-3)
+    assert found.far_sharpness == found.sharpness
+    # In other units it is the same curve.
+    larger = likeliest_verdicts(1e3 * distances, same, weight)
+    assert_allclose(larger.threshold, 1e3 * found.threshold, rtol=1e-4)
+    assert_allclose(larger.sharpness, found.sharpness, rtol=1e-3)
+
+
+def test_the_likeliest_curve_is_nearer_to_the_truth_than_the_best_threshold():
+    rng = np.random.RandomState(3)
+    same = np.arange(40) < 20
+    errors = []
+    for _ in range(100):
+        distances = rng.normal(np.where(same, 1.0, 2.0), 0.5)
+        likeliest = likeliest_verdicts(distances, same, np.ones(40)).threshold
+        errors.append((likeliest - 1.5, best_threshold(distances[same], distances[~same]) - 1.5))
+    by_curve, by_count = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert by_curve < 0.7 * by_count
+
+
+def test_a_curve_that_would_rise_with_the_distance_is_flat():
+    same = np.array([False, False, True, True])
+    found = likeliest_verdicts(np.array([1.0, 2.0, 3.0, 4.0]), same, np.ones(4))
+    assert found.sharpness == found.far_sharpness == 0
+    equal = likeliest_verdicts(np.full(4, 2.0), same, np.ones(4))
+    assert (equal.threshold, equal.chance(np.array([1.0]))[0]) == (2.0, 0.5)
 
 
 def test_verdicts_are_as_sure_as_pairs_bear_out():

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import Pairs
 from nearkin.scores.comparison import model_answers, standing
-from nearkin.scores.suspects import Suspect, suspects, trusted
+from nearkin.scores.suspects import Suspect, suspects, suspects_of_metric, trusted
 
 LINKS = np.arange(400).reshape(200, 2)
 PAIRS = Pairs(LINKS[:100], LINKS[100:], must_weight=np.linspace(1, 2, 100))
@@ -52,6 +52,49 @@ def test_one_kind_of_pair_says_nothing_of_mistakes():
     assert trusted(pairs, rank) == pairs
     assert suspects(PAIRS, np.full(200, np.nan)) == []
     assert trusted(Pairs(), np.empty(0)) == Pairs()
+
+
+def test_a_metric_orders_suspects_and_pairs_held_out_say_how_many():
+    rank = ranks_with_mistakes()
+    rank[[7, 8]] = np.nan  # not judged: never listed
+    # The metric was told all pairs, and still has two of the mistakes beyond all others.
+    learned = np.where(SAME, 1.0, 3.0) + np.linspace(0, 0.5, 200)
+    learned[[0, 100]] = [9.0, 0.1]
+    learned[7] = 10.0
+    found = suspects_of_metric(PAIRS, rank, learned)
+    assert {suspect.pair for suspect in found[:2]} == {(0, 1), (200, 201)}
+    # 198 judged pairs, which count as much as 20 others held out.
+    told = standing(np.where(np.isnan(rank), np.nan, learned), SAME)
+    place = (198 * told + 20 * standing(rank, SAME)) / 218
+    p = model_answers(standing(rank, SAME), SAME).chance_same(place)
+    opposite = np.where(SAME, 1 - p, p)
+    expected = {tuple(LINKS[i]) for i in np.flatnonzero(opposite >= 0.48)}
+    assert {suspect.pair for suspect in found} == expected
+    chances = [suspect.chance_opposite for suspect in found[:2]]
+    assert_allclose(sorted(chances), sorted(opposite[[0, 100]]))
+    everything = suspects_of_metric(PAIRS, rank, learned, least=0.0)
+    assert len(everything) == 198
+    assert suspects_of_metric(Pairs(LINKS), rank, learned) == []
+
+
+def test_distances_of_a_metric_find_more_mistakes_than_those_of_metrics_held_out():
+    rng = np.random.RandomState(1)
+    found = []
+    for _ in range(20):
+        # What is learned from all pairs is clearer than what is learned from some of them.
+        learned = rng.normal(np.where(SAME, 0.0, 2.0), 1.0)
+        rank = np.argsort(np.argsort(learned + rng.normal(size=200))) / 200
+        flipped = rng.rand(200) < 0.2
+        said = SAME ^ flipped
+        order = np.concatenate([np.flatnonzero(said), np.flatnonzero(~said)])
+        pairs = Pairs(LINKS[said], LINKS[~said])
+        mistakes = {tuple(LINKS[i]) for i in np.flatnonzero(flipped)}
+        by_metric = suspects_of_metric(pairs, rank[order], learned[order])
+        # As many of either.
+        held_out = suspects(pairs, rank[order], 0.0)[: len(by_metric)]
+        found.append([len(mistakes & {one.pair for one in some}) for some in (by_metric, held_out)])
+    by_metric, held_out = np.sum(found, axis=0)
+    assert by_metric > 1.1 * held_out
 
 
 def test_suspects_say_what_is_odd():

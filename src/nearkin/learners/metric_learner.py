@@ -57,7 +57,7 @@ from nearkin.rows.scaled import ScaleWarning, divided
 from nearkin.rows.sparse import along, dense, is_sparse, leading_axes
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import axes_of_wide_rows
-from nearkin.scores.suspects import chance_by_metric, suspects, trusted
+from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, trusted
 from nearkin.spaces.maps import Affine, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
@@ -134,7 +134,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
     threshold_ : float
         Learned distance up to which ``same`` says yes.
     sharpness_, far_sharpness_ : float
-        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``.
+        How quickly ``chance_same`` falls with the distance, below and above ``threshold_``: the
+        same, where there were enough pairs to hold out.
     prevalence_ : float
         Share of pairs that are the same, as far as verdicts suppose: ½ after ``fit``.
     same_distance_ : float or None
@@ -313,9 +314,11 @@ class MetricLearner(MetricMixin, BaseEstimator):
             classes = sample.renumbered(evidence).classes
             metric.fit(X, classes, pairs=told if len(told) else None)
         self.metric_ = metric
-        verdicts, quality = trial.judgement(report.recipe, metric)
+        Z = metric.map_.apply(trial.X)
+        verdicts, quality = trial.judgement(report.recipe, Z, float(metric.threshold_))
         self.report_ = replace(report, answerers=answerers, quality=quality)
-        self.suspects_ = suspects(given, rank)
+        learned = trial.distances(Z, sample.renumbered(given))
+        self.suspects_ = suspects_of_metric(given, rank, learned)
         self.n_components_ = metric.n_components_
         self._calibrate_as(metric)
         self.__dict__.update(verdicts)

@@ -19,7 +19,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.quality import Quality, quality_of
-from nearkin.scores.same_threshold import best_verdicts, between, borne_out
+from nearkin.scores.same_threshold import borne_out, likeliest_verdicts
 from nearkin.scores.suspects import trusted
 
 # Rows and pairs that candidates are compared on, at most.
@@ -30,8 +30,11 @@ _MOST_PAIRS = 1000
 _MOST_AXES, _MOST_COLUMNS = 100, 300
 # Held-out pairs of either kind that verdicts take.
 _LEAST_JUDGED = 10
-# Random pairs of some kind that are too few to tell how far apart its rows are.
-_FEW_RANDOM = 30
+# Rows, named by pairs or not, that are too few to tell how far apart others like them are.
+_FEW_ROWS = 30
+# Distances of new pairs differ by about this share from those of held-out ones: that much is a
+# radius uncertain which the latter are judged by.
+_RADIUS_ERROR = 0.05
 # Landmarks of kernels while candidates are compared.
 _FEW_LANDMARKS = 120
 
@@ -121,14 +124,22 @@ class Trial:
         return _weights(trusted(self.pairs, rank[:n_pairs]))
 
     def judgement(
-        self, recipe: Recipe, metric: Any
+        self, recipe: Recipe, Z: Floats, usual_threshold: float
     ) -> tuple[dict[str, float | None], Quality | None]:
         """How to judge by the metric's distances, and how good that is, by held-out pairs.
 
         By pairs that it was learned from, verdicts would be too sure: it was made to suit them.
         By the same pairs under metrics that did not see them they are not sure enough, since those
-        were learned from fewer. So they are those between, as far as held-out pairs bear them out.
-        Nothing is said where there are few.
+        were learned from fewer. So they are those by both together, as far as held-out pairs bear
+        them out. Nothing is said where there are few.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        Z : ndarray of shape (n, m)
+            Rows that took part in the comparison, under the metric.
+        usual_threshold : float
+            Of the metric, if there are too few pairs for another.
         """
         if self.held_out is None:
             return {}, None
@@ -137,48 +148,65 @@ class Trial:
         if min(same.sum(), (~same).sum()) == 0:
             return {}, None
         # Learners' squared distances have a mean of 1 between random rows.
-        Z = metric.map_.apply(self.X)
         unit = np.sqrt(2 * Z.var(axis=0, dtype=np.float64).sum())
-        nearer = _new_rows_beside_named(self.held_out, recipe)
+        nearer = _new_rows_beside_named(self.held_out, recipe, len(self.X))
         unseen = nearer * unit * np.sqrt(squared @ np.array(list(recipe.values())))
         seen = nearer * linked_distances(Z, links)
         found: dict[str, float | None] = {}
         if min(same.sum(), (~same).sum()) >= _LEAST_JUDGED:
             weight = self._trust(self.held_out.ranks(recipe))[known]
-            weights = weight[same], weight[~same]
-            both = [best_verdicts(d[same], d[~same], weights=weights) for d in (unseen, seen)]
-            verdicts = borne_out(between(*both), unseen[same], unseen[~same])
+            both = np.concatenate([unseen, seen])
+            verdicts = likeliest_verdicts(both, np.tile(same, 2), np.tile(weight, 2))
+            verdicts = borne_out(verdicts, unseen[same], unseen[~same])
             found = as_attributes(verdicts, float(np.median(seen[same])))
-        radius = found.get("threshold_") or float(metric.threshold_)
+        radius = found.get("threshold_") or usual_threshold
         weight = _weights(self.pairs)[known]
-        return found, quality_of(unseen, same, weight, links, radius, 0.5, seen=seen)
+        return found, quality_of(
+            unseen, same, weight, links, radius, 0.5, seen=seen, radius_error=_RADIUS_ERROR
+        )
 
     def ranks(self, recipe: Recipe, given: Pairs) -> Floats:
         """Rank given pairs by metrics that did not see them.
 
         Must-links and cannot-links only. NaN for pairs that took no part in the comparison.
         """
-        if self.held_out is None:
-            return np.full(len(_statements(given)), np.nan)
-        rank = self.held_out.ranks(recipe)
-        of_sampled = dict(zip(_statements(self.sampled), rank, strict=False))
+        nothing = np.full(len(_statements(self.sampled)), np.nan)
+        return self._of_given(
+            given, nothing if self.held_out is None else self.held_out.ranks(recipe)
+        )
+
+    def distances(self, Z: Floats, given: Pairs) -> Floats:
+        """Distances of given pairs in an embedding of the rows that took part in the comparison.
+
+        As of :meth:`ranks`.
+        """
+        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
+        return self._of_given(given, linked_distances(Z, links))
+
+    def _of_given(self, given: Pairs, values: Floats) -> Floats:
+        """Values of given pairs, by those of the pairs that took part in the comparison."""
+        of_sampled = dict(zip(_statements(self.sampled), values, strict=False))
         # Others were drawn from labels, or are too many.
         return np.array([of_sampled.get(said, np.nan) for said in _statements(given)])
 
 
-def _new_rows_beside_named(held_out: HeldOut, recipe: Recipe) -> float:
+def _new_rows_beside_named(held_out: HeldOut, recipe: Recipe, n_rows: int) -> float:
     """How far apart rows are that no pair names, beside those that pairs name.
 
-    Rows that pairs name are landmarks of kernels, which lie farther apart than new rows do. 1 where
-    there are few of either.
+    Rows that pairs name are landmarks of kernels, which lie farther apart than new rows do. The
+    mean squared distance of two rows is a sum over both, of as much as rows of their kind are away
+    from the middle: random pairs of all kinds tell it. 1 where there are few rows of either kind.
     """
-    named = np.isin(held_out.random_links, held_out.links)
-    both, neither = named.all(axis=1), ~named.any(axis=1)
-    if min(both.sum(), neither.sum()) < _FEW_RANDOM:
+    named = np.unique(held_out.links)
+    if min(len(named), n_rows - len(named)) < _FEW_ROWS:
         return 1.0
-    parts = [share * np.sum(held_out.random[name], axis=0) for name, share in recipe.items()]
-    squared = np.sum(parts, axis=0)
-    return float(np.sqrt(squared[neither].mean() / (squared[both].mean() or 1.0))) or 1.0
+    squared = np.sum(
+        [share * np.mean(held_out.random[name], axis=0) for name, share in recipe.items()], axis=0
+    )
+    n_named = np.isin(held_out.random_links, named).sum(axis=1)
+    kinds = np.column_stack([n_named, 2.0 - n_named])
+    of_named, of_new = np.linalg.lstsq(kinds, squared, rcond=None)[0]
+    return float(np.sqrt(of_new / of_named)) if min(of_named, of_new) > 0 else 1.0
 
 
 def _weights(pairs: Pairs) -> Floats:

@@ -20,6 +20,8 @@ _IMAGINED = 1.0
 # Variance that comes of a metric being chosen by the pairs that it is judged by, as a share of the
 # squared difference between what they say of it before and after it is learned from them.
 _FROM_SEEN = 1 / 8
+# Radii between which it is seen how quickly pairs become more with the radius, beside it.
+_NEARBY = 1.1
 
 
 @stored(
@@ -97,6 +99,7 @@ def quality_of(
     prevalence: float,
     *,
     seen: Floats | None = None,
+    radius_error: float = 0.0,
 ) -> Quality:
     r"""Judge distances by pairs, some of which may share rows.
 
@@ -115,6 +118,9 @@ def quality_of(
         Distances of the same pairs under a metric that was learned from them, where the others are
         under metrics that were learned from fewer. The truth is not far from between the two: the
         variance of a figure is larger by an eighth of the square of their difference.
+    radius_error : float, default=0
+        Standard deviation of the logarithm of the radius, beside such distances as the figures are
+        to hold for: more or fewer pairs of both kinds lie within it then.
 
     Notes
     -----
@@ -127,7 +133,7 @@ def quality_of(
     share = np.where(same, weight, 0.0) / weight[same].sum()
     share += np.where(same, 0.0, weight) / weight[~same].sum()
 
-    def mean(values: Floats, kind: Mask) -> float:
+    def mean(values: Floats | Mask, kind: Mask) -> float:
         return round(float(share[kind] @ values[kind]), 12)
 
     placement = _placements(distances, same, weight)
@@ -140,6 +146,11 @@ def quality_of(
         rates_seen = mean(within, same), mean(within, ~same)
     worth = [_worth(links[kind]) for kind in (same, ~same)]
     kept, kept_alarm = (n / (n + _IMAGINED) for n in worth)
+    more_hits, more_alarms = (
+        (mean(distances <= radius * _NEARBY, kind) - mean(distances <= radius / _NEARBY, kind))
+        / (2 * np.log(_NEARBY))
+        for kind in (same, ~same)
+    )
     of_hit = np.where(same, kept * share * (inside - hit), 0.0)
     of_alarm = np.where(same, 0.0, kept_alarm * share * (inside - alarm))
 
@@ -152,6 +163,7 @@ def quality_of(
         )
         variance = dyadic_variance(by_hit * of_hit + by_alarm * of_alarm, links)
         variance += _FROM_SEEN * (figure(*rates_seen, prevalence)[0] - value) ** 2
+        variance += (radius_error * (by_hit * more_hits + by_alarm * more_alarms)) ** 2
         variance += ((by_hit * (1 - kept)) ** 2 + (by_alarm * (1 - kept_alarm)) ** 2) / 4
         return _about(value, centre, variance, sum(worth) - 1)
 

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
 from nearkin.errors import InputError, InputTypeError
@@ -170,29 +170,39 @@ def best_verdicts(
     return Verdicts(threshold, near, far, prevalence)
 
 
-def between(one: Verdicts, other: Verdicts) -> Verdicts:
-    """Verdicts whose log-odds are about the mean of those of two others, of one prevalence.
+def likeliest_verdicts(distances: Floats, same: Mask, weight: Floats) -> Verdicts:
+    """Verdicts by the one logistic curve that is likeliest, as sure near as far.
 
-    It is ½ where their mean is, and falls as their mean does far from there, on either side.
+    Of few pairs it is better known where this curve is ½ than which threshold makes the fewest
+    mistakes (:func:`best_threshold`). Both kinds count the same, and every answer as nearly
+    certain, as in :func:`best_sharpness`. Verdicts are ½ where farther pairs are as often the same.
+
+    Parameters
+    ----------
+    distances, weight : ndarray of shape (k,)
+    same : bool ndarray of shape (k,)
+        Some are, and some are not.
     """
-    first, last = sorted((one, other), key=lambda verdicts: verdicts.threshold)
-    # Between the two thresholds the odds of the first fall as they do far, of the last as near.
-    falling, rising = _slopes(first)[1], _slopes(last)[0]
-    steep = falling + rising
-    threshold = (
-        (falling * first.threshold + rising * last.threshold) / steep
-        if steep
-        else (first.threshold + last.threshold) / 2
-    )
-    unit = threshold or 1.0
-    near, far = (unit * (a + b) / 2 for a, b in zip(_slopes(one), _slopes(other), strict=True))
-    return Verdicts(threshold, near, far, one.prevalence)
+    kinds, weights = (distances[same], distances[~same]), (weight[same], weight[~same])
+    ordered, share = np.concatenate(kinds), _shares(*kinds, weights)
+    told = _nearly_told(*kinds)
+    middle, spread = float(ordered.mean()), float(ordered.std()) or 1.0
+    u = (middle - ordered) / spread
+    terms = np.column_stack([np.ones(len(u)), u])
 
+    def loss(curve: Floats) -> tuple[float, Floats]:
+        odds = terms @ curve
+        return (
+            float(share @ (np.logaddexp(0.0, odds) - told * odds)),
+            terms.T @ (share * (expit(odds) - told)),
+        )
 
-def _slopes(verdicts: Verdicts) -> tuple[float, float]:
-    """How steeply log-odds fall with the distance, below the threshold and above it."""
-    unit = verdicts.threshold or 1.0
-    return float(verdicts.sharpness or 0.0) / unit, float(verdicts.far_sharpness or 0.0) / unit
+    level, slope = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
+    if slope <= _LEAST:
+        return Verdicts(best_threshold(*kinds, weights), 0.0, 0.0)
+    threshold = float(np.clip(middle + spread * level / slope, ordered.min(), ordered.max()))
+    sharpness = float(slope / spread * (threshold or 1.0))
+    return Verdicts(threshold, sharpness, sharpness)
 
 
 def borne_out(verdicts: Verdicts, same: Floats, different: Floats) -> Verdicts:
@@ -295,15 +305,20 @@ def best_sharpness(
     """
     distances = np.concatenate([same, different]).astype(np.float64)
     u = (threshold - distances) / (threshold or 1.0)
-    counts = [len(same), len(different)]
-    nearly = [(n + 1) / (n + 2) for n in counts]
-    told = np.repeat([nearly[0], 1 - nearly[1]], counts)
+    told = _nearly_told(same, different)
     weight = _shares(same, different, weights)
     near, far = (
         _most_likely(u, told, weight * np.where(side, 1.0, _FEW_PAIRS / (_FEW_PAIRS + side.sum())))
         for side in (u > 0, u < 0)
     )
     return near, far
+
+
+def _nearly_told(same: Floats, different: Floats) -> Floats:
+    """Probabilities that answers stand for, after J. Platt (1999): none is quite certain."""
+    counts = [len(same), len(different)]
+    nearly = [(n + 1) / (n + 2) for n in counts]
+    return np.repeat([nearly[0], 1 - nearly[1]], counts)
 
 
 def _shares(same: Floats, different: Floats, weights: tuple[Floats, Floats] | None) -> Floats:
