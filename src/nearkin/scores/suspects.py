@@ -15,7 +15,7 @@ from nearkin.storage.schema import real, stored, truth, tuple_of, whole
 
 # A pair is listed if the opposite of what was said has this probability: by metrics that were not
 # told it, and by one that was, which gives way to it a little. Where a fifth of 200 pairs were
-# wrong, two thirds of them were listed by the latter, and half of the list was wrong.
+# wrong, nearly two thirds of them were listed by the latter, and most of the list was wrong.
 LEAST_CHANCE = 0.55
 LEAST_CHANCE_TOLD = 0.48
 # Pairs from which a metric has learned so much of others that half of what it says of one is not
