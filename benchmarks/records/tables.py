@@ -38,9 +38,9 @@ _RIVALS = (
     "of both. What is not listed was not measured."
 )
 _HOW = (
-    "Seconds of all cores together; in brackets those of the clock, which other work on the machine "
-    "prolonged by a factor of two and more. Reading is that of a CSV file "
-    "by Python's csv module. No answers were given."
+    "Seconds of all cores together; in brackets those of the clock, which other work on the "
+    "machine prolonged by a factor of two and more. Reading is that of a CSV file by Python's csv "
+    "module. No answers were given."
 )
 
 _ON_DASK = (
