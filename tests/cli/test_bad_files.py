@@ -64,7 +64,7 @@ def test_rows_of_megabytes(run, tmp_path):
     text = "".join(f"{name},{cell}\n" for name, cell in [["name", "text"], *rows])
     (tmp_path / "long.csv").write_text(text)
     found = run("duplicates", "long.csv", "--canonical").out.splitlines()[1:]
-    assert len(found) == len(rows)
+    assert len(found) == len(rows) - 2  # ann and bob are there twice
     assert {line.rpartition(",")[2] for line in found} == {"x", "y" * 1000, long}
 
 
