@@ -45,6 +45,8 @@ _EDGES = np.array([-np.inf, -4, -2, -1, 0, 1, 2, 4, np.inf])
 # Who does not know the answer asks about doubtful pairs, up to this score, and checks some of the
 # sure ones of either kind; this is believed as if so many questions had been seen.
 _DOUBTFUL, _CHECKS, _IMAGINED = 2.0, 0.15, 10.0
+# Logarithm of the odds of the second account before any answer: ten doubtful pairs tell against it.
+_BEFORE = 5.0
 # As many are the same as is known without answers, give or take this share, if that is not far off.
 _GIVE_OR_TAKE = 0.07
 _STEPS = np.linspace(-LIMIT, LIMIT, 601)
@@ -102,7 +104,7 @@ def likely_curves(
         by_kind = by_kind + said + _which_asked(same, candidates, expected)
         evidence = float(logsumexp(by_kind))
         # Where all were asked, none were chosen.
-        share = float(expit(evidence - logsumexp(compared))) if len(others) else 0.0
+        share = float(expit(_BEFORE + evidence - logsumexp(compared))) if len(others) else 0.0
     weight = (1 - share) * _shares(compared) + share * _shares(by_kind)
     # Equally spaced numbers draw with less noise than random ones.
     places = (np.arange(_N_DRAWS) + 0.5) / _N_DRAWS

@@ -6,9 +6,9 @@ answers: with few answers the mixture decides, with many the trees. What trees s
 they were not trained on then tells how far they can be trusted, see :mod:`nearkin.records.curves`.
 
 Where answers look as if they had been drawn by kind, as many that are the same as others, they say
-nothing of pairs that are nearly the same. Then there are also trees that tell the same ones from
-random candidates, most of which differ, each tree from others of these (F. Mordelet and J.-P. Vert,
-2014), and those are taken by which the answers are more likely.
+nothing of pairs that are nearly the same. Then the mixture alone is tried, too, and trees that tell
+the same ones from random candidates, most of which differ, each tree from others of these (F.
+Mordelet and J.-P. Vert, 2014): that is taken by which the answers are likeliest.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _MOST_SURE = 1500
 _SURE_FROM = 0.9
 # Log-odds of the mixture from which on it says more than trees that are of one mind can.
 _BEYOND = 4.0
+# By how much answers must be likelier by trees that are grown against candidates (logarithm).
+_DOUBT = 3.0
 # Random candidates that a tree is told to differ, for each pair that is the same, and at least.
 _AGAINST, _LEAST_AGAINST = 3, 20
 
@@ -155,8 +157,10 @@ def learn_matching(
 
     found, evidence = learned(with_sure_pairs)
     if found.by_kind > 0.5 and len(others):
-        other, more = learned(against_candidates)
-        found = other if more > evidence else found
+        for train, doubt in ((lambda _: None, 0.0), (against_candidates, _DOUBT)):
+            other, more = learned(train)
+            if more - doubt > evidence:
+                found, evidence = other, more - doubt
     return found
 
 
