@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 # Of the groups that were found, and of the columns of records.
+# Questions about records, after which it is learned from the answers.
+_AT_A_TIME = 10
 _GROUPS_SHOWN = 4
 _COLUMNS_LEFT_OUT = ("postcode", "phone")
 
@@ -161,9 +163,11 @@ def found_records(n_records: int = 400, n_answers: int = 30, random_state: int =
     records, person = datasets.make_records(n_records, random_state=random_state)
     kinds = {"born": "code", "postcode": "code", "phone": "code"}
     matcher = RecordMatcher(kinds=kinds, random_state=random_state).fit(records)
-    asked = matcher.suggest(n_answers)
-    same = person[asked[:, 0]] == person[asked[:, 1]]  # what somebody says of each
-    matcher.teach(Pairs(asked[same], asked[~same], n_rows=n_records))
+    asked = np.empty((0, 2), dtype=np.int64)
+    while len(asked) < n_answers:
+        asked = np.concatenate([asked, matcher.suggest(_AT_A_TIME)])
+        same = person[asked[:, 0]] == person[asked[:, 1]]  # what somebody says of each
+        matcher.teach(Pairs(asked[same], asked[~same], n_rows=n_records))
     return Found(records, person, matcher.duplicates(), len(asked))
 
 
