@@ -1,9 +1,10 @@
 """Packages that find duplicates, run in an environment of their own.
 
 ``python peers.py NAME told.json found.json`` imports nothing of this project. The environment
-variable ``NEARKIN_RECORD_PEERS`` names the interpreter: one with dedupe 3, splink 5, recordlinkage
-0.16 and scikit-learn. ``told.json`` has the columns (texts, null where missing), how many records
-there are, and answered pairs. What is found are the pairs of records that are the same.
+variable ``NEARKIN_RECORD_PEERS`` names the interpreter: one with dedupe 3 (and BTrees 6.1, since it
+fails with 6.5), splink 5, recordlinkage 0.16 and scikit-learn. ``told.json`` has the columns
+(texts, null where missing), how many records there are, and answered pairs. What is found are the
+pairs of records that are the same.
 """
 
 from __future__ import annotations
