@@ -9,7 +9,8 @@ as JSON too. ``--device cpu`` tries the program itself on a small scale.
   60 000 × 40 and 60 000 × 164, and the largest difference from the metric in float64 on the host,
   relative to the largest entry.
 - EnergyClassifier: points a second, 60 000 training rows of 40 columns.
-- The parts that ``transform`` is made of, to see where time goes.
+- Rows of 128, 384 and 768 columns beside the product alone, how many rows have the neighbours of
+  float64, and how many the fused kernels leave to the libraries' functions.
 - What the device can do: the product of rows and landmarks alone, a large square product (both
   float32, without TF32) and a copy, whose bytes count as read and as written.
 """
@@ -28,18 +29,23 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import sklearn
+from sklearn.neighbors import NearestNeighbors
 
 import nearkin
 from benchmarks.speed.data import clustered, gaussian_classes
 from nearkin import EnergyClassifier, Generative, KernelBeta, Pairs
-from nearkin.rows import device_math, devices
+from nearkin.rows import devices, fused
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
 
 GOALS = {
-    "KernelBeta transform, rows/s": 2e7,
+    "KernelBeta transform, rows/s": 2e8,
+    "KernelBeta relative difference, median": 2e-6,
+    "KernelBeta d=384 m=1000, times the product": 3.0,
+    "KernelBeta d=768 m=2000, times the product": 3.0,
+    "EnergyClassifier predict, rows/s": 4.6e5,
     "Generative M^UNI d=40, s": 0.3,
-    "Generative M^UNI d=164, s": 2.0,
+    "Generative M^UNI d=164, s": 0.8,
     "Generative d=40, relative difference": 1e-3,
     "Generative d=164, relative difference": 1e-3,
 }
@@ -118,7 +124,11 @@ def kernel_beta(on: Device, small: bool) -> dict[str, float]:
         / 2
         / on.seconds(lambda: metric.pair_distance(X[: len(X) // 2], X[len(X) // 2 :]), turns=2),
     }
-    return found | parts(on, X[: min(len(X), 131_072)], m)
+    kept, left = neighbor_sets(on, metric, X[:20_000])
+    return found | {
+        "KernelBeta equal sets of neighbours, %": 100 * kept,
+        "KernelBeta rows left to functions, %": 100 * left,
+    }
 
 
 def ceilings(on: Device, small: bool) -> dict[str, float]:
@@ -147,27 +157,59 @@ def ceilings(on: Device, small: bool) -> dict[str, float]:
     }
 
 
-def parts(on: Device, X: Any, m: int) -> dict[str, float]:
-    """Nanoseconds a row for the steps of transform."""
-    n, k = len(X), 5
-    xp = devices.namespace(X)
-    points = X[:m]
-    ranking = X @ points.T
-    _, near = device_math.smallest(ranking + 0.0, k)
-    away = device_math.gathered(points, near) - X[:, None, :]
-    inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
-    eye = devices.moved(np.eye(k), inner)[:, :, None]
-    steps: dict[str, Callable[[], Any]] = {
-        "product": lambda: X @ points.T,
-        "copy of it": lambda: ranking + 0.0,
-        "copy and k smallest": lambda: device_math.smallest(ranking + 0.0, k),
-        "gather": lambda: device_math.gathered(points, near) - X[:, None, :],
-        "inner products": lambda: away @ xp.matrix_transpose(away),
-        "small systems": lambda: device_math.solved(inner * 0.0 + eye, inner[0], 1e-3),
+def wide_rows(on: Device, d: int, m: int, small: bool) -> dict[str, float]:
+    """Rows of many columns, beside the product of rows and landmarks alone."""
+    n = 20_000 if small else 1_000_000 * 768 // d
+    rng = np.random.default_rng(0)
+    base = (3 * rng.standard_normal((20, d)))[rng.integers(0, 20, 50_000)].astype(np.float32)
+    base += rng.standard_normal(base.shape, dtype=np.float32)
+    rows = on.put(base)
+    metric = KernelBeta(n_landmarks=200 if small else m, random_state=0).fit(
+        rows, pairs=some_pairs()
+    )
+    X = on.xp.concatenate([rows] * -(-n // len(base)))[:n]
+    X = X + 1e-2 * on.put(rng.standard_normal((1, d), dtype=np.float32))
+    landmarks = on.put(np.ascontiguousarray(metric.map_.extension.landmarks.rows.T))
+    some = X[:131_072]
+    product = on.seconds(lambda: some @ landmarks) / len(some)
+    transform = on.seconds(lambda: metric.transform(X)) / n
+    kept, left = neighbor_sets(on, metric, X[:20_000])
+    return {
+        f"KernelBeta transform d={d} m={m}, rows/s": 1 / transform,
+        f"KernelBeta d={d} m={m}, landmark product, rows/s": 1 / product,
+        f"KernelBeta d={d} m={m}, times the product": product / transform,
+        f"KernelBeta d={d} m={m}, equal sets of neighbours, %": 100 * kept,
+        f"KernelBeta d={d} m={m}, rows left to functions, %": 100 * left,
     }
-    if on.library == "torch":
-        steps["torch.topk"] = lambda: on.xp.topk(ranking, k, dim=1, largest=False, sorted=False)
-    return {f"part: {name}, ns/row": 1e9 * on.seconds(do) / n for name, do in steps.items()}
+
+
+def some_pairs() -> Pairs:
+    ends = np.random.default_rng(1).permutation(50_000)[:100].reshape(2, 25, 2)
+    return Pairs(ends[0], ends[1])
+
+
+def neighbor_sets(on: Device, metric: KernelBeta, X: Any) -> tuple[float, float]:
+    """How many rows have the neighbours of float64 by the fused search, and how many are left."""
+    local = metric.map_.extension
+    center, scale = local.center_and_scale
+    points = (local.landmarks.rows.astype(np.float64) - center) * scale
+    rows = (devices.to_numpy(X).astype(np.float64) - center) * scale
+    expected = (
+        NearestNeighbors(algorithm="brute")
+        .fit(points)
+        .kneighbors(rows, local.n_neighbors, return_distance=False)
+    )
+    if not fused.usable(X):
+        return 1.0, 1.0
+    from nearkin.rows.triton_search import Search
+
+    there = on.put(np.ascontiguousarray(local.landmarks.rows))
+    search = Search(fused.tensor(there), fused.tensor(devices.moved(center, X, "float64")), scale)
+    found, left = search.nearest(fused.tensor(X), local.n_neighbors)
+    found = np.sort(devices.to_numpy(found), axis=1)
+    kept = (found == np.sort(expected, axis=1)).all(axis=1)
+    kept[devices.to_numpy(left)] = True  # found in another way
+    return float(kept.mean()), left.shape[0] / len(X)
 
 
 def generative(on: Device, d: int, small: bool) -> dict[str, float]:
@@ -220,6 +262,9 @@ def main() -> None:
             for measure in (
                 lambda on=on: ceilings(on, small),
                 lambda on=on: kernel_beta(on, small),
+                lambda on=on: wide_rows(on, 128, 1000, small),
+                lambda on=on: wide_rows(on, 384, 1000, small),
+                lambda on=on: wide_rows(on, 768, 2000, small),
                 lambda on=on: generative(on, 40, small),
                 lambda on=on: generative(on, 164, small),
                 lambda on=on: energy(on, small),

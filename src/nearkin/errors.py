@@ -34,6 +34,10 @@ class ClusterError(NearkinError, RuntimeError):
     """Workers that cannot do what they are asked to, such as those of another version."""
 
 
+class OutOfMemoryError(NearkinError, MemoryError):
+    """A device whose memory is full."""
+
+
 @contextmanager
 def about_input() -> Iterator[None]:
     """Raise what scikit-learn's checks of the input say as an error of ours, in their words."""

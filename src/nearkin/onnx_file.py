@@ -27,9 +27,10 @@ from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric import MetricMixin
 from nearkin.rows.arrays import Floats
+from nearkin.spaces.device_weights import FAR
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows
-from nearkin.spaces.landmark_maps import FAR, KernelExpansion, LocalExtension, NystroemExtension
+from nearkin.spaces.landmark_maps import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.local_weights import EPSILON, NEARER
 from nearkin.spaces.maps import (
     Affine,
@@ -336,7 +337,7 @@ def _prepared(extension: LocalExtension, X: Tensor) -> Tensor:
     """Rows whose Euclidean distances determine the kernel."""
     if extension.landmarks.kernel.name == "cosine":
         return _unit_rows(X)
-    center, scale = extension._center_and_scale
+    center, scale = extension.center_and_scale
     return ((X - center) * scale).clip(-FAR, FAR)
 
 
@@ -356,11 +357,11 @@ def _near_by_kernel(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tenso
         rounding = 8 * np.finfo(X.graph.dtype).eps * (own + others.max())
         e = (e > rounding).where(e, 0.0)
     places = neighbors.expanded(2) * np.int64(len(rows)) + neighbors.expanded(1)
-    return neighbors, e, places.taken_from(extension._among.ravel())
+    return neighbors, e, places.taken_from(extension.among.ravel())
 
 
 def _local_weights(e: Tensor, gram: Tensor, k: int) -> Tensor:
-    """Weights (n, k), as :func:`nearkin.spaces.local_weights.foreign_weights` finds them."""
+    """Weights (n, k), as :func:`nearkin.spaces.device_weights.local_weights` finds them."""
     root = e.sqrt()
     scale = 2.0 * root.expanded(2) * root.expanded(1)
     apart = NEARER * scale > e.expanded(2).larger(e.expanded(1))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from nearkin.errors import OutOfMemoryError
 from nearkin.rows import blocks as host_blocks
 from nearkin.rows.base import Parts, Rows, added
 from nearkin.rows.devices import (
@@ -31,6 +32,8 @@ Array = Any  # an array of NumPy, torch or CuPy
 # and where the host's own caches count.
 _BLOCK_BYTES = {"accelerator": 2**30, "cpu": 2**24}
 _SHARE_OF_MEMORY = 1 / 32
+# A block has at least so many rows.
+_LEAST_ROWS = 64
 # Rows of an array that are summed over at a time.
 _SUMMED_ROWS = 65536
 # Rows that tell where the middle of all is.
@@ -158,7 +161,25 @@ def for_each_block(work: Callable[[slice], None], X: Any, bytes_per_row: int) ->
         host_blocks.for_each_block(work, X.shape[0], host_blocks.block_rows(bytes_per_row))
         return
     for rows in blocks(X, bytes_per_row):
+        _with_less_memory(work, rows, X)
+
+
+def _with_less_memory(work: Callable[[slice], None], rows: slice, X: Any) -> None:
+    """Call ``work`` on a block, or on its halves if the device has no memory for all of it."""
+    try:
         work(rows)
+        return
+    except (MemoryError, RuntimeError) as error:  # the libraries' own are of these
+        if "OutOfMemory" not in type(error).__name__:
+            raise
+        if rows.stop - rows.start <= _LEAST_ROWS:
+            raise OutOfMemoryError(
+                f"{X.device} has no memory left for a block of {_LEAST_ROWS} rows beside the data "
+                "and the result: free some, or give fewer rows at a time."
+            ) from error
+    half = (rows.start + rows.stop) // 2
+    for part in (slice(rows.start, half), slice(half, rows.stop)):
+        _with_less_memory(work, part, X)
 
 
 def blocks(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slice]:
@@ -171,7 +192,7 @@ def blocks(X: Any, bytes_per_row: int, most: int | None = None) -> Iterator[slic
     else:
         room = int(_SHARE_OF_MEMORY * _memory(X))
         budget = min(most or _BLOCK_BYTES["accelerator"], room)
-    yield from host_blocks.blocks(X.shape[0], max(64, budget // max(1, bytes_per_row)))
+    yield from host_blocks.blocks(X.shape[0], max(_LEAST_ROWS, budget // max(1, bytes_per_row)))
 
 
 def _memory(X: Array) -> int:

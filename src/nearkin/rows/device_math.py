@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
-from nearkin.rows.access import blocks, middle
+from nearkin.rows import fused
+from nearkin.rows.access import blocks, for_each_block, middle
 from nearkin.rows.devices import (
+    dtype_name,
     is_foreign,
     library,
     moved,
@@ -176,20 +178,61 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
     O(n m q) time; memory for a block of distances. They are in float64, and those of the k
     nearest are computed again from differences.
     """
+    if k + skip_self <= _MOST_PASSES and A.shape[1] > 0 and fused.usable(A, dtype_name(A)):
+        found = fused.attempted(A, lambda: _nearest_by_kernels(A, B, k, skip_self))
+        if found is not None:
+            return found
     xp = namespace(A)
-    near, place = [], []
+    squared = xp.empty((A.shape[0], k), dtype=wide(A[:0, :]).dtype, device=A.device)
+    places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
     origin = middle(B)
-    for rows in blocks(A, 32 * B.shape[0]):
-        squared, _ = squared_distances(A[rows, :], B, origin)
+
+    def work(rows: slice) -> None:
+        found, _ = squared_distances(A[rows, :], B, origin)
         if skip_self:
-            squared = left_out(squared, xp.arange(rows.start, rows.stop, device=A.device))
-        found = smallest(squared, k)[1]
-        difference = wide(A[rows, :])[:, None, :] - wide(gathered(B, found))
-        exact = xp.sum(difference * difference, axis=2)
-        order = xp.argsort(exact, axis=1, stable=True)
-        near.append(xp.take_along_axis(exact, order, axis=1))
-        place.append(xp.take_along_axis(found, order, axis=1))
-    return xp.concat(near), xp.concat(place)
+            found = left_out(found, xp.arange(rows.start, rows.stop, device=A.device))
+        squared[rows, :], places[rows, :] = _in_order(A[rows, :], B, smallest(found, k)[1])
+
+    for_each_block(work, A, 32 * B.shape[0])
+    return squared, places
+
+
+def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Array, Array]:
+    """The same by a fused search, with one more where a row is its own neighbour."""
+    from nearkin.rows.triton_search import Search
+
+    xp = namespace(A)
+    search = Search(fused.tensor(B), fused.tensor(wide(middle(B))), 1.0)
+    squared = xp.empty((A.shape[0], k), dtype=wide(A[:0, :]).dtype, device=A.device)
+    places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
+
+    def work(rows: slice) -> None:
+        block = A[rows, :]
+        found, left = search.nearest(fused.tensor(block), k + skip_self)
+        found = fused.as_given(found, A)
+        if left.shape[0]:
+            some = fused.as_given(left, A)
+            exact, _ = squared_distances(block[some, :], B, middle(B))
+            found = replaced(found, some, smallest(exact, k + skip_self)[1])
+        near, place = _in_order(block, B, found)
+        if skip_self:  # the row itself last, or of equal rows that stand before it the last
+            own = place == xp.arange(rows.start, rows.stop, device=A.device)[:, None]
+            order = xp.argsort(xp.astype(own, xp.int8), axis=1, stable=True)
+            near, place = (xp.take_along_axis(part, order, axis=1) for part in (near, place))
+        squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
+
+    for_each_block(work, A, search.bytes_per_row(k + 1) + 24 * (k + 1) * A.shape[1])
+    return squared, places
+
+
+def _in_order(A: Array, B: Array, found: Array) -> tuple[Array, Array]:
+    """Exact squared distances of proposed rows, the least first, and the rows."""
+    xp = namespace(A)
+    found = xp.sort(found, axis=1)  # of equals the first comes first
+    difference = wide(A)[:, None, :] - wide(gathered(B, found))
+    exact = xp.sum(difference * difference, axis=2)
+    order = xp.argsort(exact, axis=1, stable=True)
+    return xp.take_along_axis(exact, order, axis=1), xp.take_along_axis(found, order, axis=1)
 
 
 def gathered(B: Array, positions: Array) -> Array:

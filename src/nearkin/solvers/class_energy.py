@@ -16,65 +16,21 @@ of their class. Sums over fewer than k rows, in small classes, are scaled to k.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from nearkin.rows import access, device_math, devices
-from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.arrays import Floats, Integers
-from nearkin.rows.blocks import for_each_block
-from nearkin.rows.centring import squared_lengths
 from nearkin.rows.distances import squared_rowwise_distances
-from nearkin.solvers.hinge_sums import impostor_hinges, intrusion_hinges, nearest_by_class
+from nearkin.solvers.energy_sums import Members, Sums, sums_of
 from nearkin.solvers.impostors import nearest_alike
 
 # Multiples of the typical gap between classes that are tried as margins, in order of preference.
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 0.0)
 # Training rows, at most, by which the margin is chosen.
 _MOST_JUDGED = 5000
-# Working memory of a block of points.
-_BLOCK_BYTES = 32 * 2**20
-
-
-@dataclass(frozen=True)
-class Members:
-    """Training rows in order of their class, with what their neighbourhoods are.
-
-    Attributes
-    ----------
-    Z : array or sparse matrix of shape (n, q), in float64
-    starts : int ndarray of shape (n_classes + 1,)
-        Rows of class c are ``Z[starts[c]:starts[c + 1]]``.
-    nearest : int array of shape (n, k + 1)
-        Nearest other rows of the class, −1 where there are none; one more than is needed, so that
-        any of them can be left out.
-    squared : array of shape (n, k + 1)
-        Their squared distances.
-    """
-
-    Z: Any
-    starts: Integers
-    nearest: Any
-    squared: Any
-
-    @property
-    def n_neighbors(self) -> int:
-        """Number k of neighbours that count."""
-        return int(self.nearest.shape[1]) - 1
-
-    @property
-    def number(self) -> Integers:
-        """Class of each row."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.starts) - 1
 
 
 def gather_members(Z: Any, number: Integers, n_neighbors: int) -> tuple[Members, Integers]:
@@ -124,14 +80,18 @@ def class_distances(Z: Any, members: Members, left_out: Integers | None = None) 
         Nearest first, then ∞ where a class has fewer.
     """
     shape = (Z.shape[0], members.n_classes, members.n_neighbors)
-    out = devices.empty(shape, members.Z)
 
-    def work(rows: slice) -> None:
-        squared = _squared_distances(Z, members, rows, left_out)
-        out[rows, ...] = nearest_by_class(squared, members.starts, members.n_neighbors)
+    def found(sums: Sums) -> Any:
+        out = devices.empty(shape, members.Z)
 
-    _for_each_block(work, Z, members)
-    return out
+        def work(rows: slice) -> None:
+            absent = None if left_out is None else left_out[rows]
+            out[rows, ...] = sums.nearest(Z[rows, :], absent)
+
+        sums.for_each_block(work, Z)
+        return out
+
+    return sums_of(Z, members, found)
 
 
 def energies(
@@ -160,60 +120,37 @@ def energies(
     O(n (q + log(C k))) time for each point and margin, with n training rows and C classes, for
     all sums over rows at once. Memory: some tens of megabytes for each core.
     """
-    k = members.n_neighbors
     margins = np.asarray(margins, dtype=np.float64)
-    xp = devices.namespace(members.Z)
-    out = devices.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
 
-    def work(rows: slice) -> None:
-        squared = _squared_distances(Z, members, rows, left_out)
-        own = nearest_by_class(squared, members.starts, k)
-        n_own: Any = 0.0
-        pulled: Any = 0.0
-        for t in range(k):
-            there = xp.isfinite(own[:, :, t])
-            n_own = n_own + devices.as_type(there, own.dtype)
-            pulled = pulled + xp.where(there, own[:, :, t], 0.0)
-        scale = k / device_math.clipped(n_own, 1.0)
-        nobody = np.full(squared.shape[0], -1) if left_out is None else left_out[rows]
-        absent = devices.moved(nobody, squared)
-        pushed = impostor_hinges(squared, own, members.starts, margins)
-        intrusions = intrusion_hinges(
-            squared, members.starts, members.nearest, members.squared, absent, margins
-        )
-        everywhere: Any = 0.0
-        for c in range(members.n_classes):
-            everywhere = everywhere + intrusions[:, :, c]
-        energy = (1.0 - push) * scale * pulled + push * scale * pushed
-        energy = energy + push * (everywhere[:, :, None] - intrusions)
-        out[:, rows, :] = xp.where(n_own > 0, energy, xp.inf)
+    def found(sums: Sums) -> Any:
+        out = devices.empty((len(margins), Z.shape[0], members.n_classes), members.Z)
 
-    _for_each_block(work, Z, members)
-    return out
+        def work(rows: slice) -> None:
+            absent = None if left_out is None else left_out[rows]
+            out[:, rows, :] = _energies(*sums.hinges(Z[rows, :], absent, margins), push)
+
+        sums.for_each_block(work, Z)
+        return out
+
+    return sums_of(Z, members, found)
 
 
-def _for_each_block(work: Callable[[slice], None], Z: Any, members: Members) -> None:
-    n = int(members.Z.shape[0])
-    if devices.is_foreign(Z):
-        for rows in access.blocks(Z, 64 * n):
-            work(rows)
-    else:
-        for_each_block(work, Z.shape[0], max(1, min(256, _BLOCK_BYTES // (8 * n))))
-
-
-def _squared_distances(Z: Any, members: Members, rows: slice, left_out: Integers | None) -> Any:
-    """From some points to all members, with ∞ for what is left out."""
-    block = devices.wide(Z[rows, :])
-    if sparse_rows.is_sparse(block):
-        squared: Any = sparse_rows.distances(block, members.Z) ** 2
-    else:
-        squared = block @ (-2.0 * members.Z.T)
-        squared += squared_lengths(block)[:, None]
-        squared += squared_lengths(members.Z)
-        squared = device_math.clipped(squared, 0.0)
-    if left_out is not None:
-        squared = device_math.left_out(squared, devices.moved(left_out[rows], squared))
-    return squared
+def _energies(own: Any, pushed: Any, intrusions: Any, push: float) -> Any:
+    """Energies (n_margins, n_points, n_classes) from the sums that they are made of."""
+    xp, k = devices.namespace(own), own.shape[2]
+    n_own: Any = 0.0
+    pulled: Any = 0.0
+    for t in range(k):
+        there = xp.isfinite(own[:, :, t])
+        n_own = n_own + devices.as_type(there, own.dtype)
+        pulled = pulled + xp.where(there, own[:, :, t], 0.0)
+    scale = k / device_math.clipped(n_own, 1.0)
+    everywhere: Any = 0.0
+    for c in range(own.shape[1]):
+        everywhere = everywhere + intrusions[:, :, c]
+    energy = (1.0 - push) * scale * pulled + push * scale * pushed
+    energy = energy + push * (everywhere[:, :, None] - intrusions)
+    return xp.where(n_own > 0, energy, xp.inf)
 
 
 def choose_margin(

@@ -15,26 +15,24 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError
-from nearkin.rows import access, device_math, devices
+from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats
+from nearkin.spaces import device_weights
+from nearkin.spaces.device_weights import FAR
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
     dense_rows,
     refuse_overflow,
     silent_overflow,
 )
-from nearkin.spaces.kernels import Rows, center_new, distances_from_kernel, saturated, unit_rows
+from nearkin.spaces.kernels import Rows, center_new, distances_from_kernel, unit_rows
 from nearkin.spaces.local_weights import (
     combine,
-    foreign_combination,
-    foreign_weights,
     weights_from_distances,
     weights_from_rows,
 )
 from nearkin.storage.schema import a, floats, stored, whole
 
-# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
-FAR = 1e15
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
@@ -74,7 +72,7 @@ class LocalExtension:
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
         if devices.is_foreign(X):
-            found: Floats = self._embed_foreign(X, coordinates)
+            found: Floats = device_weights.embedded(self, X, coordinates)
             return found
         if len(coordinates) != len(self.landmarks):  # compiled loops would read beyond them
             raise InputError(
@@ -87,47 +85,6 @@ class LocalExtension:
             combine(*self._block_weights(X[rows], rows.start), coordinates, out[rows])
 
         access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
-        return out
-
-    def _embed_foreign(self, X: Any, coordinates: Floats) -> Any:
-        """The same on X's device, by blocks of about a gigabyte (on the host a few megabytes)."""
-        xp = devices.namespace(X)
-        k, d = self.n_neighbors, X.shape[1]
-        coordinates = devices.moved(coordinates, X)
-        out = xp.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype, device=X.device)
-        if self.landmarks.kernel.is_euclidean:
-            # Prepared as rows are: a landmark among these is exactly where it was.
-            points = self._prepare_foreign(devices.moved(dense_rows(self.landmarks.rows), X))
-            ranking = -2.0 * points.T
-            lengths = xp.sum(points * points, axis=1)
-            item = 4 if devices.dtype_name(X) == "float32" else 8
-            bytes_per_row = item * (2 * len(self.landmarks) + 3 * k * d) + 32 * k * k
-        else:
-            among = devices.moved(self._among, devices.wide(X[:0, :]))
-            bytes_per_row = 32 * len(self.landmarks) + 32 * k * k
-        saturating = self.landmarks.kernel.name == "rbf"
-        for rows in access.blocks(X, bytes_per_row):
-            if self.landmarks.kernel.is_euclidean:
-                prepared = self._prepare_foreign(X[rows, :])
-                ranked = device_math.product_plus(prepared, ranking, lengths)
-                if item == 8:  # in single precision rounding decides among equals in any case
-                    own = xp.sum(prepared * prepared, axis=1)[:, None]
-                    ranked = _with_ties_by_position(xp, device_math.clipped(ranked + own, 0.0))
-                _, neighbors = device_math.smallest(ranked, k)
-                away = device_math.gathered(points, neighbors) - prepared[:, None, :]
-                inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
-                e, gram = _feature_distances(xp, inner, saturating)
-            else:
-                found, rounding = self.landmarks.distances_to(X[rows, :])
-                refuse_overflow(found, "row", rows.start)
-                _, neighbors = device_math.smallest(_with_ties_by_position(xp, found), k)
-                e = xp.take_along_axis(found, neighbors, axis=1)
-                e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
-                e = saturated(e) if self.landmarks.kernel.saturates else e
-                flat = neighbors.T[:, None, :] * len(self.landmarks) + neighbors.T[None, :, :]
-                gram = device_math.gathered(xp.reshape(among, (-1,)), flat)
-            weights = xp.astype(foreign_weights(e, gram), X.dtype)
-            out[rows, :] = foreign_combination(neighbors, weights, coordinates)
         return out
 
     def weights(self, X: Rows) -> sp.csr_array:
@@ -171,7 +128,7 @@ class LocalExtension:
             weights_from_distances(
                 distances,
                 rounding,
-                self._among,
+                self.among,
                 self.landmarks.kernel.saturates,
                 neighbors,
                 weights,
@@ -189,7 +146,7 @@ class LocalExtension:
         if self.landmarks.kernel.name == "cosine":
             rows[:] = unit_rows(X)
             return prepared
-        center, scale = self._center_and_scale
+        center, scale = self.center_and_scale
         with np.errstate(over="ignore"):
             np.subtract(X, center, out=rows, casting="same_kind")
             rows *= X.dtype.type(scale)
@@ -197,16 +154,9 @@ class LocalExtension:
         np.clip(rows, -FAR, FAR, out=rows)
         return prepared
 
-    def _prepare_foreign(self, X: Any) -> Any:
-        """The same without the column of ones, for foreign rows."""
-        if self.landmarks.kernel.name == "cosine":
-            return unit_rows(X)
-        center, scale = self._center_and_scale
-        prepared = (X - devices.moved(center, X)) * scale
-        return device_math.clipped(prepared, -FAR, FAR)
-
     @cached_property
-    def _center_and_scale(self) -> tuple[Floats, float]:
+    def center_and_scale(self) -> tuple[Floats, float]:
+        """What rows are moved and multiplied by before they are compared."""
         center = self.landmarks.middle
         if self.landmarks.kernel.name == "rbf":
             return center, float(np.sqrt(self.landmarks.kernel.gamma))
@@ -227,7 +177,7 @@ class LocalExtension:
         return self._euclidean.ranking.astype(np.float32)
 
     @cached_property
-    def _among(self) -> Floats:
+    def among(self) -> Floats:
         """Half squared distances among the landmarks."""
         K = self.landmarks.kernel_matrix()
         return distances_from_kernel(K, K.diagonal(), K.diagonal())[0]
@@ -286,27 +236,3 @@ def _expanded(
 
     access.for_each_block(work, X, len(landmarks) * (32 if devices.is_foreign(X) else 8))
     return out
-
-
-def _with_ties_by_position(xp: Any, distances: Any) -> Any:
-    """Distances (n, m) in the order that compiled loops see them in.
-
-    What is equal in single precision is equal; of these, the first comes first.
-    """
-    m = distances.shape[1]
-    coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
-    later = devices.moved(np.arange(m) * (2.0**-26 / m), distances)
-    return coarse * (1.0 + later)
-
-
-def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
-    """Half squared feature distances to, and among, neighbours, (k, n) and (k, k, n).
-
-    From inner products of the differences to the point: a cancellation among these is small
-    beside the distances that it will be divided by.
-    """
-    squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
-    among = device_math.clipped(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
-    if saturating:
-        return -xp.expm1(-squared), -xp.expm1(-among)
-    return 0.5 * squared, 0.5 * among

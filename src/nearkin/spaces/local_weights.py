@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows import device_math, devices
 from nearkin.rows.compiled import REORDER, compiled
 
 # Conditioning, relative to each neighbour's own squared distance.
@@ -312,42 +311,3 @@ def combine(neighbors: Any, weights: Any, coordinates: Any, out: Any) -> None:
             other_weight, other_row = weights[i, a + 1], coordinates[neighbors[i, a + 1]]
             for t in range(target.shape[0]):
                 target[t] += weight * row[t] + other_weight * other_row[t]
-
-
-def foreign_weights(e: Any, gram: Any) -> Any:
-    """Weights of many points at once, on the device of their distances.
-
-    Parameters
-    ----------
-    e : foreign array of shape (K, n)
-        Half squared distances to the neighbours of each point.
-    gram : foreign array of shape (K, K, n)
-        Those among the neighbours.
-
-    Returns
-    -------
-    array of shape (K, n)
-    """
-    xp = devices.namespace(e)
-    k = e.shape[0]
-    root = xp.sqrt(e)
-    one, other = e[:, None, :], e[None, :, :]
-    scale = 2.0 * root[:, None, :] * root[None, :, :]
-    apart = scale * NEARER > xp.maximum(one, other)
-    correlation = (one + other - gram) / xp.where(apart, scale, xp.ones_like(scale))
-    correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
-    identity = devices.moved(np.eye(k), e)[:, :, None]
-    matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
-    nearest = xp.min(e, axis=0)[None, :]
-    ratio = xp.sqrt(nearest / xp.where(e > nearest, e, xp.ones_like(e)))
-    ratio = xp.where(e > nearest, ratio, xp.ones_like(e))
-    weights = device_math.solved(matrix, ratio, EPSILON) * ratio
-    return weights / xp.sum(weights, axis=0)
-
-
-def foreign_combination(neighbors: Any, weights: Any, coordinates: Any) -> Any:
-    """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
-    out: Any = 0.0
-    for a in range(neighbors.shape[1]):
-        out = out + weights[a, :][:, None] * device_math.gathered(coordinates, neighbors[:, a])
-    return out

@@ -1,0 +1,367 @@
+r"""Nearest points of many rows on an accelerator, by kernels that Triton compiles.
+
+Only a product of rows and points is as fast as the device can be; what a search adds to it must
+not leave the registers. So it goes in two steps.
+
+*A shortlist.* Squared distances come from a product on tensor cores, tile by tile of the points.
+Each slot of a tile keeps its three least as whole numbers, in which the last bits, that matter
+least, hold the number of the tile; so nothing is compared across slots before all tiles are
+through. The least of all slots are the shortlist, and nothing else is nearer than its ``limit``.
+
+*The truth.* Distances of what is listed come from differences. Tensor cores cut numbers to ten
+digits. With rows and points rounded to these beforehand, products are exact, and distances are
+those of rows and points that have moved a little: by the triangle inequality a distance was off
+by no more than they moved. So it is known whether anything could have been missed. If it could,
+the row is *open*, to be looked at again with all digits and other slots, and then in another way.
+
+This module needs Triton: :mod:`nearkin.rows.fused` says whether it is there.
+"""
+
+# Kernels read their annotations and globals themselves: nothing is annotated but constants.
+
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+# The product's digits: one pass of the tensor cores, or three that are as good as float32's.
+PRECISIONS = ("tf32", "tf32x3")
+# Points that a list has beyond those wanted: so many may be out of order.
+SPARE = 3
+# Entries of prepared rows are at most so large: squares must not overflow.
+FAR = 1e15
+_NOWHERE = 3e38
+_WHOLE_ROWS = 128  # columns that a block of rows keeps; wider ones are read by parts
+_PART = 32
+# A distance in single precision, and a little more.
+NEARLY = 1.000001
+# Units of the last place: of sums by entry, of squared lengths, and of a product in three passes.
+_SUM, _LENGTH, _PRODUCT = 2.0**-23, 2.0**-20, 2.0**-20
+# A block of rows and its warps, and columns at a time, for distances from differences.
+_ROWS, _WARPS, _COLUMNS = 4, 1, 64
+
+
+class Plan(NamedTuple):
+    """Sizes of the blocks that the search works on: seen to be fast on one kind of device."""
+
+    rows: int
+    tile: int
+    columns: int
+    part: int
+    warps: int
+    stages: int
+
+
+class Points(NamedTuple):
+    """Points to search among, as kernels read them.
+
+    Attributes
+    ----------
+    rows : tensor of shape (m, d)
+        As they were given.
+    center : tensor of shape (d,)
+    scale : float
+        What rows and points are moved and multiplied by.
+    precision : {"tf32", "tf32x3"}
+    plan : Plan
+    tiles : float32 tensor of shape (a multiple of the tile, columns)
+        Prepared points times −2 in an order of their own, with zeros around them.
+    lengths : float32 tensor of shape (a multiple of the tile,)
+        Their squared lengths; beyond all numbers where there is no point.
+    order : int32 tensor of shape (m,)
+        Numbers of the points in ``tiles``.
+    reach : float
+        The length of the longest.
+    moved : float
+        How far rounding has moved any.
+    """
+
+    rows: torch.Tensor
+    center: torch.Tensor
+    scale: float
+    precision: str
+    plan: Plan
+    tiles: torch.Tensor
+    lengths: torch.Tensor
+    order: torch.Tensor
+    reach: float
+    moved: float
+
+    @property
+    def tile_bits(self) -> int:
+        """Bits that number the tiles."""
+        return int((self.tiles.shape[0] // self.plan.tile - 1).bit_length())
+
+
+class Nearest(NamedTuple):
+    """What a search finds.
+
+    Attributes
+    ----------
+    points : int32 tensor of shape (n, size)
+        Numbers of the points on each row's list, in no order.
+    squared : float32 tensor of shape (n, size)
+        Their squared distances, from differences.
+    limit : float32 tensor of shape (n,)
+        No other point is as near as this distance.
+    """
+
+    points: torch.Tensor
+    squared: torch.Tensor
+    limit: torch.Tensor
+
+
+def planned(d: int, precision: str) -> Plan:
+    """Sizes by the number of columns."""
+    single = precision == "tf32"
+    columns = max(16, triton.next_power_of_2(d))
+    if columns < _WHOLE_ROWS:
+        return Plan(64, 64, columns, columns, 4, 3 if single else 2)
+    if columns == _WHOLE_ROWS:
+        return Plan(128, 64, columns, columns, 8, 3 if single else 2)
+    columns = -(-d // _PART) * _PART
+    return Plan(64, 128, columns, _PART, 8, 5) if single else Plan(128, 64, columns, _PART, 8, 4)
+
+
+class Search:
+    """A search among some points.
+
+    Parameters
+    ----------
+    rows : float tensor of shape (m, d)
+        The points.
+    center : float64 tensor of shape (d,)
+    scale : float
+        What rows and points are moved and multiplied by before they are compared.
+    """
+
+    def __init__(self, rows: torch.Tensor, center: torch.Tensor, scale: float) -> None:
+        self.rows = rows.contiguous()
+        self.center = center
+        self.scale = scale
+        self._points: dict[str, Points] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def bytes_per_row(self, k: int) -> int:
+        """Memory that the search for k points takes for each row."""
+        d = self.rows.shape[1]
+        columns = max(planned(d, precision).columns for precision in PRECISIONS)
+        return 4 * columns + 32 * (k + SPARE) + 32
+
+    def lists(self, X: torch.Tensor, k: int, precision: str) -> Nearest:
+        """The nearest points of each row, some more than k, with their distances."""
+        if precision not in self._points:
+            self._points[precision] = laid_out(self.rows, self.center, self.scale, precision)
+        return _listed(X, self._points[precision], min(k + SPARE, len(self)))
+
+    def nearest(self, X: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """The k nearest points of each row in order, and the rows that are open yet.
+
+        Of points that are equally far in single precision, the first come first.
+        """
+        places = torch.empty((len(X), k), dtype=torch.int64, device=X.device)
+        left = None
+        for precision in PRECISIONS:
+            found = self.lists(X if left is None else X[left], k, precision)
+            keys = (found.squared.view(torch.int32).to(torch.int64) << 32) | found.points
+            keys = keys.sort(dim=1).values[:, :k]
+            last = (keys[:, -1] >> 32).to(torch.int32).view(torch.float32)
+            unsure = (last.sqrt() * NEARLY >= found.limit).nonzero().ravel()
+            places[slice(None) if left is None else left] = keys & 0x7FFFFFFF
+            left = unsure if left is None else left[unsure]
+            if not len(left):
+                break
+        return places, left
+
+
+def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: str) -> Points:
+    """Points for a search.
+
+    Parameters
+    ----------
+    rows : float tensor of shape (m, d)
+    center : float64 tensor of shape (d,)
+    scale : float
+    precision : {"tf32", "tf32x3"}
+    """
+    m, d = rows.shape
+    plan = planned(d, precision)
+    # Points that are near one another may be neighbours in the table too: they would share slots.
+    generator = torch.Generator().manual_seed(PRECISIONS.index(precision))
+    order = torch.randperm(m, generator=generator).to(rows.device)
+    height = -(-m // plan.tile) * plan.tile
+    tiles = torch.zeros((height, plan.columns), dtype=torch.float32, device=rows.device)
+    exact = (rows[order].to(torch.float64) - center) * scale
+    tiles[:m, :d] = -2.0 * exact
+    if precision == "tf32":
+        bits = tiles.view(torch.int32)
+        bits += 0x1000
+        bits &= ~0x1FFF
+    points = -0.5 * tiles[:m, :d].to(torch.float64)
+    squared = (points * points).sum(dim=1)
+    lengths = torch.full((height,), _NOWHERE, dtype=torch.float32, device=rows.device)
+    lengths[:m] = squared
+    reach, moved = torch.stack(
+        [squared.max(), ((points - exact) ** 2).sum(dim=1).max()]
+    ).sqrt().tolist()  # fmt: skip
+    return Points(
+        rows,
+        center.to(rows.dtype),
+        scale,
+        precision,
+        plan,
+        tiles,
+        lengths,
+        order.to(torch.int32),
+        reach,
+        moved,
+    )
+
+
+def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
+    """Lists of the nearest points of each row, with their distances.
+
+    Parameters
+    ----------
+    X : float tensor of shape (n, d)
+    points : Points
+    size : int
+        Points on a list; no more than there are.
+
+    Notes
+    -----
+    Memory: a copy of the rows, with columns filled up to a power of two.
+    """
+    n, d = X.shape
+    plan, device = points.plan, X.device
+    height = -(-n // plan.rows) * plan.rows
+    rows = torch.empty((height, plan.columns), dtype=torch.float32, device=device)
+    lengths = torch.empty(height, dtype=torch.float32, device=device)
+    moved = torch.empty(height, dtype=torch.float32, device=device)
+    found = torch.empty((n, size), dtype=torch.int32, device=device)
+    squared = torch.empty((n, size), dtype=torch.float32, device=device)
+    limit = torch.empty(n, dtype=torch.float32, device=device)
+    single, n_tiles = points.precision == "tf32", points.tiles.shape[0] // plan.tile
+    _prepare[(height // plan.rows,)](
+        X, points.center, rows, lengths, moved, n, d, points.scale, *X.stride(), FAR,
+        ROWS=plan.rows, COLUMNS=plan.columns, PART=plan.part, ROUND=single, num_warps=4,
+    )  # fmt: skip
+    product = (d * _SUM + (0.0 if single else _PRODUCT)) * 2.0 * points.reach
+    _shortlist[(height // plan.rows,)](
+        rows, lengths, moved, points.tiles, points.lengths, points.order, found, limit, n, n_tiles,
+        points.moved, product, _LENGTH, _LENGTH * points.reach**2,
+        ROWS=plan.rows, TILE=plan.tile, COLUMNS=plan.columns, PART=plan.part, SIZE=size,
+        LOW=2**points.tile_bits - 1, PRECISION=points.precision,
+        num_warps=plan.warps, num_stages=plan.stages,
+    )  # fmt: skip
+    _measure[(triton.cdiv(n, _ROWS),)](
+        X, points.rows, found, squared, n, d, points.scale, *X.stride(), FAR,
+        ROWS=_ROWS, PART=min(_COLUMNS, triton.next_power_of_2(d)), SIZE=size, num_warps=_WARPS,
+    )  # fmt: skip
+    return Nearest(found, squared, limit)
+
+
+@triton.jit
+def _prepare(
+    X, center, out, lengths, moved, n, d, scale, by_row, by_column, far,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr, ROUND: tl.constexpr,
+):  # fmt: skip
+    """Rows moved, scaled, held within numbers that can be squared, and rounded if asked."""
+    row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
+    total = tl.zeros((ROWS,), dtype=tl.float32)
+    change = tl.zeros((ROWS,), dtype=tl.float32)
+    for start in range(0, COLUMNS, PART):
+        column = start + tl.arange(0, PART)
+        inside = (row < n)[:, None] & (column < d)[None, :]
+        x = tl.load(X + row[:, None] * by_row + column[None, :] * by_column, inside, 0.0)
+        x = (x - tl.load(center + column, column < d, 0.0)[None, :]) * scale
+        x = tl.where(inside, tl.minimum(tl.maximum(x, -far), far), 0.0)
+        y = x.to(tl.float32)
+        if ROUND:
+            y = ((y.to(tl.int32, bitcast=True) + 0x1000) & -8192).to(tl.float32, bitcast=True)
+        off = (y - x).to(tl.float32)
+        total += tl.sum(y * y, axis=1)
+        change += tl.sum(off * off, axis=1)
+        tl.store(out + row[:, None] * COLUMNS + column[None, :], y)
+    tl.store(lengths + row, total)
+    tl.store(moved + row, tl.sqrt(change))
+
+
+@triton.jit
+def _shortlist(
+    rows, own, moved, points, lengths, order, found, limit, n, n_tiles,
+    points_moved, product_error, length_error, constant_error,
+    ROWS: tl.constexpr, TILE: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
+    SIZE: tl.constexpr, LOW: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """The least distances of each row, by slots that keep three each."""
+    most: tl.constexpr = 0x7FFFFFFF
+    row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
+    slot = tl.arange(0, TILE)
+    column = tl.arange(0, PART)
+    mine = tl.load(own + row)
+    first = tl.full((ROWS, TILE), most, dtype=tl.int32)
+    second = first
+    third = first
+    if PART == COLUMNS:
+        x = tl.load(rows + row[:, None] * COLUMNS + column[None, :])
+    for tile in range(n_tiles):
+        place = tile * TILE + slot
+        if PART == COLUMNS:
+            y = tl.load(points + place[None, :] * COLUMNS + column[:, None])
+            product = tl.dot(x, y, input_precision=PRECISION)
+        else:
+            product = tl.zeros((ROWS, TILE), dtype=tl.float32)
+            for start in range(0, COLUMNS, PART):
+                u = tl.load(rows + row[:, None] * COLUMNS + (start + column)[None, :])
+                v = tl.load(points + place[None, :] * COLUMNS + (start + column)[:, None])
+                product = tl.dot(u, v, product, input_precision=PRECISION)
+        squared = tl.maximum(product + (mine[:, None] + tl.load(lengths + place)[None, :]), 0.0)
+        key = (squared.to(tl.int32, bitcast=True) & ~LOW) | tile
+        third = tl.minimum(third, tl.maximum(second, key))
+        second = tl.minimum(second, tl.maximum(first, key))
+        first = tl.minimum(first, key)
+    beyond = tl.min(third, axis=1)
+    for turn in tl.static_range(SIZE):
+        least = tl.min(first, axis=1)
+        chosen = tl.min(tl.where(first == least[:, None], slot[None, :], TILE), axis=1)
+        number = tl.load(order + (least & LOW) * TILE + chosen, row < n, 0)
+        tl.store(found + row * SIZE + turn, number, row < n)
+        taken = slot[None, :] == chosen[:, None]
+        first = tl.where(taken, second, first)
+        second = tl.where(taken, third, second)
+        third = tl.where(taken, most, third)
+    beyond = (tl.minimum(beyond, tl.min(first, axis=1)) & ~LOW).to(tl.float32, bitcast=True)
+    error = product_error * tl.sqrt(mine) + length_error * mine + constant_error
+    beyond = tl.sqrt(tl.maximum(beyond - error, 0.0)) - tl.load(moved + row) - points_moved
+    tl.store(limit + row, beyond, row < n)
+
+
+@triton.jit
+def _measure(
+    X, points, found, squared, n, d, scale, by_row, by_column, far,
+    ROWS: tl.constexpr, PART: tl.constexpr, SIZE: tl.constexpr,
+):  # fmt: skip
+    """Squared distances of what is listed, from differences."""
+    row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
+    there = row < n
+    which = ()
+    totals = ()
+    for t in tl.static_range(SIZE):
+        which = which + (tl.load(found + row * SIZE + t, there, 0).to(tl.int64),)
+        totals = totals + (tl.zeros((ROWS, PART), dtype=tl.float32),)
+    for start in range(0, d, PART):
+        column = start + tl.arange(0, PART)
+        inside = there[:, None] & (column < d)[None, :]
+        x = tl.load(X + row[:, None] * by_row + column[None, :] * by_column, inside, 0.0)
+        sums = ()
+        for t in tl.static_range(SIZE):
+            y = tl.load(points + which[t][:, None] * d + column[None, :], inside, 0.0)
+            apart = tl.minimum(tl.abs(x - y).to(tl.float32) * scale, far)
+            sums = sums + (totals[t] + apart * apart,)
+        totals = sums
+    for t in tl.static_range(SIZE):
+        tl.store(squared + row * SIZE + t, tl.sum(totals[t], axis=1), there)

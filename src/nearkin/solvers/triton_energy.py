@@ -1,0 +1,222 @@
+"""Sums of hinges over all rows on a CUDA device, without a table, by kernels of Triton.
+
+What :mod:`nearkin.solvers.hinge_sums` finds from squared distances, found while these are in
+registers: in float64, tile by tile of the rows, which are in the order of their classes.
+"""
+
+# Kernels read their annotations and globals themselves: nothing is annotated but constants.
+
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+# Points and rows of a tile, columns at a time, and the warps that work on it.
+_POINTS, _TILE, _PART, _WARPS = 16, 64, 32, 4
+# Neighbours and classes that the kernels are made for.
+MOST_NEIGHBORS = 8
+MOST_CLASSES = 64
+
+
+class Rows(NamedTuple):
+    """Rows in the order of their classes.
+
+    Attributes
+    ----------
+    Z : float64 tensor of shape (n, q)
+    lengths : float64 tensor of shape (n,)
+        Squared.
+    starts : int32 tensor of shape (n_classes + 1,)
+    nearest : int64 tensor of shape (n, k + 1)
+    reach : float64 tensor of shape (n, k + 1)
+        See :func:`nearkin.solvers.hinge_sums.intrusion_hinges`.
+    """
+
+    Z: torch.Tensor
+    lengths: torch.Tensor
+    starts: torch.Tensor
+    nearest: torch.Tensor
+    reach: torch.Tensor
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.starts) - 1
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbours that count."""
+        return self.nearest.shape[1] - 1
+
+
+def nearest_by_class(points: torch.Tensor, rows: Rows, absent: torch.Tensor) -> torch.Tensor:
+    """Squared distances to the nearest rows of each class, then ∞: (n_points, n_classes, k)."""
+    n, k = len(points), rows.n_neighbors
+    found = torch.empty((n, rows.n_classes, k), dtype=torch.float64, device=points.device)
+    _nearest_by_class[(triton.cdiv(n, _POINTS),)](
+        points, (points * points).sum(dim=1), rows.Z, rows.lengths, rows.starts, absent, found,
+        n, points.shape[1], rows.n_classes,
+        POINTS=_POINTS, TILE=_TILE, PART=_PART, K=k, num_warps=_WARPS,
+    )  # fmt: skip
+    return found
+
+
+def hinges(
+    points: torch.Tensor,
+    rows: Rows,
+    own: torch.Tensor,
+    absent: torch.Tensor,
+    margins: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Hinges of rows as impostors, and of points as impostors of rows.
+
+    Parameters
+    ----------
+    points : float64 tensor of shape (n_points, q)
+    rows : Rows
+    own : float64 tensor of shape (n_points, n_classes, k)
+        What :func:`nearest_by_class` gives.
+    absent : int64 tensor of shape (n_points,)
+        A row that does not count, for each point; −1 for none.
+    margins : float64 tensor of shape (n_margins,)
+
+    Returns
+    -------
+    impostors, intrusions : float64 tensors of shape (n_margins, n_points, n_classes)
+    """
+    n, c = len(points), rows.n_classes
+    shape = (len(margins), n, c)
+    impostors = torch.empty(shape, dtype=torch.float64, device=points.device)
+    intrusions = torch.empty(shape, dtype=torch.float64, device=points.device)
+    farthest = torch.where(own.isfinite(), own, 0.0).amax(dim=(1, 2))
+    _hinges[(triton.cdiv(n, _POINTS), len(margins))](
+        points, (points * points).sum(dim=1), rows.Z, rows.lengths, rows.starts, rows.nearest,
+        rows.reach, absent, own, farthest, margins, impostors, intrusions, n, points.shape[1], c,
+        POINTS=_POINTS, TILE=_TILE, PART=_PART, CLASSES=triton.next_power_of_2(c),
+        K=rows.n_neighbors, num_warps=_WARPS,
+    )  # fmt: skip
+    return impostors, intrusions
+
+
+@triton.jit
+def _squared(
+    points, lengths, rows, row_lengths, absent, point, place, stop, n, d,
+    POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr,
+):  # fmt: skip
+    """Squared distances of a tile, ∞ beyond the class and for what does not count."""
+    product = tl.zeros((POINTS, TILE), dtype=tl.float64)
+    there = point < n
+    known = place < stop
+    for start in range(0, d, PART):
+        column = start + tl.arange(0, PART)
+        inside = column < d
+        x = tl.load(
+            points + point[:, None] * d + column[None, :],
+            there[:, None] & inside[None, :],
+            0.0,
+        )
+        y = tl.load(
+            rows + place.to(tl.int64)[None, :] * d + column[:, None],
+            known[None, :] & inside[:, None],
+            0.0,
+        )
+        product = tl.dot(x, y, product, out_dtype=tl.float64)
+    own = tl.load(lengths + point, there, 0.0)
+    other = tl.load(row_lengths + place, known, 0.0)
+    squared = tl.maximum(own[:, None] + other[None, :] - 2.0 * product, 0.0)
+    counts = known[None, :] & (place[None, :] != absent[:, None])
+    return tl.where(counts, squared, float("inf"))
+
+
+@triton.jit
+def _nearest_by_class(
+    points, lengths, rows, row_lengths, starts, left_out, found, n, d, n_classes,
+    POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """The K nearest rows of each class: each slot of a tile keeps K."""
+    point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
+    slot = tl.arange(0, TILE)
+    absent = tl.load(left_out + point, point < n, -1)
+    for c in range(n_classes):
+        begin = tl.load(starts + c)
+        stop = tl.load(starts + c + 1)
+        best = ()
+        for _ in tl.static_range(K):
+            best = best + (tl.full((POINTS, TILE), float("inf"), dtype=tl.float64),)
+        for start in range(begin, stop, TILE):
+            value = _squared(
+                points, lengths, rows, row_lengths, absent, point, start + slot, stop, n, d,
+                POINTS, TILE, PART,
+            )  # fmt: skip
+            kept = ()
+            for t in tl.static_range(K):
+                kept = kept + (tl.minimum(best[t], value),)
+                value = tl.maximum(best[t], value)
+            best = kept
+        for t in tl.static_range(K):
+            least = tl.min(best[0], axis=1)
+            chosen = tl.min(tl.where(best[0] == least[:, None], slot[None, :], TILE), axis=1)
+            tl.store(found + (point * n_classes + c) * K + t, least, point < n)
+            taken = slot[None, :] == chosen[:, None]
+            moved = ()
+            for s in tl.static_range(K - 1):
+                moved = moved + (tl.where(taken, best[s + 1], best[s]),)
+            best = moved + (tl.where(taken, float("inf"), best[K - 1]),)
+
+
+@triton.jit
+def _hinges(
+    points, lengths, rows, row_lengths, starts, nearest, reach, left_out, own, farthest, margins,
+    impostors, intrusions, n, d, n_classes,
+    POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, CLASSES: tl.constexpr,
+    K: tl.constexpr,
+):  # fmt: skip
+    """Both sums, class by class of the rows."""
+    point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
+    there = point < n
+    slot = tl.arange(0, TILE)
+    label = tl.arange(0, CLASSES)
+    absent = tl.load(left_out + point, there, -1)
+    margin = tl.load(margins + tl.program_id(1))
+    out = (tl.program_id(1) * n + point) * n_classes
+    limit = tl.load(farthest + point, there, 0.0) + margin
+    pushed = tl.zeros((POINTS, CLASSES), dtype=tl.float64)
+    for c in range(n_classes):
+        begin = tl.load(starts + c)
+        stop = tl.load(starts + c + 1)
+        intruded = tl.zeros((POINTS,), dtype=tl.float64)
+        for start in range(begin, stop, TILE):
+            place = start + slot
+            squared = _squared(
+                points, lengths, rows, row_lengths, absent, point, place, stop, n, d,
+                POINTS, TILE, PART,
+            )  # fmt: skip
+
+            # As many of the nearest as count; the one more takes the place of one left out.
+            total = tl.zeros((POINTS, TILE), dtype=tl.float64)
+            n_own = tl.zeros((POINTS, TILE), dtype=tl.int32)
+            for t in tl.static_range(K + 1):
+                near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
+                far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0)
+                far = margin + tl.where(near >= 0, far, 0.0)
+                counts = (near >= 0)[None, :] & (near[None, :] != absent[:, None]) & (n_own < K)
+                hinge = tl.maximum(far[None, :] - squared, 0.0)
+                total += tl.where(counts, hinge, 0.0)
+                n_own += counts.to(tl.int32)
+            total = total * K / tl.maximum(n_own, 1).to(tl.float64)
+            intruded += tl.sum(total, axis=1)
+
+            # Most tiles have no row that comes as near as any limit.
+            if tl.min(squared - limit[:, None]) < 0.0:
+                for other in range(n_classes):
+                    nearer = tl.zeros((POINTS, TILE), dtype=tl.float64)
+                    for t in tl.static_range(K):
+                        mine = tl.load(own + (point * n_classes + other) * K + t, there, 0.0)
+                        bound = tl.where(mine < float("inf"), mine + margin, 0.0)
+                        nearer += tl.maximum(bound[:, None] - squared, 0.0)
+                    those = (label == other) & (label != c)
+                    pushed += tl.where(those[None, :], tl.sum(nearer, axis=1)[:, None], 0.0)
+        tl.store(intrusions + out + c, intruded, there)
+    known = there[:, None] & (label < n_classes)[None, :]
+    tl.store(impostors + out[:, None] + label[None, :], pushed, known)

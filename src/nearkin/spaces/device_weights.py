@@ -1,0 +1,250 @@
+"""Local weights on the device of the rows: by fused kernels, and by the libraries' functions.
+
+Both do what :mod:`nearkin.spaces.local_weights` does on the host. The kernels
+(:mod:`nearkin.spaces.triton_weights`) are as fast as the product of rows and landmarks alone. They
+leave rows open at which many landmarks are equally far, up to rounding: those, and all rows where
+there are no kernels, go by functions of the array standard.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from nearkin.rows import access, device_math, devices, fused
+from nearkin.rows.arrays import Floats
+from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows, refuse_overflow
+from nearkin.spaces.kernels import saturated, unit_rows
+from nearkin.spaces.local_weights import EPSILON, NEARER
+
+# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
+FAR = 1e15
+# What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
+# that a list holds, and landmarks whose table of distances takes half a gigabyte.
+_MOST_IN_REGISTERS = 8
+_MOST_LISTED = 16
+_MOST_IN_TABLE = 8192
+
+
+class Local(Protocol):
+    """What is known of the landmarks; :class:`nearkin.spaces.landmark_maps.LocalExtension`."""
+
+    landmarks: KernelLandmarks
+    n_neighbors: int
+
+    @property
+    def center_and_scale(self) -> tuple[Floats, float]:
+        """What rows are moved and multiplied by before they are compared."""
+
+    @property
+    def among(self) -> Floats:
+        """Half squared distances among the landmarks, in feature space."""
+
+
+def embedded(local: Local, X: Any, coordinates: Floats) -> Any:
+    """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every foreign row x.
+
+    By blocks of about a gigabyte, on the host a few megabytes.
+    """
+    there = devices.moved(coordinates, X)
+    euclidean = local.landmarks.kernel.is_euclidean
+    if euclidean and local.n_neighbors <= _MOST_LISTED and fused.usable(X):
+        found = fused.attempted(X, lambda: _by_kernels(local, X, there))
+        if found is not None:
+            return found
+    return _by_functions(local, X, there)
+
+
+def _by_kernels(local: Local, X: Any, coordinates: Any) -> Any:
+    from nearkin.rows.triton_search import Search
+    from nearkin.spaces.triton_weights import Systems
+
+    k = local.n_neighbors
+    by_euclid = _Euclidean(local, X)
+    rows, center, scale = by_euclid.landmarks()
+    search = Search(fused.tensor(rows), fused.tensor(center), scale)
+    systems = None
+    if k <= _MOST_IN_REGISTERS and len(local.landmarks) <= _MOST_IN_TABLE:
+        among = fused.tensor(by_euclid.among())
+        systems = Systems(search, among, by_euclid.saturating, EPSILON, NEARER)
+    table = fused.tensor(coordinates).contiguous()
+    out = devices.empty((X.shape[0], coordinates.shape[1]), X)
+
+    def work(part: slice) -> None:
+        given, target = by_euclid.as_compared(X[part, :]), out[part, :]
+        if systems is not None:
+            left = systems.embed(fused.tensor(given), k, table, fused.tensor(target))
+        else:
+            places, left = search.nearest(fused.tensor(given), k)
+            target[...] = by_euclid.combined(X[part, :], fused.as_given(places, X), coordinates)
+        if left.shape[0]:
+            some = fused.as_given(left, X)
+            exact = _by_functions(local, devices.wide(X[part, :][some, :]), coordinates)
+            device_math.replaced(target, some, devices.as_type(exact, X.dtype))
+
+    own = 0 if systems is not None else by_euclid.bytes_per_row
+    access.for_each_block(work, X, search.bytes_per_row(k) + own)
+    return out
+
+
+def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
+    """The same by functions of the array standard, in the type of X."""
+    coordinates = devices.as_type(coordinates, X.dtype)
+    kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
+    by_kernel = kind(local, X)
+    out = devices.empty((X.shape[0], coordinates.shape[1]), X)
+
+    def work(rows: slice) -> None:
+        out[rows, :] = by_kernel.embed(X[rows, :], coordinates, rows.start)
+
+    access.for_each_block(work, X, by_kernel.bytes_per_row)
+    return out
+
+
+class _Euclidean:
+    """Weights under a kernel of Euclidean distances, in the type of the rows."""
+
+    def __init__(self, local: Local, X: Any) -> None:
+        self.local = local
+        self.saturating = local.landmarks.kernel.name == "rbf"
+        self.is_cosine = local.landmarks.kernel.name == "cosine"
+        self.rows = devices.moved(dense_rows(local.landmarks.rows), X)
+        # Prepared as rows are: a landmark among these is exactly where it was.
+        self.points = self._prepared(self.rows)
+        self.lengths = devices.namespace(X).sum(self.points * self.points, axis=1)
+        self.is_single = devices.dtype_name(X) == "float32"
+        k, size = local.n_neighbors, 4 if self.is_single else 8
+        columns = 2 * len(local.landmarks) + 3 * k * X.shape[1]
+        self.bytes_per_row = size * columns + 32 * k * k
+
+    def landmarks(self) -> tuple[Any, Any, float]:
+        """Landmarks, and what they and rows are moved and multiplied by before a search."""
+        if self.is_cosine:
+            return self.points, devices.moved(np.zeros(self.points.shape[1]), self.points), 1.0
+        center, scale = self.local.center_and_scale
+        return self.rows, devices.moved(center, self.rows, "float64"), scale
+
+    def as_compared(self, X: Any) -> Any:
+        """Rows that are moved and multiplied yet."""
+        return unit_rows(X) if self.is_cosine else X
+
+    def among(self) -> Any:
+        """Half squared distances among the landmarks in feature space, in float64."""
+        xp, points = devices.namespace(self.points), devices.wide(self.points)
+        squared, rounding = device_math.squared_distances(points, points, access.middle(points))
+        squared = xp.where(squared > rounding[:, None], squared, xp.zeros_like(squared))
+        return -xp.expm1(-squared) if self.saturating else 0.5 * squared
+
+    def embed(self, X: Any, coordinates: Any, start: int) -> Any:
+        """Weighted sums of coordinates for a block of rows."""
+        xp = devices.namespace(X)
+        prepared = self._prepared(X)
+        ranked = device_math.product_plus(prepared, -2.0 * self.points.T, self.lengths)
+        if not self.is_single:  # in single precision rounding decides among equals in any case
+            own = xp.sum(prepared * prepared, axis=1)[:, None]
+            ranked = _with_ties_by_position(xp, device_math.clipped(ranked + own, 0.0))
+        _, neighbors = device_math.smallest(ranked, self.local.n_neighbors)
+        return self.combined(X, neighbors, coordinates)
+
+    def combined(self, X: Any, neighbors: Any, coordinates: Any) -> Any:
+        """The same where the nearest landmarks are known."""
+        xp = devices.namespace(X)
+        away = device_math.gathered(self.points, neighbors) - self._prepared(X)[:, None, :]
+        inner = devices.wide(xp.permute_dims(away @ xp.matrix_transpose(away), (1, 2, 0)))
+        weights = local_weights(*_feature_distances(xp, inner, self.saturating))
+        return combination(neighbors, devices.as_type(weights, X.dtype), coordinates)
+
+    def _prepared(self, X: Any) -> Any:
+        """Rows whose Euclidean distances determine the kernel."""
+        if self.is_cosine:
+            return unit_rows(X)
+        center, scale = self.local.center_and_scale
+        return device_math.clipped((X - devices.moved(center, X)) * scale, -FAR, FAR)
+
+
+class _AnyKernel:
+    """Weights under any kernel, in float64."""
+
+    def __init__(self, local: Local, X: Any) -> None:
+        self.local = local
+        self.among = devices.moved(local.among, devices.wide(X[:0, :]))
+        self.bytes_per_row = 32 * len(local.landmarks) + 32 * local.n_neighbors**2
+
+    def embed(self, X: Any, coordinates: Any, start: int) -> Any:
+        """Weighted sums of coordinates for a block of rows."""
+        xp, landmarks = devices.namespace(X), self.local.landmarks
+        found, rounding = landmarks.distances_to(X)
+        refuse_overflow(found, "row", start)
+        ranked = _with_ties_by_position(xp, found)
+        _, neighbors = device_math.smallest(ranked, self.local.n_neighbors)
+        e = xp.take_along_axis(found, neighbors, axis=1)
+        e = xp.where(e > rounding[:, None], e, xp.zeros_like(e)).T
+        e = saturated(e) if landmarks.kernel.saturates else e
+        flat = neighbors.T[:, None, :] * len(landmarks) + neighbors.T[None, :, :]
+        gram = device_math.gathered(xp.reshape(self.among, (-1,)), flat)
+        weights = local_weights(e, gram)
+        return combination(neighbors, devices.as_type(weights, X.dtype), coordinates)
+
+
+def _with_ties_by_position(xp: Any, distances: Any) -> Any:
+    """Distances (n, m) in the order that compiled loops see them in.
+
+    What is equal in single precision is equal; of these, the first comes first.
+    """
+    m = distances.shape[1]
+    coarse = xp.astype(xp.astype(distances, xp.float32), distances.dtype)
+    later = devices.moved(np.arange(m) * (2.0**-26 / m), distances)
+    return coarse * (1.0 + later)
+
+
+def _feature_distances(xp: Any, inner: Any, saturating: bool) -> tuple[Any, Any]:
+    """Half squared feature distances to, and among, neighbours, (k, n) and (k, k, n).
+
+    From inner products of the differences to the point: a cancellation among these is small
+    beside the distances that it will be divided by.
+    """
+    squared = xp.stack([inner[a, a, :] for a in range(inner.shape[0])])
+    among = device_math.clipped(squared[:, None, :] + squared[None, :, :] - 2.0 * inner, 0.0)
+    if saturating:
+        return -xp.expm1(-squared), -xp.expm1(-among)
+    return 0.5 * squared, 0.5 * among
+
+
+def local_weights(e: Any, gram: Any) -> Any:
+    """Weights of many points at once, on the device of their distances.
+
+    Parameters
+    ----------
+    e : foreign array of shape (K, n)
+        Half squared distances to the neighbours of each point.
+    gram : foreign array of shape (K, K, n)
+        Those among the neighbours.
+
+    Returns
+    -------
+    array of shape (K, n)
+    """
+    xp = devices.namespace(e)
+    k = e.shape[0]
+    root = xp.sqrt(e)
+    one, other = e[:, None, :], e[None, :, :]
+    scale = 2.0 * root[:, None, :] * root[None, :, :]
+    apart = scale * NEARER > xp.maximum(one, other)
+    correlation = (one + other - gram) / xp.where(apart, scale, xp.ones_like(scale))
+    correlation = xp.where(apart, device_math.clipped(correlation, -1.0, 1.0), xp.zeros_like(scale))
+    identity = devices.moved(np.eye(k), e)[:, :, None]
+    matrix = correlation * (1.0 - identity) + (1.0 + EPSILON) * identity
+    nearest = xp.min(e, axis=0)[None, :]
+    ratio = xp.sqrt(nearest / xp.where(e > nearest, e, xp.ones_like(e)))
+    ratio = xp.where(e > nearest, ratio, xp.ones_like(e))
+    weights = device_math.solved(matrix, ratio, EPSILON) * ratio
+    return weights / xp.sum(weights, axis=0)
+
+
+def combination(neighbors: Any, weights: Any, coordinates: Any) -> Any:
+    """``Σ_a weights[a, i] · coordinates[neighbors[i, a]]`` for every i."""
+    out: Any = 0.0
+    for a in range(neighbors.shape[1]):
+        out = out + weights[a, :][:, None] * device_math.gathered(coordinates, neighbors[:, a])
+    return out
