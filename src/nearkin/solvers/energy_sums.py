@@ -167,7 +167,7 @@ class _Kernels:
         block, rows, left_out = self._given(points, absent)
         own = triton_energy.nearest_by_class(block, rows, left_out)
         there = fused.tensor(devices.moved(margins, self.like, "float64"))
-        sums = triton_energy.hinges(block, rows, own, left_out, there)
+        sums = triton_energy.hinges(block, rows, own, left_out, there, absent is not None)
         own, pushed, intrusions = (fused.as_given(part, self.like) for part in (own, *sums))
         return own, pushed, intrusions
 

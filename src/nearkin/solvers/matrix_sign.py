@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nearkin.rows import device_math
-from nearkin.rows.devices import empty, library, namespace, on_host
+from nearkin.rows.devices import library, namespace
 
 Array = Any  # an array of torch or CuPy
 # The sign iteration has arrived when the smallest eigenvalue is this near to 1, and no step
 # stretches by more: the largest eigenvalues would come back to zero, where rounding decides.
 _ARRIVED = 1e-14
 _MOST_STRETCH = 1.6
-# Products of such widths are a third faster.
-_EVEN_COLUMNS = 8
 
 
 def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
@@ -31,8 +29,7 @@ def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
     Each step, :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`, is two products. Eigenvectors
     would do as well, but torch finds those of one matrix after another.
     """
-    d = matrices.shape[-1]
-    sign = _padded(matrices)
+    sign = matrices
     for stretch in sign_iteration_scales(smallest_eigenvalue):
         square = sign @ sign
         if library(sign) == "torch":  # the same in one pass over the result
@@ -41,22 +38,7 @@ def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
             sign = torch.baddbmm(sign, sign, square, beta=1.5 * stretch, alpha=-0.5 * stretch**3)
             continue
         sign = (0.5 * stretch) * (3.0 * sign - stretch**2 * (sign @ square))
-    return sign[..., :d, :d]
-
-
-def _padded(matrices: Array) -> Array:
-    """With columns and rows of zeros up to a multiple of eight, where accelerators are faster.
-
-    Zeros stay zeros in every step.
-    """
-    missing = -matrices.shape[-1] % _EVEN_COLUMNS
-    if on_host(matrices) or missing == 0:
-        return matrices
-    d = matrices.shape[-1] + missing
-    wider = empty((*matrices.shape[:-2], d, d), matrices)
-    wider[...] = 0.0
-    wider[..., :-missing, :-missing] = matrices
-    return wider
+    return sign
 
 
 def sign_iteration_scales(smallest: float) -> list[float]:

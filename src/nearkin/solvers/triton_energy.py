@@ -1,7 +1,8 @@
 """Sums of hinges over all rows on a CUDA device, without a table, by kernels of Triton.
 
 What :mod:`nearkin.solvers.hinge_sums` finds from squared distances, found while these are in
-registers: in float64, tile by tile of the rows, which are in the order of their classes.
+registers, tile by tile of the rows, which are in the order of their classes. Distances and sums
+are in float64, hinges of a tile in float32.
 """
 
 # Kernels read their annotations and globals themselves: nothing is annotated but constants.
@@ -68,6 +69,7 @@ def hinges(
     own: torch.Tensor,
     absent: torch.Tensor,
     margins: torch.Tensor,
+    some_absent: bool,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Hinges of rows as impostors, and of points as impostors of rows.
 
@@ -80,6 +82,8 @@ def hinges(
     absent : int64 tensor of shape (n_points,)
         A row that does not count, for each point; −1 for none.
     margins : float64 tensor of shape (n_margins,)
+    some_absent : bool
+        Whether any is.
 
     Returns
     -------
@@ -89,12 +93,11 @@ def hinges(
     shape = (len(margins), n, c)
     impostors = torch.empty(shape, dtype=torch.float64, device=points.device)
     intrusions = torch.empty(shape, dtype=torch.float64, device=points.device)
-    farthest = torch.where(own.isfinite(), own, 0.0).amax(dim=(1, 2))
     _hinges[(triton.cdiv(n, _POINTS), len(margins))](
         points, (points * points).sum(dim=1), rows.Z, rows.lengths, rows.starts, rows.nearest,
-        rows.reach, absent, own, farthest, margins, impostors, intrusions, n, points.shape[1], c,
+        rows.reach, absent, own, margins, impostors, intrusions, n, points.shape[1], c,
         POINTS=_POINTS, TILE=_TILE, PART=_PART, CLASSES=triton.next_power_of_2(c),
-        K=rows.n_neighbors, num_warps=_WARPS,
+        K=rows.n_neighbors, SOME_ABSENT=some_absent, num_warps=_WARPS,
     )  # fmt: skip
     return impostors, intrusions
 
@@ -167,10 +170,10 @@ def _nearest_by_class(
 
 @triton.jit
 def _hinges(
-    points, lengths, rows, row_lengths, starts, nearest, reach, left_out, own, farthest, margins,
+    points, lengths, rows, row_lengths, starts, nearest, reach, left_out, own, margins,
     impostors, intrusions, n, d, n_classes,
     POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, CLASSES: tl.constexpr,
-    K: tl.constexpr,
+    K: tl.constexpr, SOME_ABSENT: tl.constexpr,
 ):  # fmt: skip
     """Both sums, class by class of the rows."""
     point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
@@ -180,7 +183,6 @@ def _hinges(
     absent = tl.load(left_out + point, there, -1)
     margin = tl.load(margins + tl.program_id(1))
     out = (tl.program_id(1) * n + point) * n_classes
-    limit = tl.load(farthest + point, there, 0.0) + margin
     pushed = tl.zeros((POINTS, CLASSES), dtype=tl.float64)
     for c in range(n_classes):
         begin = tl.load(starts + c)
@@ -194,29 +196,34 @@ def _hinges(
             )  # fmt: skip
 
             # As many of the nearest as count; the one more takes the place of one left out.
-            total = tl.zeros((POINTS, TILE), dtype=tl.float64)
+            near_by = squared.to(tl.float32)
+            total = tl.zeros((POINTS, TILE), dtype=tl.float32)
             n_own = tl.zeros((POINTS, TILE), dtype=tl.int32)
             for t in tl.static_range(K + 1):
                 near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
                 far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0)
-                far = margin + tl.where(near >= 0, far, 0.0)
-                counts = (near >= 0)[None, :] & (near[None, :] != absent[:, None]) & (n_own < K)
-                hinge = tl.maximum(far[None, :] - squared, 0.0)
-                total += tl.where(counts, hinge, 0.0)
-                n_own += counts.to(tl.int32)
-            total = total * K / tl.maximum(n_own, 1).to(tl.float64)
-            intruded += tl.sum(total, axis=1)
+                far = (margin + tl.where(near >= 0, far, 0.0)).to(tl.float32)
+                if SOME_ABSENT:
+                    counts = (near >= 0)[None, :] & (near[None, :] != absent[:, None])
+                    counts = counts & (n_own < K)
+                    total += tl.where(counts, tl.maximum(far[None, :] - near_by, 0.0), 0.0)
+                    n_own += counts.to(tl.int32)
+                elif t < K:
+                    far = tl.where(near >= 0, far, 0.0)
+                    total += tl.maximum(far[None, :] - near_by, 0.0)
+                    n_own += (near >= 0).to(tl.int32)[None, :]
+            total = total * (K / tl.maximum(n_own, 1).to(tl.float32))
+            intruded += tl.sum(total, axis=1).to(tl.float64)
 
-            # Most tiles have no row that comes as near as any limit.
-            if tl.min(squared - limit[:, None]) < 0.0:
-                for other in range(n_classes):
-                    nearer = tl.zeros((POINTS, TILE), dtype=tl.float64)
-                    for t in tl.static_range(K):
-                        mine = tl.load(own + (point * n_classes + other) * K + t, there, 0.0)
-                        bound = tl.where(mine < float("inf"), mine + margin, 0.0)
-                        nearer += tl.maximum(bound[:, None] - squared, 0.0)
-                    those = (label == other) & (label != c)
-                    pushed += tl.where(those[None, :], tl.sum(nearer, axis=1)[:, None], 0.0)
+            for other in range(n_classes):
+                nearer = tl.zeros((POINTS, TILE), dtype=tl.float32)
+                for t in tl.static_range(K):
+                    mine = tl.load(own + (point * n_classes + other) * K + t, there, 0.0)
+                    bound = tl.where(mine < float("inf"), mine + margin, 0.0).to(tl.float32)
+                    nearer += tl.maximum(bound[:, None] - near_by, 0.0)
+                those = (label == other) & (label != c)
+                added = tl.sum(nearer, axis=1).to(tl.float64)
+                pushed += tl.where(those[None, :], added[:, None], 0.0)
         tl.store(intrusions + out + c, intruded, there)
     known = there[:, None] & (label < n_classes)[None, :]
     tl.store(impostors + out[:, None] + label[None, :], pushed, known)

@@ -8,7 +8,10 @@ there are no kernels, go by functions of the array standard.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import weakref
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows, refuse_
 from nearkin.spaces.kernels import saturated, unit_rows
 from nearkin.spaces.local_weights import EPSILON, NEARER
 
+Found = TypeVar("Found")
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
 FAR = 1e15
 # What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
@@ -57,17 +61,9 @@ def embedded(local: Local, X: Any, coordinates: Floats) -> Any:
 
 
 def _by_kernels(local: Local, X: Any, coordinates: Any) -> Any:
-    from nearkin.rows.triton_search import Search
-    from nearkin.spaces.triton_weights import Systems
-
     k = local.n_neighbors
-    by_euclid = _Euclidean(local, X)
-    rows, center, scale = by_euclid.landmarks()
-    search = Search(fused.tensor(rows), fused.tensor(center), scale)
-    systems = None
-    if k <= _MOST_IN_REGISTERS and len(local.landmarks) <= _MOST_IN_TABLE:
-        among = fused.tensor(by_euclid.among())
-        systems = Systems(search, among, by_euclid.saturating, EPSILON, NEARER)
+    by_euclid = _on_device(local, X, _Euclidean)
+    search, systems = by_euclid.kernels
     table = fused.tensor(coordinates).contiguous()
     out = devices.empty((X.shape[0], coordinates.shape[1]), X)
 
@@ -92,7 +88,7 @@ def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
     """The same by functions of the array standard, in the type of X."""
     coordinates = devices.as_type(coordinates, X.dtype)
     kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
-    by_kernel = kind(local, X)
+    by_kernel = _on_device(local, X, kind)
     out = devices.empty((X.shape[0], coordinates.shape[1]), X)
 
     def work(rows: slice) -> None:
@@ -100,6 +96,19 @@ def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
 
     access.for_each_block(work, X, by_kernel.bytes_per_row)
     return out
+
+
+def _on_device(local: Local, X: Any, kind: Callable[[Local, Any], Found]) -> Found:
+    """What was made of the landmarks for such rows, as long as the landmarks are there."""
+    made = _made.setdefault(local, {})
+    key = (kind, devices.library(X), str(X.device), devices.dtype_name(X))
+    if key not in made:
+        made[key] = kind(weakref.proxy(local), X)
+    found: Found = made[key]
+    return found
+
+
+_made: weakref.WeakKeyDictionary[Local, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
 class _Euclidean:
@@ -118,12 +127,22 @@ class _Euclidean:
         columns = 2 * len(local.landmarks) + 3 * k * X.shape[1]
         self.bytes_per_row = size * columns + 32 * k * k
 
-    def landmarks(self) -> tuple[Any, Any, float]:
-        """Landmarks, and what they and rows are moved and multiplied by before a search."""
+    @cached_property
+    def kernels(self) -> tuple[Any, Any]:
+        """A fused search, and the systems of its results unless they are too large."""
+        from nearkin.rows.triton_search import Search
+        from nearkin.spaces.triton_weights import Systems
+
+        rows, (center, scale) = self.rows, self.local.center_and_scale
         if self.is_cosine:
-            return self.points, devices.moved(np.zeros(self.points.shape[1]), self.points), 1.0
-        center, scale = self.local.center_and_scale
-        return self.rows, devices.moved(center, self.rows, "float64"), scale
+            rows, center, scale = self.points, np.zeros(rows.shape[1]), 1.0
+        there = devices.moved(center, rows, "float64")
+        search = Search(fused.tensor(rows), fused.tensor(there), scale)
+        few = self.local.n_neighbors <= _MOST_IN_REGISTERS
+        if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
+            return search, None
+        among = fused.tensor(self.among())
+        return search, Systems(search, among, self.saturating, EPSILON, NEARER)
 
     def as_compared(self, X: Any) -> Any:
         """Rows that are moved and multiplied yet."""
