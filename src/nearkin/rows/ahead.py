@@ -35,8 +35,11 @@ def ahead(items: Iterable[Item], most: int = 1) -> Iterator[Item]:
     iterator, context = iter(items), copy_context()
     with ThreadPoolExecutor(1) as thread:
 
+        def made() -> Item:
+            return next(iterator, _END)
+
         def another() -> Future[Item]:
-            return thread.submit(context.run, next, iterator, _END)
+            return thread.submit(context.run, made)
 
         waiting = deque(another() for _ in range(most))
         try:

@@ -99,7 +99,7 @@ class Feed:
         """Rows as :meth:`empty` makes room for them, copied unless they are."""
         if rows.flags.f_contiguous and rows.flags.writeable:
             return rows
-        landed = self.empty(*rows.shape, rows.dtype)
+        landed = self.empty(len(rows), rows.shape[1], rows.dtype)
         landed[...] = rows
         return landed
 
