@@ -77,17 +77,27 @@ class Rows(Protocol):
 
 
 def block_moments(block: Floats) -> Parts:
-    """Number, mean (d) and scatter (d, d) of some rows, in float64."""
+    """Number, mean (d) and scatter (d, d) of some rows, in float64 on the host."""
     return _moments(block, lambda centered: centered.T @ centered)
 
 
 def column_moments(block: Floats) -> Parts:
-    """Number, mean (d) and sum of squared deviations (d) of some rows, in float64."""
-    return _moments(block, lambda centered: np.einsum("ij,ij->j", centered, centered))
+    """Number, mean (d) and sum of squared deviations (d) of some rows, in float64 on the host."""
+    return _moments(block, _squares)
+
+
+def _squares(centered: Any) -> Any:
+    if isinstance(centered, np.ndarray):
+        return np.einsum("ij,ij->j", centered, centered)
+    return (centered * centered).sum(0)  # on a device
 
 
 def _moments(block: Floats, scatter: Callable[[Floats], Floats]) -> Parts:
     """Number, mean, and scatter of centred rows, of pieces that stay in a core's cache."""
+    if not isinstance(block, np.ndarray):
+        from nearkin.rows.device_moments import moments_there  # which knows of remote rows
+
+        return moments_there(block, scatter)
     size = max(64, _PIECE_NUMBERS // block.shape[1])
 
     def of_piece(start: int) -> Parts:
@@ -122,12 +132,15 @@ class RemoteRows(ABC):
         Of the columns.
     numbers : int ndarray or None
         Of the rows that can be taken; None for all.
+    device : str or None
+        Where functions of blocks find them; None for the host, as NumPy arrays.
     """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     names: list[str] | None = None
     numbers: NDArray[np.int64] | None = None
+    device: str | None = None
     ndim = 2
 
     @abstractmethod

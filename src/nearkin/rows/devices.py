@@ -10,7 +10,8 @@ in its library. What is small (landmarks, sums over rows, rows of pairs) comes t
 attributes are NumPy arrays.
 
 Rows in files or on other machines are *remote* (:mod:`nearkin.rows.base`): some are taken by their
-numbers, and sums over all are made where they are.
+numbers, and sums over all are made where they are. Blocks of them may be sent to a device
+(:mod:`nearkin.rows.feed`), where they are foreign without scikit-learn's dispatch.
 
 What learners do with rows, wherever they are, is in :mod:`nearkin.rows.access`, and arithmetic that
 the array standard lacks in :mod:`nearkin.rows.device_math`. Only these, and hot loops, which are
@@ -19,6 +20,9 @@ compiled for the host, ask where rows are (:func:`is_foreign`, :func:`is_remote`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -38,13 +42,30 @@ Array = Any  # an array of torch or CuPy
 LIBRARIES = ("torch", "cupy")
 # Compute capabilities of devices made for scientific computing.
 _FAST_FLOAT64 = ("60", "70", "80", "90", "100")
+# Whether arrays of torch are here because the house has put them on their device itself.
+_of_the_house: ContextVar[bool] = ContextVar("of_the_house", default=False)
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is an array of torch or CuPy, and scikit-learn's dispatch is on."""
+    """Whether X is an array of torch or CuPy, and scikit-learn's dispatch (or ours) is on."""
     if isinstance(X, np.ndarray) or library(X) is None:
         return False
-    return bool(get_config()["array_api_dispatch"])
+    return _of_the_house.get() or bool(get_config()["array_api_dispatch"])
+
+
+@contextmanager
+def dispatched() -> Iterator[None]:
+    """Have arrays of torch and CuPy be foreign in a block, whatever scikit-learn's setting is.
+
+    For rows that the house itself has put on a device, and functions of its own: scikit-learn's
+    dispatch needs ``SCIPY_ARRAY_API=1`` before SciPy is imported, and neither SciPy nor
+    scikit-learn is given these rows.
+    """
+    before = _of_the_house.set(True)
+    try:
+        yield
+    finally:
+        _of_the_house.reset(before)
 
 
 def is_remote(X: Any) -> bool:

@@ -17,6 +17,7 @@ from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Block
 from nearkin.rows.blocks import blocks
 from nearkin.rows.checks import checked_dtype, checked_rows, rows_of_a_block
+from nearkin.rows.feed import Feed
 from nearkin.rows.parquet import ParquetFiles
 from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import StrPath
@@ -31,6 +32,7 @@ def open_rows(
     columns: Sequence[str] | None = None,
     carry: Sequence[str] = (),
     client: Any = None,
+    device: str | None = None,
 ) -> RowStream | DaskRows:
     """Rows that need not fit into memory, for ``fit`` and ``transform``.
 
@@ -53,6 +55,10 @@ def open_rows(
         written from the stream, such as an id.
     client : distributed.Client, optional
         Of a dask collection; the one that dask would use by default.
+    device : str, optional
+        Where ``fit`` sums over rows and ``transform`` maps them: ``"cuda"``, ``"cuda:1"`` or
+        ``"cpu"``, devices of torch (needs torch and scikit-learn 1.7). NumPy on the host by
+        default. Rows go there block by block, and may be more than it holds.
 
     Returns
     -------
@@ -67,6 +73,11 @@ def open_rows(
     largest that is given), and what the learner needs: landmarks, rows of pairs, and with labels
     the rows of up to 10 000 pairs, which ``threshold_`` looks at, or for ITML of about ten pairs
     for each labelled row. MetricLearner passes once and learns from 5000 rows.
+
+    With a device, rows are read, worked on and written at the same time, each in a thread, in the
+    order of the rows; memory holds up to sixteen blocks and as many of what ``transform`` makes of
+    them, pinned for a CUDA device, which itself holds three. Results are those of the host up to
+    rounding. Rows that are taken by their numbers, and what is learned from them, stay on the host.
 
     Examples
     --------
@@ -83,16 +94,30 @@ def open_rows(
         from nearkin.rows.dask import DaskRows
 
         _refuse_choice(columns, carry)
+        if device is not None:
+            raise InputError("device is for rows that this machine reads, not for those of dask.")
         return DaskRows(source, client=client)
     if client is not None:
         raise InputError("client is for the rows of dask arrays and data frames only.")
-    return open_stream(source, columns=columns, carry=carry)
+    return open_stream(source, columns=columns, carry=carry, device=device)
 
 
 def open_stream(
-    source: Any, *, columns: Sequence[str] | None = None, carry: Sequence[str] = ()
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    carry: Sequence[str] = (),
+    device: str | None = None,
 ) -> RowStream:
     """What :func:`open_rows` gives for all but dask collections."""
+    feed = None if device is None else Feed(device)
+    stream = _opened(source, columns, carry, feed)
+    return stream if feed is None else stream.on(feed)
+
+
+def _opened(
+    source: Any, columns: Sequence[str] | None, carry: Sequence[str], feed: Feed | None
+) -> RowStream:
     if isinstance(source, RowStream):
         _refuse_choice(columns, carry)
         return source
@@ -100,7 +125,7 @@ def open_stream(
         _refuse_choice(columns, carry)
         return npy_rows(source)
     if isinstance(source, str | os.PathLike) or _is_arrow(source):
-        files = ParquetFiles(source, columns, carry)
+        files = ParquetFiles(source, columns, carry, None if feed is None else feed.empty)
         return RowStream(
             files.read,
             n_rows=files.n_rows,

@@ -119,6 +119,7 @@ class DividedRows(RemoteRows):
     def __init__(self, rows: RemoteRows, scale: Floats) -> None:
         self._rows, self._scale = rows, scale
         self.dtype, self.names, self.numbers = rows.dtype, rows.names, rows.numbers
+        self.device = rows.device
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]

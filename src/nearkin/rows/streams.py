@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError, InputIndexError, InputTypeError
+from nearkin.rows.ahead import ahead
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import (
     Block,
@@ -23,12 +25,15 @@ from nearkin.rows.base import (
     block_moments,
     merged_moments,
 )
+from nearkin.rows.feed import Feed
 from nearkin.rows.parquet import write_parquet
 from nearkin.rows.progress import progress
 from nearkin.storage.whole_file import StrPath, whole_file
 
 # Rows kept of blocks that can be read only once.
 SAMPLE_ROWS = 50_000
+# Blocks that are read, and those that are computed, before they are asked for.
+_BLOCKS_AHEAD = 2
 
 
 class RowStream(RememberingRows):
@@ -45,6 +50,8 @@ class RowStream(RememberingRows):
     dtype : float32 or float64
     names : list of str or None
         Of the columns.
+    device : str or None
+        Where blocks are worked on; None for the host.
     """
 
     def __init__(
@@ -56,12 +63,13 @@ class RowStream(RememberingRows):
         dtype: Any,
         names: list[str] | None = None,
         source: str = "the rows",
+        feed: Feed | None = None,
     ) -> None:
         """A stream from a function.
 
         ``read(wanted)`` goes through the blocks in order; it may leave out blocks that have none of
         the wanted rows, sorted numbers, if these are given. ``n_rows`` is None for blocks that can
-        be read only once.
+        be read only once. A ``feed`` brings blocks to a device, where functions of them work.
         """
         self._read = read
         self._n_rows = n_rows
@@ -69,6 +77,8 @@ class RowStream(RememberingRows):
         self.dtype = np.dtype(dtype)
         self.names = names
         self._source = source
+        self._feed = feed
+        self.device = None if feed is None else str(feed.device)
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
@@ -105,7 +115,7 @@ class RowStream(RememberingRows):
     def __iter__(self) -> Iterator[Floats]:
         return (block.rows for block in self.blocks())
 
-    def blocks(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
+    def blocks(self, wanted: NDArray[np.int64] | None = None) -> Generator[Block]:
         """All blocks in order, or those with wanted rows and perhaps others."""
         n_seen = 0
         for block in self._read(wanted):
@@ -118,6 +128,18 @@ class RowStream(RememberingRows):
                 "each pass must find the same rows. A function must return a new iterable each "
                 "time."
             )
+
+    def on(self, feed: Feed) -> RowStream:
+        """The same rows, whose blocks are worked on on a device."""
+        return RowStream(
+            self._read,
+            n_rows=self._n_rows,
+            n_columns=self._n_columns,
+            dtype=self.dtype,
+            names=self.names,
+            source=self._source,
+            feed=feed,
+        )
 
     def read_by(
         self,
@@ -133,6 +155,7 @@ class RowStream(RememberingRows):
             dtype=self.dtype,
             names=self.names,
             source=self._source if source is None else source,
+            feed=self._feed,
         )
 
     def _fetched(self, wanted: NDArray[np.int64]) -> Floats:
@@ -153,28 +176,53 @@ class RowStream(RememberingRows):
         *aligned: NDArray[Any],
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
-        """``function`` of each block of rows, all results combined in their order."""
+        """``function`` of each block of rows, all results combined in their order.
+
+        On a device blocks are read ahead, and come one while the one before is summed up.
+        """
         total: Parts | None = None
-        for block in self.blocks():
-            part = slice(block.start, block.start + len(block.rows))
-            found = function(block.rows, *(array[part] for array in aligned))
-            total = found if total is None else combine(total, found)
+        with closing(self._called(function, aligned)) as parts:
+            for found in parts:
+                total = found if total is None else combine(total, found)
         if total is None:
             raise InputError(f"{self._source} has no rows.")
         return total
 
+    def _called(
+        self, function: Callable[..., Parts], aligned: Sequence[NDArray[Any]]
+    ) -> Generator[Parts]:
+        def entries(block: Block) -> list[NDArray[Any]]:
+            return [array[block.start : block.start + len(block.rows)] for array in aligned]
+
+        if self._feed is None:
+            for block in self.blocks():
+                yield function(block.rows, *entries(block))
+            return
+        with closing(self._feed.sent(ahead(self.blocks(), _BLOCKS_AHEAD))) as blocks:
+            for block, rows in blocks:
+                yield self._feed.call(function, rows, *entries(block))
+
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> RowStream:
-        """The same rows after a function of blocks of them, which is called when they are read."""
+        """The same rows after a function of blocks of them, which is called when they are read.
+
+        On a device blocks are read in one thread and computed in another, ahead of their use.
+        """
+        feed = self._feed
 
         def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
+            if wanted is not None:
+                return some(wanted)
+            if feed is None:
+                return (replace(block, rows=function(block.rows)) for block in self.blocks())
+            return ahead(feed.mapped(ahead(self.blocks(), _BLOCKS_AHEAD), function), _BLOCKS_AHEAD)
+
+        def some(wanted: NDArray[np.int64]) -> Iterator[Block]:
             for block in self.blocks(wanted):
-                if wanted is None:
-                    yield replace(block, rows=function(block.rows))
-                    continue
                 first, last = np.searchsorted(wanted, [block.start, block.start + len(block.rows)])
                 if first < last:  # of a block that may be large, only these
                     numbers = wanted[first:last]
-                    rows = function(block.rows[numbers - block.start])
+                    chosen = block.rows[numbers - block.start]
+                    rows = function(chosen) if feed is None else feed.call_once(function, chosen)
                     for number, row in zip(numbers.tolist(), rows, strict=True):
                         yield Block(number, row[None])
 
@@ -185,6 +233,7 @@ class RowStream(RememberingRows):
             dtype=self.dtype,
             names=names,
             source=self._source,
+            feed=self._feed,
         )
 
     def gathered(
@@ -258,9 +307,9 @@ class RowStream(RememberingRows):
         path = Path(path)
         if path.suffix not in (".parquet", ".npy"):
             raise InputError(f"path must end in .parquet or .npy, got {os.fspath(path)!r}.")
-        with whole_file(path) as unfinished:
+        with whole_file(path) as unfinished, closing(self.blocks()) as all_blocks:
             blocks = progress(
-                self.blocks(),
+                all_blocks,
                 f"writing {path.name}",
                 shown=verbose,
                 total=self._n_rows,

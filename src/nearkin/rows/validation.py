@@ -156,6 +156,11 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
             f"{name} takes arrays only, not rows that are read block by block: give it some of "
             "them, for example rows.take(numbers)."
         )
+    if X.device is not None and not getattr(learner, "_array_api", False):
+        raise InputTypeError(
+            f"{name} works on the host only, but the rows are opened with device={X.device!r}: "
+            "leave that out."
+        )
     d = X.n_columns
     if reset:
         n = X.shape[0]

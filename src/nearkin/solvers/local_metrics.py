@@ -393,10 +393,11 @@ def mean_metric_at(
     if not devices.is_remote(X):
         return mean_local_metric(X - devices.moved(mean, X), models, None, interpolation)
 
-    def of_block(block: Floats, number: NDArray[np.integer]) -> tuple[Floats]:
-        known = block[number >= 0].astype(np.float64) - mean
+    def of_block(block: Any, number: NDArray[np.integer]) -> tuple[Floats]:
+        known = devices.wide(access.take(block, np.flatnonzero(number >= 0)))
         if len(known) == 0:
             return (np.zeros((len(mean), len(mean))),)
+        known = known - devices.moved(mean, known)
         return (len(known) * mean_local_metric(known, models, None, interpolation),)
 
     return np.asarray(X.reduced(of_block, classes)[0] / (classes >= 0).sum())
