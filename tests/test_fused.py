@@ -84,6 +84,29 @@ def test_transform_is_that_of_the_host(kernel, d, m, k, kernels_alone):
     assert sum(kernels_alone[1:]) <= 0.1 * len(new)  # open rows only
 
 
+@pytest.mark.parametrize("d", [5, 150])
+def test_nystroem_is_that_of_the_host(d, kernels_alone):
+    X = drawn(150, d)
+    metric = KernelBeta(extension="nystroem", n_landmarks=70, n_components=20, random_state=0)
+    metric.fit(X, pairs=PAIRS)
+    new = drawn(90, d, seed=1)
+    expected = metric.transform(new)
+    kernels_alone.clear()
+    found = metric.map_.apply(put(new)).cpu().numpy()
+    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+    assert len(kernels_alone) == 1
+
+
+def test_sums_that_cancel_are_left_to_double_precision():
+    """Directions of tiny eigenvalues: coefficients of both signs, a million times their sum."""
+    X = drawn(100, 3)
+    metric = KernelBeta(extension="nystroem", n_landmarks=60, rank_tol=1e-9)
+    metric.set_params(random_state=0).fit(X, pairs=PAIRS)
+    expected = metric.transform(X)
+    found = metric.map_.apply(put(X)).cpu().numpy()
+    assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+
+
 def test_equally_far_landmarks_are_taken_in_their_order():
     """Whole numbers in few columns: nearly every row has many landmarks at the same distance."""
     rng = np.random.default_rng(0)

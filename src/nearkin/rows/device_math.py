@@ -199,7 +199,7 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
 
 def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Array, Array]:
     """The same by a fused search, with one more where a row is its own neighbour."""
-    from nearkin.rows.triton_search import Search
+    from nearkin.rows.triton_search import PRECISIONS, Search
 
     xp = namespace(A)
     search = Search(fused.tensor(B), fused.tensor(wide(middle(B))), 1.0)
@@ -208,12 +208,11 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
 
     def work(rows: slice) -> None:
         block = A[rows, :]
-        found, left = search.nearest(fused.tensor(block), k + skip_self)
-        found = fused.as_given(found, A)
+        found, is_open = search.nearest(fused.tensor(block), k + skip_self, PRECISIONS[-1])
+        found, left = fused.as_given(found, A), fused.marked(is_open, A)
         if left.shape[0]:
-            some = fused.as_given(left, A)
-            exact, _ = squared_distances(block[some, :], B, middle(B))
-            found = replaced(found, some, smallest(exact, k + skip_self)[1])
+            exact, _ = squared_distances(block[left, :], B, middle(B))
+            found = replaced(found, left, smallest(exact, k + skip_self)[1])
         near, place = _in_order(block, B, found)
         if skip_self:  # the row itself last, or of equal rows that stand before it the last
             own = place == xp.arange(rows.start, rows.stop, device=A.device)[:, None]

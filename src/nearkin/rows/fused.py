@@ -60,6 +60,18 @@ def as_given(found: Any, like: Any) -> Any:
     return cupy.from_dlpack(found)
 
 
+def marks(like: Any) -> Any:
+    """A tensor for a mark of each row, to be filled."""
+    import torch
+
+    return torch.empty(like.shape[0], dtype=torch.int8, device=tensor(like[:0, :]).device)
+
+
+def marked(marks: Any, like: Any) -> Any:
+    """Numbers of the rows that have a mark, as an array of ``like``'s library."""
+    return as_given(marks.nonzero().ravel(), like)
+
+
 def attempted(X: Any, work: Callable[[], Found]) -> Found | None:
     """What kernels find for X, on its device and stream; None if one cannot be compiled there.
 

@@ -153,28 +153,25 @@ class Search:
 
     def lists(self, X: torch.Tensor, k: int, precision: str) -> Nearest:
         """The nearest points of each row, some more than k, with their distances."""
+        return _listed(X, self.points(precision), min(k + SPARE, len(self)))
+
+    def points(self, precision: str) -> Points:
+        """The points as kernels read them."""
         if precision not in self._points:
             self._points[precision] = laid_out(self.rows, self.center, self.scale, precision)
-        return _listed(X, self._points[precision], min(k + SPARE, len(self)))
+        return self._points[precision]
 
-    def nearest(self, X: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The k nearest points of each row in order, and the rows that are open yet.
+    def nearest(self, X: torch.Tensor, k: int, precision: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """The k nearest points of each row in order, and 1 for rows that are open.
 
         Of points that are equally far in single precision, the first come first.
         """
-        places = torch.empty((len(X), k), dtype=torch.int64, device=X.device)
-        left = None
-        for precision in PRECISIONS:
-            found = self.lists(X if left is None else X[left], k, precision)
-            keys = (found.squared.view(torch.int32).to(torch.int64) << 32) | found.points
-            keys = keys.sort(dim=1).values[:, :k]
-            last = (keys[:, -1] >> 32).to(torch.int32).view(torch.float32)
-            unsure = (last.sqrt() * NEARLY >= found.limit).nonzero().ravel()
-            places[slice(None) if left is None else left] = keys & 0x7FFFFFFF
-            left = unsure if left is None else left[unsure]
-            if not len(left):
-                break
-        return places, left
+        found = self.lists(X, k, precision)
+        keys = (found.squared.view(torch.int32).to(torch.int64) << 32) | found.points
+        keys = keys.sort(dim=1).values[:, :k]
+        last = (keys[:, -1] >> 32).to(torch.int32).view(torch.float32)
+        is_open = last.sqrt() * NEARLY >= found.limit
+        return keys & 0x7FFFFFFF, is_open.to(torch.int8)
 
 
 def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: str) -> Points:
@@ -237,20 +234,13 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
     """
     n, d = X.shape
     plan, device = points.plan, X.device
-    height = -(-n // plan.rows) * plan.rows
-    rows = torch.empty((height, plan.columns), dtype=torch.float32, device=device)
-    lengths = torch.empty(height, dtype=torch.float32, device=device)
-    moved = torch.empty(height, dtype=torch.float32, device=device)
     found = torch.empty((n, size), dtype=torch.int32, device=device)
     squared = torch.empty((n, size), dtype=torch.float32, device=device)
     limit = torch.empty(n, dtype=torch.float32, device=device)
     single, n_tiles = points.precision == "tf32", points.tiles.shape[0] // plan.tile
-    _prepare[(height // plan.rows,)](
-        X, points.center, rows, lengths, moved, n, d, points.scale, *X.stride(), FAR,
-        ROWS=plan.rows, COLUMNS=plan.columns, PART=plan.part, ROUND=single, num_warps=4,
-    )  # fmt: skip
+    rows, lengths, moved = prepared(X, points)
     product = (d * _SUM + (0.0 if single else _PRODUCT)) * 2.0 * points.reach
-    _shortlist[(height // plan.rows,)](
+    _shortlist[(len(rows) // plan.rows,)](
         rows, lengths, moved, points.tiles, points.lengths, points.order, found, limit, n, n_tiles,
         points.moved, product, _LENGTH, _LENGTH * points.reach**2,
         ROWS=plan.rows, TILE=plan.tile, COLUMNS=plan.columns, PART=plan.part, SIZE=size,
@@ -262,6 +252,21 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
         ROWS=_ROWS, PART=min(_COLUMNS, triton.next_power_of_2(d)), SIZE=size, num_warps=_WARPS,
     )  # fmt: skip
     return Nearest(found, squared, limit)
+
+
+def prepared(X: torch.Tensor, points: Points) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Rows as kernels compare them, with zeros around them, their squared lengths and moves."""
+    (n, d), plan = X.shape, points.plan
+    height = -(-n // plan.rows) * plan.rows
+    rows = torch.empty((height, plan.columns), dtype=torch.float32, device=X.device)
+    lengths = torch.empty(height, dtype=torch.float32, device=X.device)
+    moved = torch.empty(height, dtype=torch.float32, device=X.device)
+    _prepare[(height // plan.rows,)](
+        X, points.center, rows, lengths, moved, n, d, points.scale, *X.stride(), FAR,
+        ROWS=plan.rows, COLUMNS=plan.columns, PART=plan.part, ROUND=points.precision == "tf32",
+        num_warps=4,
+    )  # fmt: skip
+    return rows, lengths, moved
 
 
 @triton.jit

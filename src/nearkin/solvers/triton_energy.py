@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 # Points and rows of a tile, columns at a time, and the warps that work on it.
-_POINTS, _TILE, _PART, _WARPS = 16, 64, 32, 4
+_POINTS, _TILE, _PART, _WARPS = 16, 128, 32, 4
 # Neighbours and classes that the kernels are made for.
 MOST_NEIGHBORS = 8
 MOST_CLASSES = 64
@@ -93,9 +93,12 @@ def hinges(
     shape = (len(margins), n, c)
     impostors = torch.empty(shape, dtype=torch.float64, device=points.device)
     intrusions = torch.empty(shape, dtype=torch.float64, device=points.device)
+    # No row is nearer than a limit of −∞.
+    limits = torch.where(own.isfinite(), own, -torch.inf).to(torch.float32)
     _hinges[(triton.cdiv(n, _POINTS), len(margins))](
         points, (points * points).sum(dim=1), rows.Z, rows.lengths, rows.starts, rows.nearest,
-        rows.reach, absent, own, margins, impostors, intrusions, n, points.shape[1], c,
+        rows.reach.to(torch.float32), absent, limits, margins.to(torch.float32), impostors,
+        intrusions, n, points.shape[1], c,
         POINTS=_POINTS, TILE=_TILE, PART=_PART, CLASSES=triton.next_power_of_2(c),
         K=rows.n_neighbors, SOME_ABSENT=some_absent, num_warps=_WARPS,
     )  # fmt: skip
@@ -198,29 +201,31 @@ def _hinges(
             # As many of the nearest as count; the one more takes the place of one left out.
             near_by = squared.to(tl.float32)
             total = tl.zeros((POINTS, TILE), dtype=tl.float32)
-            n_own = tl.zeros((POINTS, TILE), dtype=tl.int32)
-            for t in tl.static_range(K + 1):
-                near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
-                far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0)
-                far = (margin + tl.where(near >= 0, far, 0.0)).to(tl.float32)
-                if SOME_ABSENT:
+            if SOME_ABSENT:
+                n_own = tl.zeros((POINTS, TILE), dtype=tl.int32)
+                for t in tl.static_range(K + 1):
+                    near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
+                    far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0) + margin
                     counts = (near >= 0)[None, :] & (near[None, :] != absent[:, None])
                     counts = counts & (n_own < K)
                     total += tl.where(counts, tl.maximum(far[None, :] - near_by, 0.0), 0.0)
                     n_own += counts.to(tl.int32)
-                elif t < K:
-                    far = tl.where(near >= 0, far, 0.0)
-                    total += tl.maximum(far[None, :] - near_by, 0.0)
-                    n_own += (near >= 0).to(tl.int32)[None, :]
-            total = total * (K / tl.maximum(n_own, 1).to(tl.float32))
+                total *= K / tl.maximum(n_own, 1).to(tl.float32)
+            else:
+                n_near = tl.zeros((TILE,), dtype=tl.int32)
+                for t in tl.static_range(K):
+                    near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
+                    far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0) + margin
+                    total += tl.maximum(tl.where(near >= 0, far, 0.0)[None, :] - near_by, 0.0)
+                    n_near += (near >= 0).to(tl.int32)
+                total *= (K / tl.maximum(n_near, 1).to(tl.float32))[None, :]
             intruded += tl.sum(total, axis=1).to(tl.float64)
 
             for other in range(n_classes):
                 nearer = tl.zeros((POINTS, TILE), dtype=tl.float32)
                 for t in tl.static_range(K):
-                    mine = tl.load(own + (point * n_classes + other) * K + t, there, 0.0)
-                    bound = tl.where(mine < float("inf"), mine + margin, 0.0).to(tl.float32)
-                    nearer += tl.maximum(bound[:, None] - near_by, 0.0)
+                    mine = tl.load(own + (point * n_classes + other) * K + t, there, -margin)
+                    nearer += tl.maximum((mine + margin)[:, None] - near_by, 0.0)
                 those = (label == other) & (label != c)
                 added = tl.sum(nearer, axis=1).to(tl.float64)
                 pushed += tl.where(those[None, :], added[:, None], 0.0)

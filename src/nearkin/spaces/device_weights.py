@@ -60,35 +60,42 @@ def embedded(local: Local, X: Any, coordinates: Floats) -> Any:
     return _by_functions(local, X, there)
 
 
-def _by_kernels(local: Local, X: Any, coordinates: Any) -> Any:
-    k = local.n_neighbors
+def _by_kernels(local: Local, X: Any, coordinates: Any, *, precise: bool = False) -> Any:
+    from nearkin.rows.triton_search import PRECISIONS
+
+    k, precision = local.n_neighbors, PRECISIONS[precise]
     by_euclid = _on_device(local, X, _Euclidean)
     search, systems = by_euclid.kernels
     table = fused.tensor(coordinates).contiguous()
     out = devices.empty((X.shape[0], coordinates.shape[1]), X)
+    is_open = fused.marks(X)
 
     def work(part: slice) -> None:
-        given, target = by_euclid.as_compared(X[part, :]), out[part, :]
+        given, target = fused.tensor(by_euclid.as_compared(X[part, :])), out[part, :]
         if systems is not None:
-            left = systems.embed(fused.tensor(given), k, table, fused.tensor(target))
+            systems.embed(given, k, table, precision, fused.tensor(target), is_open[part])
         else:
-            places, left = search.nearest(fused.tensor(given), k)
+            places, is_open[part] = search.nearest(given, k, precision)
             target[...] = by_euclid.combined(X[part, :], fused.as_given(places, X), coordinates)
-        if left.shape[0]:
-            some = fused.as_given(left, X)
-            exact = _by_functions(local, devices.wide(X[part, :][some, :]), coordinates)
-            device_math.replaced(target, some, devices.as_type(exact, X.dtype))
 
     own = 0 if systems is not None else by_euclid.bytes_per_row
     access.for_each_block(work, X, search.bytes_per_row(k) + own)
-    return out
+    left = fused.marked(is_open, X)
+    if left.shape[0] == 0:
+        return out
+    some = X[left, :]
+    if precise:
+        found = devices.as_type(_by_functions(local, devices.wide(some), coordinates), X.dtype)
+    else:
+        found = _by_kernels(local, some, coordinates, precise=True)
+    return device_math.replaced(out, left, found)
 
 
 def _by_functions(local: Local, X: Any, coordinates: Any) -> Any:
     """The same by functions of the array standard, in the type of X."""
     coordinates = devices.as_type(coordinates, X.dtype)
     kind = _Euclidean if local.landmarks.kernel.is_euclidean else _AnyKernel
-    by_kernel = _on_device(local, X, kind)
+    by_kernel: Any = _on_device(local, X, kind)
     out = devices.empty((X.shape[0], coordinates.shape[1]), X)
 
     def work(rows: slice) -> None:
@@ -142,7 +149,8 @@ class _Euclidean:
         if not few or len(self.local.landmarks) > _MOST_IN_TABLE:
             return search, None
         among = fused.tensor(self.among())
-        return search, Systems(search, among, self.saturating, EPSILON, NEARER)
+        numbers = fused.tensor(devices.moved([EPSILON, NEARER], rows, "float64"))
+        return search, Systems(search, among, self.saturating, numbers)
 
     def as_compared(self, X: Any) -> Any:
         """Rows that are moved and multiplied yet."""

@@ -17,7 +17,7 @@ from sklearn.utils.extmath import row_norms
 from nearkin.errors import InputError
 from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats
-from nearkin.spaces import device_weights
+from nearkin.spaces import device_expansion, device_weights
 from nearkin.spaces.device_weights import FAR
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
@@ -222,6 +222,9 @@ def _expanded(
     landmarks: KernelLandmarks, X: Rows, coefficients: Floats, column_means: Any = None
 ) -> Floats:
     """Kernel values against the landmarks, centred if their means are given, times coefficients."""
+    by_kernel: Floats | None = device_expansion.expanded(landmarks, X, coefficients, column_means)
+    if by_kernel is not None:
+        return by_kernel
     out: Floats = devices.empty((X.shape[0], coefficients.shape[1]), X)
 
     def work(rows: slice) -> None:

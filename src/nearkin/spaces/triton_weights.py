@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from nearkin.rows.triton_search import NEARLY, PRECISIONS, Search
+from nearkin.rows.triton_search import NEARLY, Search
 
 # Rows of a block, one for each thread, and rows and columns of a block of sums.
 _SYSTEMS = 64
@@ -31,59 +31,43 @@ class Systems(NamedTuple):
         Half squared distances of the landmarks in feature space.
     saturating : bool
         These are ``1 − exp(−d²)`` instead of ``d²/2``.
-    epsilon, nearer : float
-        Conditioning, as on the host.
+    numbers : float64 tensor of shape (2,)
+        ``EPSILON`` and ``NEARER`` of :mod:`nearkin.spaces.local_weights`.
     """
 
     search: Search
     among: torch.Tensor
     saturating: bool
-    epsilon: float
-    nearer: float
+    numbers: torch.Tensor
 
     def embed(
-        self, X: torch.Tensor, k: int, coordinates: torch.Tensor, out: torch.Tensor
-    ) -> torch.Tensor:
+        self,
+        X: torch.Tensor,
+        k: int,
+        coordinates: torch.Tensor,
+        precision: str,
+        out: torch.Tensor,
+        is_open: torch.Tensor,
+    ) -> None:
         """Weighted sums of coordinates.
 
         Parameters
         ----------
         X : float32 tensor of shape (n, d)
         k : int
-            Neighbours; each has a register more in every thread.
+            Neighbours, whose system is in the registers of a thread.
         coordinates : float32 tensor of shape (m, q)
+        precision : {"tf32", "tf32x3"}
         out : float32 tensor of shape (n, q), written
-
-        Returns
-        -------
-        int tensor of shape (n_open,)
-            Rows of ``out`` that are to be found in another way.
+        is_open : int8 tensor of shape (n,), written
+            1 for rows of ``out`` that are to be found in another way.
         """
-        left = self._embed(X, k, coordinates, out, PRECISIONS[0])
-        for precision in PRECISIONS[1:]:
-            if len(left):
-                some = torch.empty((len(left), out.shape[1]), dtype=out.dtype, device=out.device)
-                rest = self._embed(X[left], k, coordinates, some, precision)
-                out[left] = some
-                left = left[rest]
-        return left
-
-    def _embed(
-        self,
-        X: torch.Tensor,
-        k: int,
-        coordinates: torch.Tensor,
-        out: torch.Tensor,
-        precision: str,
-    ) -> torch.Tensor:
         n, (m, q) = len(X), coordinates.shape
         found = self.search.lists(X, k, precision)
-        is_open = torch.empty(n, dtype=torch.int8, device=X.device)
         neighbors = torch.empty((n, k), dtype=torch.int32, device=X.device)
         weights = torch.empty((n, k), dtype=torch.float32, device=X.device)
-        numbers = torch.tensor([self.epsilon, self.nearer], dtype=torch.float64).to(X.device)
         _weigh[(triton.cdiv(n, _SYSTEMS),)](
-            found.points, found.squared, found.limit, self.among, numbers, neighbors, weights,
+            found.points, found.squared, found.limit, self.among, self.numbers, neighbors, weights,
             is_open, n, m, NEARLY, BLOCK=_SYSTEMS, K=k, SIZE=found.points.shape[1],
             SATURATING=self.saturating, num_warps=_SYSTEMS // 32,
         )  # fmt: skip
@@ -91,7 +75,6 @@ class Systems(NamedTuple):
             neighbors, weights, coordinates, out, n, q, *out.stride(), ROWS=_ROWS,
             PART=min(_COLUMNS, triton.next_power_of_2(q)), K=k, num_warps=_WARPS,
         )  # fmt: skip
-        return is_open.nonzero().ravel()
 
 
 @triton.jit
