@@ -124,6 +124,11 @@ def kernel_beta(on: Device, small: bool) -> dict[str, float]:
         / 2
         / on.seconds(lambda: metric.pair_distance(X[: len(X) // 2], X[len(X) // 2 :]), turns=2),
     }
+    by_sums = KernelBeta(n_landmarks=m, extension="nystroem", n_components=40, random_state=0)
+    by_sums.fit(rows, pairs=pairs)
+    found["KernelBeta, Nyström: transform, rows/s"] = len(X) / on.seconds(
+        lambda: by_sums.transform(X)
+    )
     kept, left = neighbor_sets(on, metric, X[:20_000])
     return found | {
         "KernelBeta equal sets of neighbours, %": 100 * kept,
