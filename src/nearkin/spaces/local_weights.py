@@ -26,6 +26,8 @@ import numpy as np
 
 from nearkin.rows import device_math, devices
 from nearkin.rows.compiled import REORDER, compiled
+from nearkin.spaces.smallest import CHUNK, bound_smallest, find_below, insert
+from nearkin.spaces.smallest import find_smallest as _find_smallest
 
 # Conditioning, relative to each neighbour's own squared distance.
 EPSILON = 1e-3
@@ -33,10 +35,12 @@ EPSILON = 1e-3
 # of the angle between the two would be nothing else.
 NEARER = 1e12
 
-_CHUNK = 8
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
 _LARGE = 1e30
+# Points whose weights are found at once: side by side their numbers fill the registers, and all of
+# them stay in a core's nearest cache.
+_TILE = 64
 _TINY = 2.0**-126  # the least positive number of single precision, with all its digits
 
 
@@ -49,54 +53,33 @@ def _squared_distance(a: Any, b: Any) -> Any:
     return total
 
 
-@compiled(fastmath={"nnan", "nsz"})
-def _chunk_minima(values: Any, minima: Any) -> None:
-    for c in range(minima.shape[0]):
-        lowest = values[c * _CHUNK]
-        for t in range(1, _CHUNK):
-            lowest = min(lowest, values[c * _CHUNK + t])
-        minima[c] = lowest
+@compiled(fastmath=REORDER)
+def prepare_rows(
+    rows: Any, center: Any, scale: float, far: float, precise: Any, coarse: Any, lengths: Any
+) -> None:
+    """``(rows − center) · scale``, no farther from zero than ``far`` in any column.
 
-
-@compiled()
-def _insert(value: Any, position: int, positions: Any, smallest: Any) -> None:
-    """Merge a value below the last into the sorted list of the K smallest, behind equal ones."""
-    place = smallest.shape[0] - 1
-    while place > 0 and smallest[place - 1] > value:
-        smallest[place] = smallest[place - 1]
-        positions[place] = positions[place - 1]
-        place -= 1
-    smallest[place] = value
-    positions[place] = position
-
-
-@compiled()
-def _insert_smaller(values: Any, start: int, stop: int, positions: Any, smallest: Any) -> None:
-    """Merge ``values[start:stop]`` into the sorted list of the K smallest seen so far."""
-    last = smallest.shape[0] - 1
-    for j in range(start, stop):
-        if values[j] < smallest[last]:
-            _insert(values[j], j, positions, smallest)
-
-
-@compiled()
-def _find_smallest(values: Any, positions: Any, smallest: Any, minima: Any) -> None:
-    """Positions of the K smallest values, in increasing order, ties by position.
-
-    The K-th smallest of the chunks' minima bounds the K-th smallest value, so only about K
-    chunks need a closer look; the minima themselves vectorise.
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+    center : float64 ndarray of shape (d,)
+    scale, far : float
+    precise : float64 ndarray of shape (n, d), written
+    coarse : ndarray of shape (n, d + 1), written
+        The same in another type, and a column of ones.
+    lengths : float64 ndarray of shape (n,), written
+        Squared.
     """
-    chunks = minima.shape[0]
-    _chunk_minima(values, minima)
-    smallest[:] = np.inf
-    positions[:] = 0
-    _insert_smaller(minima, 0, chunks, positions, smallest)
-    bound = smallest[smallest.shape[0] - 1]
-    smallest[:] = np.inf
-    for c in range(chunks):
-        if minima[c] <= bound:
-            _insert_smaller(values, c * _CHUNK, (c + 1) * _CHUNK, positions, smallest)
-    _insert_smaller(values, chunks * _CHUNK, values.shape[0], positions, smallest)
+    for i in range(rows.shape[0]):
+        own, whole, rounded = rows[i], precise[i], coarse[i]
+        total = 0.0
+        for t in range(own.shape[0]):
+            value = min(max((own[t] - center[t]) * scale, -far), far)
+            whole[t] = value
+            rounded[t] = value
+            total += value * value
+        rounded[own.shape[0]] = 1.0
+        lengths[i] = total
 
 
 @compiled()
@@ -123,9 +106,9 @@ def _find_nearest(
     near = 0
     for c in range(chunks):
         if minima[c] <= bound:
-            for j in range(c * _CHUNK, (c + 1) * _CHUNK):
+            for j in range(c * CHUNK, (c + 1) * CHUNK):
                 near += ranking[j] <= bound
-    for j in range(chunks * _CHUNK, ranking.shape[0]):
+    for j in range(chunks * CHUNK, ranking.shape[0]):
         near += ranking[j] <= bound
     if near == places.shape[0]:  # no other comes near the last
         return
@@ -133,56 +116,153 @@ def _find_nearest(
     places[:] = 0
     for c in range(chunks + 1):
         if c == chunks or minima[c] <= bound:
-            stop = ranking.shape[0] if c == chunks else (c + 1) * _CHUNK
-            for j in range(c * _CHUNK, stop):
+            stop = ranking.shape[0] if c == chunks else (c + 1) * CHUNK
+            for j in range(c * CHUNK, stop):
                 if ranking[j] <= bound:
                     key = np.float32(_squared_distance(row, landmarks[j]))
                     if key < keys[keys.shape[0] - 1]:
-                        _insert(key, j, places, keys)
+                        insert(key, j, places, keys)
 
 
 @compiled()
-def _solve(e: Any, gram: Any, factor: Any, ratio: Any, weights: Any) -> None:
-    """Weights from half squared distances ``e`` (K) to, and ``gram`` (K×K) among, neighbours.
+def _find_all_nearest(
+    rows: Any, landmarks: Any, ranking: Any, lengths: Any, slack: Any, neighbors: Any
+) -> None:
+    """The same for every row. Where the ranking leaves no doubt it is taken at its word."""
+    n, m = ranking.shape
+    k = neighbors.shape[1]
+    minima, lowest = np.empty((n, m // CHUNK), ranking.dtype), np.empty((k, n), ranking.dtype)
+    chunks, found = np.empty(m // CHUNK + 1, np.int32), np.empty(m + 1, np.int32)
+    smallest, keys = np.empty(k, ranking.dtype), np.empty(k, np.float32)
+    bound_smallest(ranking, minima, lowest)
+    bounds = lowest[k - 1]
+    for i in range(n):
+        bound = bounds[i] + slack[i] + _COARSE * max(bounds[i] + lengths[i], 0.0)
+        bounds[i] = bound
+        bounds[i] = np.nextafter(bounds[i], np.inf)  # which may be rounded down
+        n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
+        smallest[:] = np.inf
+        for place in range(n_found):
+            value = ranking[i, found[place]]
+            if value < smallest[k - 1]:
+                insert(value, found[place], neighbors[i], smallest)
+        bound = smallest[k - 1] + slack[i] + _COARSE * max(smallest[k - 1] + lengths[i], 0.0)
+        near = 0
+        for place in range(n_found):
+            near += ranking[i, found[place]] <= bound
+        if near != k:
+            _find_nearest(
+                rows[i],
+                landmarks,
+                ranking[i],
+                lengths[i],
+                slack[i],
+                neighbors[i],
+                keys,
+                smallest,
+                minima[i],
+            )
 
-    Only the lower triangle of ``gram`` is read; ``factor`` (K×K) and ``ratio`` (K) are scratch.
-    """
-    k = e.shape[0]
-    nearest = e[0]
+
+@compiled()
+def _take_angles(e: Any, gram: Any, root: Any, ratio: Any) -> None:
+    """Correlations of the differences in place of ``gram``, and how near the nearest are."""
+    k, n = e.shape
+    nearest = root[0]
+    for i in range(n):
+        nearest[i] = e[0, i]
+    for a in range(1, k):
+        for i in range(n):
+            nearest[i] = min(nearest[i], e[a, i])
     for a in range(k):
-        nearest = min(nearest, e[a])
+        one, own = e[a], ratio[a]
+        for i in range(n):
+            own[i] = np.sqrt(nearest[i] / (one[i] if one[i] > nearest[i] else 1.0))
+            own[i] = own[i] if one[i] > nearest[i] else 1.0
+    for a in range(k):
+        for i in range(n):
+            root[a, i] = np.sqrt(e[a, i])
     for a in range(k):
         for b in range(a):
-            correlation, scale = 0.0, 2.0 * np.sqrt(e[a]) * np.sqrt(e[b])
-            if scale * NEARER > max(e[a], e[b]):
-                correlation = (e[a] + e[b] - gram[a, b]) / scale
-            factor[a, b] = min(max(correlation, -1.0), 1.0)
-        factor[a, a] = 1.0 + EPSILON
-        ratio[a] = np.sqrt(nearest / e[a]) if e[a] > nearest else 1.0
+            one, other, between = e[a], e[b], gram[a, b]
+            root_one, root_other = root[a], root[b]
+            for i in range(n):
+                scale = 2.0 * root_one[i] * root_other[i]
+                apart = scale * NEARER > max(one[i], other[i])
+                cosine = (one[i] + other[i] - between[i]) / (scale if apart else 1.0)
+                between[i] = min(max(cosine, -1.0), 1.0) if apart else 0.0
+
+
+@compiled()
+def _tile(k: int) -> Any:
+    """Numbers of a tile of points, some of which may not be there."""
+    return np.ones((k, _TILE))
+
+
+@compiled()
+def _solve(e: Any, gram: Any, root: Any, ratio: Any, weights: Any) -> None:
+    """Weights from half squared distances ``e`` to, and ``gram`` among, neighbours.
+
+    Of many points at once, side by side: ``e`` and ``weights`` are (K, n), ``gram`` (K, K, n), of
+    which the lower triangle is read and overwritten; ``root`` and ``ratio`` (K, n) are scratch.
+    """
+    k, n = e.shape
+    _take_angles(e, gram, root, ratio)
     # Cholesky with both triangular solves; the pivots' floor holds them against rounding.
     for a in range(k):
-        rest = ratio[a]
+        rest, pivot = weights[a], gram[a, a]
+        for i in range(n):
+            pivot[i] = 1.0 + EPSILON
+            rest[i] = ratio[a, i]
         for b in range(a):
-            inner = factor[a, b]
+            inner, before, weight = gram[a, b], gram[b, b], weights[b]
             for c in range(b):
-                inner -= factor[a, c] * factor[b, c]
-            factor[a, b] = inner / factor[b, b]
-            factor[a, a] -= factor[a, b] * factor[a, b]
-            rest -= factor[a, b] * weights[b]
-        if not factor[a, a] >= EPSILON / 2:  # no kernel's: left out, or numbers would grow
-            factor[a, :a], factor[a, a], rest = 0.0, 1.0 + EPSILON, ratio[a]
-        factor[a, a] = np.sqrt(max(factor[a, a], EPSILON))
-        weights[a] = rest / factor[a, a]
+                left, right = gram[a, c], gram[b, c]
+                for i in range(n):
+                    inner[i] -= left[i] * right[i]
+            for i in range(n):
+                value = inner[i] / before[i]
+                inner[i] = value
+                pivot[i] -= value * value
+                rest[i] -= value * weight[i]
+        low = 0
+        for i in range(n):
+            low += not pivot[i] >= EPSILON / 2
+        for i in range(n if low else 0):
+            if not pivot[i] >= EPSILON / 2:  # no kernel's: left out, or numbers would grow
+                gram[a, :a, i] = 0.0
+                pivot[i] = 1.0 + EPSILON
+                rest[i] = ratio[a, i]
+        for i in range(n):
+            pivot[i] = np.sqrt(max(pivot[i], EPSILON))
+            rest[i] /= pivot[i]
     for a in range(k - 1, -1, -1):
+        weight, pivot = weights[a], gram[a, a]
         for b in range(a + 1, k):
-            weights[a] -= factor[b, a] * weights[b]
-        weights[a] /= factor[a, a]
-    total = 0.0
+            later, below = weights[b], gram[b, a]
+            for i in range(n):
+                weight[i] -= below[i] * later[i]
+        for i in range(n):
+            weight[i] /= pivot[i]
+    total = root[0]
+    total[:] = 0.0
     for a in range(k):
-        weights[a] *= ratio[a]
-        total += weights[a]
+        weight, own = weights[a], ratio[a]
+        for i in range(n):
+            weight[i] *= own[i]
+            total[i] += weight[i]
     for a in range(k):
-        weights[a] /= total
+        for i in range(n):
+            weights[a, i] /= total[i]
+
+
+@compiled()
+def among_rows(rows: Any, saturating: bool, start: int, stop: int, out: Any) -> None:
+    """Half squared feature distances of some rows to all before them, under a Euclidean kernel."""
+    for i in range(start, stop):
+        for j in range(i):
+            d2 = _squared_distance(rows[i], rows[j])
+            out[i, j] = out[j, i] = -np.expm1(-d2) if saturating else 0.5 * d2
 
 
 @compiled()
@@ -195,6 +275,7 @@ def weights_from_rows(
     saturating: bool,
     neighbors: Any,
     weights: Any,
+    among: Any = None,
 ) -> None:
     """Neighbours and weights under a Euclidean kernel.
 
@@ -213,34 +294,31 @@ def weights_from_rows(
         Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
+    among : float64 ndarray of shape (m, m), optional
+        Half squared feature distances of the landmarks, see :func:`among_rows`, if these are known.
     """
     k = neighbors.shape[1]
-    smallest, keys = np.empty(k, ranking.dtype), np.empty(k, np.float32)
-    minima = np.empty(ranking.shape[1] // _CHUNK, ranking.dtype)
-    e, w, ratio = np.empty(k), np.empty(k), np.empty(k)
-    gram, factor = np.empty((k, k)), np.empty((k, k))
-    for i in range(rows.shape[0]):
-        _find_nearest(
-            rows[i],
-            landmarks,
-            ranking[i],
-            lengths[i],
-            slack[i],
-            neighbors[i],
-            keys,
-            smallest,
-            minima,
-        )
-        for a in range(k):
-            # Recomputed from differences: exactly zero where a row is a landmark.
-            d2 = _squared_distance(rows[i], landmarks[neighbors[i, a]])
-            e[a] = -np.expm1(-d2) if saturating else 0.5 * d2
-            for b in range(a):
-                d2 = _squared_distance(landmarks[neighbors[i, a]], landmarks[neighbors[i, b]])
-                gram[a, b] = -np.expm1(-d2) if saturating else 0.5 * d2
-        _solve(e, gram, factor, ratio, w)
-        for a in range(k):
-            weights[i, a] = w[a]
+    e, w, root, ratio = _tile(k), _tile(k), _tile(k), _tile(k)
+    gram = np.zeros((k, k, _TILE))
+    _find_all_nearest(rows, landmarks, ranking, lengths, slack, neighbors)
+    for start in range(0, rows.shape[0], _TILE):
+        n = min(_TILE, rows.shape[0] - start)
+        for i in range(n):
+            row, near = rows[start + i], neighbors[start + i]
+            for a in range(k):
+                # Recomputed from differences: exactly zero where a row is a landmark.
+                d2 = _squared_distance(row, landmarks[near[a]])
+                e[a, i] = -np.expm1(-d2) if saturating else 0.5 * d2
+                for b in range(a):
+                    if among is not None:
+                        gram[a, b, i] = among[near[a], near[b]]
+                    else:
+                        d2 = _squared_distance(landmarks[near[a]], landmarks[near[b]])
+                        gram[a, b, i] = -np.expm1(-d2) if saturating else 0.5 * d2
+        _solve(e, gram, root, ratio, w)
+        for i in range(n):
+            for a in range(k):
+                weights[start + i, a] = w[a, i]
 
 
 @compiled()
@@ -267,31 +345,34 @@ def weights_from_distances(
     weights : float ndarray of shape (n, K), written
     """
     k, m = neighbors.shape[1], to_landmarks.shape[1]
-    smallest, minima = np.empty(k), np.empty(m // _CHUNK)
+    smallest, minima = np.empty(k), np.empty(m // CHUNK)
     # In single precision: what is equally far up to rounding is equally far then.
     keys, nearest = np.empty(m, np.float32), np.empty(k, np.float32)
-    least = np.empty(m // _CHUNK, np.float32)
-    e, w, ratio = np.empty(k), np.empty(k), np.empty(k)
-    gram, factor = np.empty((k, k)), np.empty((k, k))
+    least = np.empty(m // CHUNK, np.float32)
+    e, w, root, ratio = _tile(k), _tile(k), _tile(k), _tile(k)
+    gram = np.zeros((k, k, _TILE))
     for i in range(to_landmarks.shape[0]):
-        _find_smallest(to_landmarks[i], neighbors[i], smallest, minima)
+        near, place = neighbors[i], i % _TILE
+        _find_smallest(to_landmarks[i], near, smallest, minima)
         unit = smallest[k - 1]
         if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
             unit = 1.0
         for j in range(m):
             value = to_landmarks[i, j]
             keys[j] = max(value / unit, _TINY) if value > zero[i] else 0.0
-        _find_smallest(keys, neighbors[i], nearest, least)
+        _find_smallest(keys, near, nearest, least)
         for a in range(k):
-            value = to_landmarks[i, neighbors[i, a]]
-            e[a] = value if value > zero[i] else 0.0
+            value = to_landmarks[i, near[a]]
+            e[a, place] = value if value > zero[i] else 0.0
             if saturating:
-                e[a] = -np.expm1(-e[a])
+                e[a, place] = -np.expm1(-e[a, place])
             for b in range(a):
-                gram[a, b] = among_landmarks[neighbors[i, a], neighbors[i, b]]
-        _solve(e, gram, factor, ratio, w)
-        for a in range(k):
-            weights[i, a] = w[a]
+                gram[a, b, place] = among_landmarks[near[a], near[b]]
+        if place == _TILE - 1 or i == to_landmarks.shape[0] - 1:
+            _solve(e, gram, root, ratio, w)
+            for j in range(place + 1):
+                for a in range(k):
+                    weights[i - place + j, a] = w[a, j]
 
 
 @compiled()
