@@ -312,7 +312,7 @@ def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
 def _near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Nearest landmarks, half squared feature distances to them (n, k) and among them (n, k, k)."""
     dtype = X.graph.dtype
-    points = extension._prepare(extension.landmarks.rows.astype(dtype))[:, :-1]
+    points = extension.prepared_landmarks(dtype)
     prepared = _prepared(extension, X)
     ranking = _squared_distances(prepared, points)
     _, neighbors = ranking.coarse().smallest(extension.n_neighbors)

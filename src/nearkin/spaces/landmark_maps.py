@@ -6,13 +6,13 @@ feature vector resemble them? Coordinates given to the landmarks then carry over
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError
 from nearkin.rows import access, device_math, devices
@@ -28,6 +28,7 @@ from nearkin.spaces.local_weights import (
     combine,
     foreign_combination,
     foreign_weights,
+    prepare_rows,
     weights_from_distances,
     weights_from_rows,
 )
@@ -35,6 +36,12 @@ from nearkin.storage.schema import a, floats, stored, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
 FAR = 1e15
+# Distances of this many bytes stay in a core's own cache; of rows so few, products are slow, and of
+# so many, nothing else gains.
+_PART_BYTES = 2**20
+_PART_ROWS = (128, 512)
+# Some rows, their nearest landmarks and the weights of these.
+_Part: TypeAlias = tuple[slice, NDArray[np.int32], Floats]
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
@@ -84,7 +91,8 @@ class LocalExtension:
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
         def work(rows: slice) -> None:
-            combine(*self._block_weights(X[rows], rows.start), coordinates, out[rows])
+            for part, neighbors, weights in self._weights_by_parts(X, rows):
+                combine(neighbors, weights, coordinates, out[part])
 
         access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
         return out
@@ -136,7 +144,8 @@ class LocalExtension:
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
 
         def work(rows: slice) -> None:
-            neighbors[rows], weights[rows] = self._block_weights(X[rows], rows.start)
+            for part, near, own in self._weights_by_parts(X, rows):
+                neighbors[part], weights[part] = near, own
 
         access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
@@ -146,56 +155,73 @@ class LocalExtension:
         W.sort_indices()
         return W
 
-    def _block_weights(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
-        shape = (X.shape[0], self.n_neighbors)
-        neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
-        if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
-            precise, euclidean = self._prepare(X.astype(np.float64, copy=False)), self._euclidean
-            prepared = precise.astype(X.dtype, copy=False)
-            lengths = row_norms(precise[:, :-1], squared=True)
-            rounding = 4 * (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
+    def _weights_by_parts(self, X: Rows, rows: slice) -> Iterator[_Part]:
+        """Weights of some rows of X, by parts whose distances to all landmarks stay in cache.
+
+        What is yielded will be overwritten.
+        """
+        if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
+            yield rows, *self._weights_by_kernel(X[rows], rows.start)
+            return
+        (m, d), n = self._euclidean.points.shape, rows.stop - rows.start
+        size = min(n, max(_PART_ROWS[0], min(_PART_ROWS[1], _PART_BYTES // (m * X.dtype.itemsize))))
+        precise, lengths = np.empty((size, d)), np.empty(size)
+        coarse, ranking = np.empty((size, d + 1), X.dtype), np.empty((size, m), X.dtype)
+        neighbors = np.empty((size, self.n_neighbors), np.int32)
+        weights = np.empty((size, self.n_neighbors), X.dtype)
+        rounding = 4 * (d + 4) * float(np.finfo(X.dtype).eps)
+        factor = self._euclidean.ranking if X.dtype == np.float64 else self._coarse_ranking
+        for start in range(rows.start, rows.stop, size):
+            if rows.stop - start < size:
+                every = (precise, lengths, coarse, ranking, neighbors, weights)
+                size = rows.stop - start
+                precise, lengths, coarse, ranking, neighbors, weights = (a[:size] for a in every)
+            part = slice(start, start + size)
+            np.copyto(precise, X[part])
+            self._prepare(precise, coarse, lengths)
             weights_from_rows(
                 precise,
-                euclidean.points,
-                prepared @ (euclidean.ranking if precise is prepared else self._coarse_ranking),
+                self._euclidean.points,
+                np.matmul(coarse, factor, out=ranking),
                 lengths,
-                rounding * (lengths + euclidean.reach),
+                rounding * (lengths + self._euclidean.reach),
                 self.landmarks.kernel.name == "rbf",
                 neighbors,
                 weights,
             )
-        else:
-            distances, rounding = self.landmarks.distances_to(X)
-            refuse_overflow(distances, "row", start)
-            distances = np.ascontiguousarray(distances)
-            weights_from_distances(
-                distances,
-                rounding,
-                self._among,
-                self.landmarks.kernel.saturates,
-                neighbors,
-                weights,
-            )
+            yield part, neighbors, weights
+
+    def _weights_by_kernel(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
+        """Nearest landmarks and weights, from kernel values alone."""
+        shape = (X.shape[0], self.n_neighbors)
+        neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
+        distances, rounding = self.landmarks.distances_to(X)
+        refuse_overflow(distances, "row", start)
+        weights_from_distances(
+            np.ascontiguousarray(distances),
+            rounding,
+            self._among,
+            self.landmarks.kernel.saturates,
+            neighbors,
+            weights,
+        )
         return neighbors, weights
 
-    def _prepare(self, X: Floats) -> Floats:
-        """Rows whose Euclidean distances determine the kernel, with a last column of ones.
+    def _prepare(self, rows: Floats, coarse: Floats, lengths: Floats) -> None:
+        """Rows whose Euclidean distances determine the kernel, in place of rows in float64.
 
         For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
-        does not matter; it and the centre keep float32 accurate whatever the data's own.
+        does not matter; it and the centre keep float32 accurate whatever the data's own. Beyond
+        any landmark's reach all landmarks are equally far.
+
+        See :func:`nearkin.spaces.local_weights.prepare_rows` for what else is written.
         """
-        prepared = np.ones((X.shape[0], X.shape[1] + 1), dtype=X.dtype)
-        rows = prepared[:, :-1]
+        center, scale = np.zeros(rows.shape[1]), 1.0
         if self.landmarks.kernel.name == "cosine":
-            rows[:] = unit_rows(X)
-            return prepared
-        center, scale = self._center_and_scale
-        with np.errstate(over="ignore"):
-            np.subtract(X, center, out=rows, casting="same_kind")
-            rows *= X.dtype.type(scale)
-        # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
-        np.clip(rows, -FAR, FAR, out=rows)
-        return prepared
+            rows[:] = unit_rows(rows)
+        else:
+            center, scale = self._center_and_scale
+        prepare_rows(rows, center, scale, FAR, coarse, lengths)
 
     def _prepare_foreign(self, X: Any) -> Any:
         """The same without the column of ones, for foreign rows."""
@@ -216,11 +242,18 @@ class LocalExtension:
 
     @cached_property
     def _euclidean(self) -> _EuclideanLandmarks:
-        points = self._prepare(dense_rows(self.landmarks.rows).astype(np.float64))
+        points = np.array(dense_rows(self.landmarks.rows), dtype=np.float64, order="C")
+        m, d = points.shape
+        extended, lengths = np.empty((m, d + 1)), np.empty(m)
+        self._prepare(points, extended, lengths)
         # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
-        ranking = -2 * points.T
-        lengths = ranking[-1] = row_norms(points[:, :-1], squared=True)
+        ranking = -2 * extended.T
+        ranking[-1] = lengths
         return _EuclideanLandmarks(points, np.ascontiguousarray(ranking), float(lengths.max()))
+
+    def prepared_landmarks(self, dtype: Any) -> Floats:
+        """The landmarks as rows whose Euclidean distances determine the kernel."""
+        return self._euclidean.points.astype(dtype)
 
     @cached_property
     def _coarse_ranking(self) -> Floats:

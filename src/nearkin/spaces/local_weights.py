@@ -38,9 +38,6 @@ NEARER = 1e12
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
 _LARGE = 1e30
-# Points whose weights are found at once: side by side their numbers fill the registers, and all of
-# them stay in a core's nearest cache.
-_TILE = 64
 _TINY = 2.0**-126  # the least positive number of single precision, with all its digits
 
 
@@ -55,30 +52,29 @@ def _squared_distance(a: Any, b: Any) -> Any:
 
 @compiled(fastmath=REORDER)
 def prepare_rows(
-    rows: Any, center: Any, scale: float, far: float, precise: Any, coarse: Any, lengths: Any
+    rows: Any, center: Any, scale: float, far: float, coarse: Any, lengths: Any
 ) -> None:
     """``(rows − center) · scale``, no farther from zero than ``far`` in any column.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, d)
+    rows : float64 ndarray of shape (n, d), overwritten
     center : float64 ndarray of shape (d,)
     scale, far : float
-    precise : float64 ndarray of shape (n, d), written
     coarse : ndarray of shape (n, d + 1), written
         The same in another type, and a column of ones.
     lengths : float64 ndarray of shape (n,), written
         Squared.
     """
     for i in range(rows.shape[0]):
-        own, whole, rounded = rows[i], precise[i], coarse[i]
+        row, rounded = rows[i], coarse[i]
         total = 0.0
-        for t in range(own.shape[0]):
-            value = min(max((own[t] - center[t]) * scale, -far), far)
-            whole[t] = value
+        for t in range(row.shape[0]):
+            value = min(max((row[t] - center[t]) * scale, -far), far)
+            row[t] = value
             rounded[t] = value
             total += value * value
-        rounded[own.shape[0]] = 1.0
+        rounded[row.shape[0]] = 1.0
         lengths[i] = total
 
 
@@ -165,26 +161,29 @@ def _find_all_nearest(
 
 
 @compiled()
-def _take_angles(e: Any, gram: Any, root: Any, ratio: Any) -> None:
-    """Correlations of the differences in place of ``gram``, and how near the nearest are."""
-    k, n = e.shape
-    nearest = root[0]
-    for i in range(n):
-        nearest[i] = e[0, i]
+def _entry(a: Any, b: Any) -> Any:
+    """Where the entry (a, b), b ≤ a, of a symmetric matrix is, row by row."""
+    return a * (a + 1) // 2 + b
+
+
+@compiled()
+def _take_angles(half: Any, root: Any, ratio: Any) -> None:
+    """Cosines between the differences in place of distances, and how near the nearest is."""
+    k, n = root.shape
+    nearest = half[0].copy()
     for a in range(1, k):
+        e = half[_entry(a, a)]
         for i in range(n):
-            nearest[i] = min(nearest[i], e[a, i])
+            nearest[i] = min(nearest[i], e[i])
     for a in range(k):
-        one, own = e[a], ratio[a]
+        e, own_root, own_ratio = half[_entry(a, a)], root[a], ratio[a]
         for i in range(n):
-            own[i] = np.sqrt(nearest[i] / (one[i] if one[i] > nearest[i] else 1.0))
-            own[i] = own[i] if one[i] > nearest[i] else 1.0
-    for a in range(k):
-        for i in range(n):
-            root[a, i] = np.sqrt(e[a, i])
+            own_root[i] = np.sqrt(e[i])
+            farther = e[i] > nearest[i]
+            own_ratio[i] = np.sqrt(nearest[i] / e[i] if farther else 1.0)
     for a in range(k):
         for b in range(a):
-            one, other, between = e[a], e[b], gram[a, b]
+            one, other, between = half[_entry(a, a)], half[_entry(b, b)], half[_entry(a, b)]
             root_one, root_other = root[a], root[b]
             for i in range(n):
                 scale = 2.0 * root_one[i] * root_other[i]
@@ -194,78 +193,87 @@ def _take_angles(e: Any, gram: Any, root: Any, ratio: Any) -> None:
 
 
 @compiled()
-def _tile(k: int) -> Any:
-    """Numbers of a tile of points, some of which may not be there."""
-    return np.ones((k, _TILE))
+def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
+    """Set the a-th neighbour at right angles to those before where no kernel has such distances.
+
+    Numbers would grow otherwise.
+    """
+    pivot = half[_entry(a, a)]
+    for i in range(pivot.shape[0]):
+        if not pivot[i] >= EPSILON / 2:
+            half[_entry(a, 0) : _entry(a, a), i] = 0.0
+            pivot[i], rest[i] = 1.0 + EPSILON, ratio[i]
 
 
 @compiled()
-def _solve(e: Any, gram: Any, root: Any, ratio: Any, weights: Any) -> None:
-    """Weights from half squared distances ``e`` to, and ``gram`` among, neighbours.
+def _solve(half: Any, weights: Any) -> None:
+    """Weights of many points at once, from half squared distances to and among neighbours.
 
-    Of many points at once, side by side: ``e`` and ``weights`` are (K, n), ``gram`` (K, K, n), of
-    which the lower triangle is read and overwritten; ``root`` and ``ratio`` (K, n) are scratch.
+    Parameters
+    ----------
+    half : float64 ndarray of shape (K (K + 1) / 2, n), overwritten
+        Lower triangles, row by row: a point's distances on the diagonal, below it those of its
+        neighbours to each other. With the points side by side all steps vectorise.
+    weights : ndarray of shape (n, K), written
     """
-    k, n = e.shape
-    _take_angles(e, gram, root, ratio)
+    n, k = weights.shape
+    root, ratio, solution = np.empty((k, n)), np.empty((k, n)), np.empty((k, n))
+    _take_angles(half, root, ratio)
     # Cholesky with both triangular solves; the pivots' floor holds them against rounding.
     for a in range(k):
-        rest, pivot = weights[a], gram[a, a]
+        rest, pivot, low = solution[a], half[_entry(a, a)], 0
         for i in range(n):
             pivot[i] = 1.0 + EPSILON
             rest[i] = ratio[a, i]
         for b in range(a):
-            inner, before, weight = gram[a, b], gram[b, b], weights[b]
+            inner, before, known = half[_entry(a, b)], half[_entry(b, b)], solution[b]
             for c in range(b):
-                left, right = gram[a, c], gram[b, c]
+                left, right = half[_entry(a, c)], half[_entry(b, c)]
                 for i in range(n):
                     inner[i] -= left[i] * right[i]
             for i in range(n):
                 value = inner[i] / before[i]
                 inner[i] = value
                 pivot[i] -= value * value
-                rest[i] -= value * weight[i]
-        low = 0
+                rest[i] -= value * known[i]
         for i in range(n):
             low += not pivot[i] >= EPSILON / 2
-        for i in range(n if low else 0):
-            if not pivot[i] >= EPSILON / 2:  # no kernel's: left out, or numbers would grow
-                gram[a, :a, i] = 0.0
-                pivot[i] = 1.0 + EPSILON
-                rest[i] = ratio[a, i]
+        if low:
+            _leave_out(a, half, ratio[a], rest)
         for i in range(n):
             pivot[i] = np.sqrt(max(pivot[i], EPSILON))
             rest[i] /= pivot[i]
+    total = np.zeros(n)
     for a in range(k - 1, -1, -1):
-        weight, pivot = weights[a], gram[a, a]
+        own, pivot = solution[a], half[_entry(a, a)]
         for b in range(a + 1, k):
-            later, below = weights[b], gram[b, a]
+            later, below = solution[b], half[_entry(b, a)]
             for i in range(n):
-                weight[i] -= below[i] * later[i]
+                own[i] -= below[i] * later[i]
         for i in range(n):
-            weight[i] /= pivot[i]
-    total = root[0]
-    total[:] = 0.0
-    for a in range(k):
-        weight, own = weights[a], ratio[a]
-        for i in range(n):
-            weight[i] *= own[i]
-            total[i] += weight[i]
+            own[i] /= pivot[i]
     for a in range(k):
         for i in range(n):
-            weights[a, i] /= total[i]
+            solution[a, i] *= ratio[a, i]
+            total[i] += solution[a, i]
+    for i in range(n):
+        for a in range(k):
+            weights[i, a] = solution[a, i] / total[i]
 
 
 @compiled()
-def among_rows(rows: Any, saturating: bool, start: int, stop: int, out: Any) -> None:
-    """Half squared feature distances of some rows to all before them, under a Euclidean kernel."""
-    for i in range(start, stop):
-        for j in range(i):
-            d2 = _squared_distance(rows[i], rows[j])
-            out[i, j] = out[j, i] = -np.expm1(-d2) if saturating else 0.5 * d2
+def _take_differences(rows: Any, landmarks: Any, neighbors: Any, squared: Any) -> None:
+    """Squared distances to and among neighbours, as :func:`_solve` has them."""
+    for i in range(rows.shape[0]):
+        row, near = rows[i], neighbors[i]
+        for a in range(near.shape[0]):
+            one = landmarks[near[a]]
+            # From differences: exactly zero where a row is a landmark.
+            squared[_entry(a, a), i] = _squared_distance(row, one)
+            for b in range(a):
+                squared[_entry(a, b), i] = _squared_distance(one, landmarks[near[b]])
 
 
-@compiled()
 def weights_from_rows(
     rows: Any,
     landmarks: Any,
@@ -275,7 +283,6 @@ def weights_from_rows(
     saturating: bool,
     neighbors: Any,
     weights: Any,
-    among: Any = None,
 ) -> None:
     """Neighbours and weights under a Euclidean kernel.
 
@@ -294,34 +301,20 @@ def weights_from_rows(
         Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
-    among : float64 ndarray of shape (m, m), optional
-        Half squared feature distances of the landmarks, see :func:`among_rows`, if these are known.
     """
-    k = neighbors.shape[1]
-    e, w, root, ratio = _tile(k), _tile(k), _tile(k), _tile(k)
-    gram = np.zeros((k, k, _TILE))
     _find_all_nearest(rows, landmarks, ranking, lengths, slack, neighbors)
-    for start in range(0, rows.shape[0], _TILE):
-        n = min(_TILE, rows.shape[0] - start)
-        for i in range(n):
-            row, near = rows[start + i], neighbors[start + i]
-            for a in range(k):
-                # Recomputed from differences: exactly zero where a row is a landmark.
-                d2 = _squared_distance(row, landmarks[near[a]])
-                e[a, i] = -np.expm1(-d2) if saturating else 0.5 * d2
-                for b in range(a):
-                    if among is not None:
-                        gram[a, b, i] = among[near[a], near[b]]
-                    else:
-                        d2 = _squared_distance(landmarks[near[a]], landmarks[near[b]])
-                        gram[a, b, i] = -np.expm1(-d2) if saturating else 0.5 * d2
-        _solve(e, gram, root, ratio, w)
-        for i in range(n):
-            for a in range(k):
-                weights[start + i, a] = w[a, i]
+    n, k = neighbors.shape
+    half = np.empty((_entry(k, 0), n))
+    _take_differences(rows, landmarks, neighbors, half)
+    if saturating:
+        # NumPy's has several numbers at a time, where the processor can.
+        np.expm1(np.negative(half, out=half), out=half)
+        np.negative(half, out=half)
+    else:
+        half *= 0.5
+    _solve(half, weights)
 
 
-@compiled()
 def weights_from_distances(
     to_landmarks: Any,
     zero: Any,
@@ -344,15 +337,24 @@ def weights_from_distances(
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
     """
+    n, k = neighbors.shape
+    half = np.empty((_entry(k, 0), n))
+    _take_given(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
+    _solve(half, weights)
+
+
+@compiled()
+def _take_given(
+    to_landmarks: Any, zero: Any, among: Any, saturating: bool, neighbors: Any, half: Any
+) -> None:
+    """Nearest landmarks, and half squared distances as :func:`_solve` has them."""
     k, m = neighbors.shape[1], to_landmarks.shape[1]
     smallest, minima = np.empty(k), np.empty(m // CHUNK)
     # In single precision: what is equally far up to rounding is equally far then.
     keys, nearest = np.empty(m, np.float32), np.empty(k, np.float32)
     least = np.empty(m // CHUNK, np.float32)
-    e, w, root, ratio = _tile(k), _tile(k), _tile(k), _tile(k)
-    gram = np.zeros((k, k, _TILE))
     for i in range(to_landmarks.shape[0]):
-        near, place = neighbors[i], i % _TILE
+        near = neighbors[i]
         _find_smallest(to_landmarks[i], near, smallest, minima)
         unit = smallest[k - 1]
         if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
@@ -363,16 +365,10 @@ def weights_from_distances(
         _find_smallest(keys, near, nearest, least)
         for a in range(k):
             value = to_landmarks[i, near[a]]
-            e[a, place] = value if value > zero[i] else 0.0
-            if saturating:
-                e[a, place] = -np.expm1(-e[a, place])
+            e = value if value > zero[i] else 0.0
+            half[_entry(a, a), i] = -np.expm1(-e) if saturating else e
             for b in range(a):
-                gram[a, b, place] = among_landmarks[near[a], near[b]]
-        if place == _TILE - 1 or i == to_landmarks.shape[0] - 1:
-            _solve(e, gram, root, ratio, w)
-            for j in range(place + 1):
-                for a in range(k):
-                    weights[i - place + j, a] = w[a, j]
+                half[_entry(a, b), i] = among[near[a], near[b]]
 
 
 @compiled()
