@@ -6,9 +6,9 @@ feature vector resemble them? Coordinates given to the landmarks then carry over
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.arrays import Floats
+from nearkin.rows.blocks import for_each_block
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
     dense_rows,
@@ -30,18 +31,12 @@ from nearkin.spaces.local_weights import (
     foreign_weights,
     prepare_rows,
     weights_from_distances,
-    weights_from_rows,
 )
+from nearkin.spaces.near_landmarks import SHARED_ROWS, NearLandmarks
 from nearkin.storage.schema import a, floats, stored, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
 FAR = 1e15
-# Distances of this many bytes stay in a core's own cache; of rows so few, products are slow, and of
-# so many, nothing else gains.
-_PART_BYTES = 2**20
-_PART_ROWS = (128, 512)
-# Some rows, their nearest landmarks and the weights of these.
-_Part: TypeAlias = tuple[slice, NDArray[np.int32], Floats]
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
@@ -53,17 +48,6 @@ class Extension(Protocol):
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
-
-
-class _EuclideanLandmarks(NamedTuple):
-    """Landmarks under a Euclidean kernel, in float64.
-
-    As prepared rows, as the factor that ranks them, and the largest squared length of any.
-    """
-
-    points: Floats
-    ranking: Floats
-    reach: float
 
 
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
@@ -90,11 +74,10 @@ class LocalExtension:
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
-        def work(rows: slice) -> None:
-            for part, neighbors, weights in self._weights_by_parts(X, rows):
-                combine(neighbors, weights, coordinates, out[part])
+        def work(part: slice, neighbors: NDArray[np.int32], weights: Floats) -> None:
+            combine(neighbors, weights, coordinates, out[part])
 
-        access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
+        self._for_each_part(work, X)
         return out
 
     def _embed_foreign(self, X: Any, coordinates: Floats) -> Any:
@@ -143,11 +126,10 @@ class LocalExtension:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
 
-        def work(rows: slice) -> None:
-            for part, near, own in self._weights_by_parts(X, rows):
-                neighbors[part], weights[part] = near, own
+        def work(part: slice, near: NDArray[np.int32], own: Floats) -> None:
+            neighbors[part], weights[part] = near, own
 
-        access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
+        self._for_each_part(work, X)
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
         W = sp.csr_array(
             (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
@@ -155,41 +137,28 @@ class LocalExtension:
         W.sort_indices()
         return W
 
-    def _weights_by_parts(self, X: Rows, rows: slice) -> Iterator[_Part]:
-        """Weights of some rows of X, by parts whose distances to all landmarks stay in cache.
-
-        What is yielded will be overwritten.
-        """
+    def _for_each_part(
+        self, work: Callable[[slice, NDArray[np.int32], Floats], None], X: Rows
+    ) -> None:
+        """Call ``work`` with rows of X, their nearest landmarks and weights, on every core."""
+        bytes_per_row = len(self.landmarks) * X.dtype.itemsize
         if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
-            yield rows, *self._weights_by_kernel(X[rows], rows.start)
+
+            def by_kernel(rows: slice) -> None:
+                work(rows, *self._weights_by_kernel(X[rows], rows.start))
+
+            access.for_each_block(by_kernel, X, bytes_per_row)
             return
-        (m, d), n = self._euclidean.points.shape, rows.stop - rows.start
-        size = min(n, max(_PART_ROWS[0], min(_PART_ROWS[1], _PART_BYTES // (m * X.dtype.itemsize))))
-        precise, lengths = np.empty((size, d)), np.empty(size)
-        coarse, ranking = np.empty((size, d + 1), X.dtype), np.empty((size, m), X.dtype)
-        neighbors = np.empty((size, self.n_neighbors), np.int32)
-        weights = np.empty((size, self.n_neighbors), X.dtype)
-        rounding = 4 * (d + 4) * float(np.finfo(X.dtype).eps)
-        factor = self._euclidean.ranking if X.dtype == np.float64 else self._coarse_ranking
-        for start in range(rows.start, rows.stop, size):
-            if rows.stop - start < size:
-                every = (precise, lengths, coarse, ranking, neighbors, weights)
-                size = rows.stop - start
-                precise, lengths, coarse, ranking, neighbors, weights = (a[:size] for a in every)
-            part = slice(start, start + size)
-            np.copyto(precise, X[part])
-            self._prepare(precise, coarse, lengths)
-            weights_from_rows(
-                precise,
-                self._euclidean.points,
-                np.matmul(coarse, factor, out=ranking),
-                lengths,
-                rounding * (lengths + self._euclidean.reach),
-                self.landmarks.kernel.name == "rbf",
-                neighbors,
-                weights,
-            )
-            yield part, neighbors, weights
+        near, by_pivots = self._near, self._near.pivots_pay(X)
+
+        def by_rows(rows: slice) -> None:
+            for part in near.weights_by_parts(X, rows, by_pivots):
+                work(*part)
+
+        if by_pivots:
+            for_each_block(by_rows, len(X), SHARED_ROWS)
+        else:
+            access.for_each_block(by_rows, X, bytes_per_row)
 
     def _weights_by_kernel(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
         """Nearest landmarks and weights, from kernel values alone."""
@@ -216,12 +185,11 @@ class LocalExtension:
 
         See :func:`nearkin.spaces.local_weights.prepare_rows` for what else is written.
         """
-        center, scale = np.zeros(rows.shape[1]), 1.0
         if self.landmarks.kernel.name == "cosine":
             rows[:] = unit_rows(rows)
+            prepare_rows(rows, np.zeros(rows.shape[1]), 1.0, FAR, coarse, lengths)
         else:
-            center, scale = self._center_and_scale
-        prepare_rows(rows, center, scale, FAR, coarse, lengths)
+            prepare_rows(rows, *self._center_and_scale, FAR, coarse, lengths)
 
     def _prepare_foreign(self, X: Any) -> Any:
         """The same without the column of ones, for foreign rows."""
@@ -241,23 +209,17 @@ class LocalExtension:
         return center, 1 / largest if largest > 0 else 1.0
 
     @cached_property
-    def _euclidean(self) -> _EuclideanLandmarks:
-        points = np.array(dense_rows(self.landmarks.rows), dtype=np.float64, order="C")
-        m, d = points.shape
-        extended, lengths = np.empty((m, d + 1)), np.empty(m)
-        self._prepare(points, extended, lengths)
-        # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
-        ranking = -2 * extended.T
-        ranking[-1] = lengths
-        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking), float(lengths.max()))
+    def _near(self) -> NearLandmarks:
+        return NearLandmarks(
+            dense_rows(self.landmarks.rows),
+            self._prepare,
+            self.n_neighbors,
+            self.landmarks.kernel.name == "rbf",
+        )
 
     def prepared_landmarks(self, dtype: Any) -> Floats:
         """The landmarks as rows whose Euclidean distances determine the kernel."""
-        return self._euclidean.points.astype(dtype)
-
-    @cached_property
-    def _coarse_ranking(self) -> Floats:
-        return self._euclidean.ranking.astype(np.float32)
+        return self._near.points.astype(dtype)
 
     @cached_property
     def _among(self) -> Floats:
