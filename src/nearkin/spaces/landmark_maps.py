@@ -32,7 +32,7 @@ from nearkin.spaces.local_weights import (
     prepare_rows,
     weights_from_distances,
 )
-from nearkin.spaces.near_landmarks import SHARED_ROWS, NearLandmarks
+from nearkin.spaces.near_landmarks import NearLandmarks
 from nearkin.storage.schema import a, floats, stored, whole
 
 # Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
@@ -156,7 +156,7 @@ class LocalExtension:
                 work(*part)
 
         if by_pivots:
-            for_each_block(by_rows, len(X), SHARED_ROWS)
+            for_each_block(by_rows, len(X), near.shared_rows(len(X)))
         else:
             access.for_each_block(by_rows, X, bytes_per_row)
 

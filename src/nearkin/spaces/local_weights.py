@@ -121,10 +121,24 @@ def _find_nearest(
 
 
 @compiled()
+def _sort(numbers: Any) -> None:
+    """Sort a few numbers, without a branch to guess."""
+    for a in range(1, numbers.shape[0]):
+        number = numbers[a]
+        for b in range(a):
+            less, more = min(numbers[b], number), max(numbers[b], number)
+            numbers[b], number = less, more
+        numbers[a] = number
+
+
+@compiled()
 def _find_all_nearest(
     rows: Any, landmarks: Any, ranking: Any, lengths: Any, slack: Any, neighbors: Any
 ) -> None:
-    """The same for every row. Where the ranking leaves no doubt it is taken at its word."""
+    """Positions of the K nearest landmarks of every row, sorted.
+
+    Where the ranking leaves no doubt it is taken at its word.
+    """
     n, m = ranking.shape
     k = neighbors.shape[1]
     minima, lowest = np.empty((n, m // CHUNK), ranking.dtype), np.empty((k, n), ranking.dtype)
@@ -133,31 +147,35 @@ def _find_all_nearest(
     bound_smallest(ranking, minima, lowest)
     bounds = lowest[k - 1]
     for i in range(n):
-        bound = bounds[i] + slack[i] + _COARSE * max(bounds[i] + lengths[i], 0.0)
-        bounds[i] = bound
-        bounds[i] = np.nextafter(bounds[i], np.inf)  # which may be rounded down
-        n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
-        smallest[:] = np.inf
-        for place in range(n_found):
-            value = ranking[i, found[place]]
-            if value < smallest[k - 1]:
-                insert(value, found[place], neighbors[i], smallest)
-        bound = smallest[k - 1] + slack[i] + _COARSE * max(smallest[k - 1] + lengths[i], 0.0)
-        near = 0
-        for place in range(n_found):
-            near += ranking[i, found[place]] <= bound
-        if near != k:
+        near = neighbors[i]
+        bounds[i] += slack[i] + _COARSE * max(bounds[i] + lengths[i], 0.0)
+        bounds[i] = np.nextafter(bounds[i], np.inf)  # that sum may have been rounded down
+        n_near = n_found = find_below(ranking[i], minima[i], bounds[i], chunks, found)
+        if n_found == k:
+            near[:] = found[:k]
+        else:
+            smallest[:] = np.inf
+            for place in found[:n_found]:
+                if ranking[i, place] < smallest[k - 1]:
+                    insert(ranking[i, place], place, near, smallest)
+            last = smallest[k - 1]
+            bound = last + slack[i] + _COARSE * max(last + lengths[i], 0.0)
+            n_near = 0
+            for place in found[:n_found]:
+                n_near += ranking[i, place] <= bound
+        if n_near != k:
             _find_nearest(
                 rows[i],
                 landmarks,
                 ranking[i],
                 lengths[i],
                 slack[i],
-                neighbors[i],
+                near,
                 keys,
                 smallest,
                 minima[i],
             )
+        _sort(near)
 
 
 @compiled()

@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms
@@ -38,9 +39,11 @@ from nearkin.storage.silence import silenced
 # more rows nothing is faster.
 _PART_BYTES = 2**20
 _LEAST_ROWS, _MOST_ROWS = 128, 512
-# Pivots at most, rounds of k-means that place them, and rows shared out among them at once.
+# Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
+# once, the more the better, if there are some for every core; and those of one part.
 _MOST_PIVOTS, _ROUNDS = 64, 10
-SHARED_ROWS = 16384
+_SHARED_ROWS = (16384, 65536)
+_SHARED_PART = 256
 # From so many rows and landmarks on, pivots may pay; rows on which that is measured, and the share
 # of all landmarks that may remain.
 _MANY_ROWS, _MANY_LANDMARKS = 20_000, 256
@@ -64,10 +67,21 @@ class _Points:
     """
 
     vectors: Doubles
-    factor: Floats  # of shape (m, d + 1), in the type of the rows
+    factor: Floats  # of shape (d + 1, m), in the type of the rows
+
+    @classmethod
+    def of(cls, vectors: Doubles, dtype: DTypeLike) -> _Points:
+        """Vectors, for rows of some type."""
+        factor = np.vstack([-2 * vectors.T, row_norms(vectors, squared=True)])
+        return cls(vectors, factor.astype(dtype))
+
+    @cached_property
+    def _by_point(self) -> Floats:
+        return self.factor.T.copy()
 
     def some(self, chosen: NDArray[np.intp]) -> _Points:
-        return _Points(self.vectors[chosen], self.factor[chosen])
+        """Some of the points."""
+        return _Points(self.vectors[chosen], self._by_point[chosen].T)
 
 
 @dataclass(frozen=True)
@@ -112,7 +126,6 @@ class NearLandmarks:
         lengths = np.empty(m)
         prepare(self.points, np.empty((m, d + 1)), lengths)
         self.reach = float(lengths.max())
-        self._factor = _factor(self.points)
 
     def pivots_pay(self, X: Floats) -> bool:
         """Whether most landmarks can be left out for most rows of X, as far as a sample shows."""
@@ -125,6 +138,12 @@ class NearLandmarks:
             self._pivots.n_left(pivot, radii[cells == pivot]).sum() for pivot in np.unique(cells)
         ]
         return bool(sum(left) < _SHARE_LEFT * m * len(some))
+
+    @staticmethod
+    def shared_rows(n_rows: int) -> int:
+        """How many rows are best shared out among pivots at once."""
+        least, most = _SHARED_ROWS
+        return max(least, min(most, n_rows // (4 * cpu_count())))
 
     def weights_by_parts(self, X: Floats, rows: slice, by_pivots: bool) -> Iterator[Part]:
         """Nearest landmarks and weights of some rows of X. What is yielded will be overwritten."""
@@ -145,7 +164,7 @@ class NearLandmarks:
         shape = (len(X), self.n_neighbors)
         neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
         cells, radii = self._shared_out(X)
-        search = _Search(self, X, _MOST_ROWS, len(self.points))
+        search = _Search(self, X, _SHARED_PART, len(self.points))
         # By cells, and the nearest rows of each first: these are left the fewest landmarks.
         step = 2**16 // _MOST_PIVOTS
         share = np.minimum(radii * (step / max(radii.max(), 1e-300)), step - 1)
@@ -153,17 +172,17 @@ class NearLandmarks:
         starts = np.searchsorted(cells[order], np.arange(len(pivots.vectors) + 1))
         for pivot in range(len(pivots.vectors)):
             own = order[starts[pivot] : starts[pivot + 1]]
-            for some in blocks(len(own), _MOST_ROWS):
+            for some in blocks(len(own), _SHARED_PART):
                 part = own[some]
                 n_left = pivots.n_left(pivot, radii[part].max())
                 left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
-                near, weights[part] = search.weights(X[part], landmarks.some(left))
-                neighbors[part] = left[near]
+                near, weights[part] = search.weights(X.take(part, axis=0), landmarks.some(left))
+                neighbors[part] = left.take(near)
         return neighbors, weights
 
     def _shared_out(self, X: Floats) -> tuple[NDArray[np.intp], Doubles]:
         """The nearest pivot of every row, and how far it may be."""
-        pivots = _Points(self._pivots.vectors, _factor(self._pivots.vectors).astype(X.dtype))
+        pivots = _Points.of(self._pivots.vectors, X.dtype)
         cells, radii = np.empty(len(X), np.intp), np.empty(len(X))
         search = _Search(self, X, _MOST_ROWS, len(pivots.vectors))
         for part in blocks(len(X), _MOST_ROWS):
@@ -176,7 +195,7 @@ class NearLandmarks:
         from sklearn.cluster import KMeans  # which few need
 
         n_pivots = min(_MOST_PIVOTS, round(len(self.points) ** 0.5))
-        means = KMeans(n_pivots, init="random", n_init=1, max_iter=_ROUNDS, random_state=0)
+        means = KMeans(n_pivots, n_init=1, max_iter=_ROUNDS, random_state=0)
         # scikit-learn warns of fewer distinct landmarks than pivots, which does no harm.
         with silenced(), one_thread():
             means.fit(self.points)
@@ -187,11 +206,15 @@ class NearLandmarks:
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
     def _landmarks(self, dtype: DTypeLike) -> _Points:
-        return _Points(self.points, self._factor if dtype == np.float64 else self._coarse_factor)
+        return self._double if dtype == np.float64 else self._single
 
     @cached_property
-    def _coarse_factor(self) -> Floats:
-        return self._factor.astype(np.float32)
+    def _single(self) -> _Points:
+        return _Points.of(self.points, np.float32)
+
+    @cached_property
+    def _double(self) -> _Points:
+        return _Points.of(self.points, np.float64)
 
 
 class _Search:
@@ -222,7 +245,7 @@ class _Search:
         np.copyto(precise, rows)
         self._near.prepare(precise, coarse, lengths)
         ranking = self._ranking[: n * m].reshape(n, m)
-        np.matmul(coarse, points.factor.T, out=ranking)
+        np.matmul(coarse, points.factor, out=ranking)
         return precise, ranking, lengths, self._rounding * (lengths + self._near.reach)
 
     def weights(self, rows: Floats, landmarks: _Points) -> tuple[Places, Floats]:
@@ -240,11 +263,6 @@ class _Search:
             weights,
         )
         return neighbors, weights
-
-
-def _factor(points: Doubles) -> Doubles:
-    """What ranks points, see :class:`_Points`."""
-    return np.column_stack([-2 * points, row_norms(points, squared=True)])
 
 
 @compiled()
