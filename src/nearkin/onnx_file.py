@@ -29,7 +29,7 @@ from nearkin.learners.metric import MetricMixin
 from nearkin.rows.arrays import Floats
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows
-from nearkin.spaces.landmark_maps import FAR, KernelExpansion, LocalExtension, NystroemExtension
+from nearkin.spaces.landmark_maps import KernelExpansion, LocalExtension, NystroemExtension
 from nearkin.spaces.local_weights import EPSILON, NEARER
 from nearkin.spaces.maps import (
     Affine,
@@ -42,6 +42,7 @@ from nearkin.spaces.maps import (
     Transformed,
     UnitLength,
 )
+from nearkin.spaces.near_landmarks import FAR
 from nearkin.storage.onnx_graph import Graph, Tensor
 from nearkin.storage.whole_file import StrPath, whole_file
 

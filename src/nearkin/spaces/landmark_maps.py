@@ -29,14 +29,11 @@ from nearkin.spaces.local_weights import (
     combine,
     foreign_combination,
     foreign_weights,
-    prepare_rows,
     weights_from_distances,
 )
-from nearkin.spaces.near_landmarks import NearLandmarks
+from nearkin.spaces.near_landmarks import FAR, NearLandmarks, Preparation
 from nearkin.storage.schema import a, floats, stored, whole
 
-# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
-FAR = 1e15
 # Any of the extensions, as a field of what is stored.
 EXTENSION = a("LocalExtension", "NystroemExtension", "KernelExpansion")
 
@@ -74,10 +71,10 @@ class LocalExtension:
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
-        def work(part: slice, neighbors: NDArray[np.int32], weights: Floats) -> None:
-            combine(neighbors, weights, coordinates, out[part])
+        def work(rows: slice, neighbors: NDArray[np.int32], weights: Floats) -> None:
+            combine(neighbors, weights, coordinates, out[rows])
 
-        self._for_each_part(work, X)
+        self._for_each_block(work, X)
         return out
 
     def _embed_foreign(self, X: Any, coordinates: Floats) -> Any:
@@ -126,10 +123,10 @@ class LocalExtension:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
 
-        def work(part: slice, near: NDArray[np.int32], own: Floats) -> None:
-            neighbors[part], weights[part] = near, own
+        def work(rows: slice, near: NDArray[np.int32], own: Floats) -> None:
+            neighbors[rows], weights[rows] = near, own
 
-        self._for_each_part(work, X)
+        self._for_each_block(work, X)
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
         W = sp.csr_array(
             (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
@@ -137,7 +134,7 @@ class LocalExtension:
         W.sort_indices()
         return W
 
-    def _for_each_part(
+    def _for_each_block(
         self, work: Callable[[slice, NDArray[np.int32], Floats], None], X: Rows
     ) -> None:
         """Call ``work`` with rows of X, their nearest landmarks and weights, on every core."""
@@ -152,8 +149,7 @@ class LocalExtension:
         near, by_pivots = self._near, self._near.pivots_pay(X)
 
         def by_rows(rows: slice) -> None:
-            for part in near.weights_by_parts(X, rows, by_pivots):
-                work(*part)
+            work(rows, *near.weights(X[rows], by_pivots))
 
         if by_pivots:
             for_each_block(by_rows, len(X), near.shared_rows(len(X)))
@@ -176,20 +172,17 @@ class LocalExtension:
         )
         return neighbors, weights
 
-    def _prepare(self, rows: Floats, coarse: Floats, lengths: Floats) -> None:
-        """Rows whose Euclidean distances determine the kernel, in place of rows in float64.
+    @cached_property
+    def _preparation(self) -> Preparation:
+        """What makes rows whose Euclidean distances determine the kernel.
 
         For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
-        does not matter; it and the centre keep float32 accurate whatever the data's own. Beyond
-        any landmark's reach all landmarks are equally far.
-
-        See :func:`nearkin.spaces.local_weights.prepare_rows` for what else is written.
+        does not matter; it and the centre keep float32 accurate whatever the data's own.
         """
         if self.landmarks.kernel.name == "cosine":
-            rows[:] = unit_rows(rows)
-            prepare_rows(rows, np.zeros(rows.shape[1]), 1.0, FAR, coarse, lengths)
-        else:
-            prepare_rows(rows, *self._center_and_scale, FAR, coarse, lengths)
+            return Preparation(np.zeros(self.landmarks.rows.shape[1]), 1.0, to_unit_length=True)
+        center, scale = self._center_and_scale
+        return Preparation(np.asarray(center, dtype=np.float64), scale)
 
     def _prepare_foreign(self, X: Any) -> Any:
         """The same without the column of ones, for foreign rows."""
@@ -212,7 +205,7 @@ class LocalExtension:
     def _near(self) -> NearLandmarks:
         return NearLandmarks(
             dense_rows(self.landmarks.rows),
-            self._prepare,
+            self._preparation,
             self.n_neighbors,
             self.landmarks.kernel.name == "rbf",
         )

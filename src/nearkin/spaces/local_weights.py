@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from nearkin.rows import device_math, devices
+from nearkin.rows.arrays import Doubles
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.spaces.smallest import CHUNK, bound_smallest, find_below, insert
 from nearkin.spaces.smallest import find_smallest as _find_smallest
@@ -217,7 +218,7 @@ def _leave_out(a: int, half: Any, ratio: Any, rest: Any) -> None:
     Numbers would grow otherwise.
     """
     pivot = half[_entry(a, a)]
-    for i in range(pivot.shape[0]):
+    for i in range(rest.shape[0]):
         if not pivot[i] >= EPSILON / 2:
             half[_entry(a, 0) : _entry(a, a), i] = 0.0
             pivot[i], rest[i] = 1.0 + EPSILON, ratio[i]
@@ -229,7 +230,7 @@ def _solve(half: Any, weights: Any) -> None:
 
     Parameters
     ----------
-    half : float64 ndarray of shape (K (K + 1) / 2, n), overwritten
+    half : float64 ndarray of shape (K (K + 1) / 2, n or more), overwritten
         Lower triangles, row by row: a point's distances on the diagonal, below it those of its
         neighbours to each other. With the points side by side all steps vectorise.
     weights : ndarray of shape (n, K), written
@@ -320,17 +321,88 @@ def weights_from_rows(
     neighbors : int ndarray of shape (n, K), written
     weights : float ndarray of shape (n, K), written
     """
-    _find_all_nearest(rows, landmarks, ranking, lengths, slack, neighbors)
     n, k = neighbors.shape
-    half = np.empty((_entry(k, 0), n))
-    _take_differences(rows, landmarks, neighbors, half)
+    squared = empty_squares(n, k, n)
+    _find_all_nearest(rows, landmarks, ranking, lengths, slack, neighbors)
+    _take_differences(rows, landmarks, neighbors, squared[0])
+    weights_from_squares(squared, saturating, weights)
+
+
+def empty_squares(n: int, k: int, part_rows: int) -> Doubles:
+    """Room for squared distances of n rows to and among k neighbours, by parts of so many rows."""
+    return np.zeros((-(-n // part_rows), _entry(k, 0), part_rows))
+
+
+@compiled()
+def neighbors_of_rows(
+    rows: Any,
+    center: Any,
+    scale: float,
+    far: float,
+    landmarks: Any,
+    factor: Any,
+    reach: float,
+    rounding: float,
+    neighbors: Any,
+    squared: Any,
+) -> None:
+    """Neighbours under a Euclidean kernel, and what :func:`weights_from_squares` makes weights of.
+
+    By parts of rows whose distances to all landmarks stay in cache, without Python in between.
+
+    Parameters
+    ----------
+    rows : float64 ndarray of shape (n, d), overwritten
+        See :func:`prepare_rows`, as for ``center``, ``scale`` and ``far``.
+    landmarks : float64 ndarray of shape (m, d)
+        Prepared.
+    factor : ndarray of shape (d + 1, m)
+        Whose product with a prepared row, and a one after it, ranks landmarks.
+    reach : float
+        The largest squared length of a landmark.
+    rounding : float
+        By how much ranks may be wrong, as a share of squared lengths.
+    neighbors : int ndarray of shape (n, K), written
+    squared : ndarray from :func:`empty_squares`, written
+    """
+    (n, d), size, dtype = rows.shape, squared.shape[2], factor.dtype
+    lengths, slack = np.empty(size), np.empty(size)
+    coarse, ranking = np.empty((size, d + 1), dtype), np.empty((size, landmarks.shape[0]), dtype)
+    for start in range(0, n, size):
+        part, near = rows[start : start + size], neighbors[start : start + size]
+        own = part.shape[0]
+        prepare_rows(part, center, scale, far, coarse, lengths)
+        for i in range(own):
+            slack[i] = rounding * (lengths[i] + reach)
+        np.dot(coarse[:own], factor, ranking[:own])
+        _find_all_nearest(part, landmarks, ranking[:own], lengths, slack, near)
+        _take_differences(part, landmarks, near, squared[start // size])
+
+
+def weights_from_squares(squared: Doubles, saturating: bool, weights: Any) -> None:
+    """Weights from squared distances to and among neighbours.
+
+    Parameters
+    ----------
+    squared : ndarray from :func:`empty_squares`, overwritten
+    saturating : bool
+        Half squared feature distance ``1 − exp(−d²)`` (rbf) instead of ``d²/2``.
+    weights : float ndarray of shape (n, K), written
+    """
     if saturating:
         # NumPy's has several numbers at a time, where the processor can.
-        np.expm1(np.negative(half, out=half), out=half)
-        np.negative(half, out=half)
+        np.expm1(np.negative(squared, out=squared), out=squared)
+        np.negative(squared, out=squared)
     else:
-        half *= 0.5
-    _solve(half, weights)
+        squared *= 0.5
+    _solve_by_parts(squared, weights)
+
+
+@compiled()
+def _solve_by_parts(half: Any, weights: Any) -> None:
+    size = half.shape[2]
+    for part in range(half.shape[0]):
+        _solve(half[part], weights[part * size : (part + 1) * size])
 
 
 def weights_from_distances(

@@ -16,7 +16,6 @@ dimensions, nothing is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -32,9 +31,17 @@ from nearkin.rows.arrays import Doubles, Floats
 from nearkin.rows.blocks import blocks
 from nearkin.rows.compiled import compiled
 from nearkin.rows.thread_limits import one_thread
-from nearkin.spaces.local_weights import weights_from_rows
+from nearkin.spaces.kernels import unit_rows
+from nearkin.spaces.local_weights import (
+    empty_squares,
+    neighbors_of_rows,
+    prepare_rows,
+    weights_from_squares,
+)
 from nearkin.storage.silence import silenced
 
+# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
+FAR = 1e15
 # Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
 # more rows nothing is faster.
 _PART_BYTES = 2**20
@@ -52,11 +59,31 @@ _SHARE_LEFT = 0.6
 # Distances that differ by less, as a share, may count as equal.
 _TIES = 1e-6
 
-# Rows, their nearest landmarks, and the weights of these.
 Places: TypeAlias = NDArray[np.int32]
-Part: TypeAlias = tuple[slice, Places, Floats]
-# Of rows in float64, in place: see nearkin.spaces.local_weights.prepare_rows.
-Prepare: TypeAlias = Callable[[Doubles, Floats, Doubles], None]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What makes rows of rows whose Euclidean distances determine a kernel.
+
+    Attributes
+    ----------
+    center : float64 ndarray of shape (d,)
+        What is subtracted.
+    scale : float
+        What rows are multiplied by then.
+    to_unit_length : bool
+        Whether they are divided by their lengths before.
+    """
+
+    center: Doubles
+    scale: float
+    to_unit_length: bool = False
+
+    def begun(self, X: Floats) -> Doubles:
+        """A copy of rows in float64, for compiled loops to do the rest."""
+        rows = np.array(X, dtype=np.float64, order="C")
+        return np.asarray(unit_rows(rows)) if self.to_unit_length else rows
 
 
 @dataclass(frozen=True)
@@ -75,13 +102,14 @@ class _Points:
         factor = np.vstack([-2 * vectors.T, row_norms(vectors, squared=True)])
         return cls(vectors, factor.astype(dtype))
 
+    def some(self, chosen: NDArray[np.intp]) -> _Points:
+        """Some of the points."""
+        factor = self._by_point.take(chosen, axis=0).T
+        return _Points(self.vectors.take(chosen, axis=0), np.ascontiguousarray(factor))
+
     @cached_property
     def _by_point(self) -> Floats:
         return self.factor.T.copy()
-
-    def some(self, chosen: NDArray[np.intp]) -> _Points:
-        """Some of the points."""
-        return _Points(self.vectors[chosen], self._by_point[chosen].T)
 
 
 @dataclass(frozen=True)
@@ -105,66 +133,60 @@ class NearLandmarks:
     Parameters
     ----------
     rows : ndarray of shape (m, d)
-    prepare : callable(rows, coarse, lengths)
-        Makes rows of rows, in place, whose Euclidean distances determine the kernel.
+    preparation : Preparation
     n_neighbors : int
     saturating : bool
-        Whether the kernel of these is ``exp(−‖u − v‖²)``, or else linear.
+        Whether the kernel of prepared rows is ``exp(−‖u − v‖²)``, or else linear.
 
     Attributes
     ----------
     points : float64 ndarray of shape (m, d)
         The landmarks as prepared rows.
-    reach : float
-        The largest squared length of any.
     """
 
-    def __init__(self, rows: Floats, prepare: Prepare, n_neighbors: int, saturating: bool) -> None:
-        m, d = rows.shape
-        self.points = np.array(rows, dtype=np.float64, order="C")
-        self.prepare, self.n_neighbors, self.saturating = prepare, n_neighbors, saturating
-        lengths = np.empty(m)
-        prepare(self.points, np.empty((m, d + 1)), lengths)
-        self.reach = float(lengths.max())
+    def __init__(
+        self, rows: Floats, preparation: Preparation, n_neighbors: int, saturating: bool
+    ) -> None:
+        self._preparation, self._n_neighbors = preparation, n_neighbors
+        self._saturating = saturating
+        self.points = preparation.begun(rows)
+        lengths, coarse = np.empty(len(rows)), np.empty((len(rows), rows.shape[1] + 1))
+        prepare_rows(self.points, preparation.center, preparation.scale, FAR, coarse, lengths)
+        self._reach = float(lengths.max())
 
     def pivots_pay(self, X: Floats) -> bool:
         """Whether most landmarks can be left out for most rows of X, as far as a sample shows."""
         n, m = X.shape[0], len(self.points)
         if n < _MANY_ROWS or m < _MANY_LANDMARKS:
             return False
-        some = X[access.evenly_spaced(n, _SAMPLE)]
-        cells, radii = self._shared_out(some)
-        left = [
-            self._pivots.n_left(pivot, radii[cells == pivot]).sum() for pivot in np.unique(cells)
-        ]
-        return bool(sum(left) < _SHARE_LEFT * m * len(some))
+        cells, radii = self._shared_out(X[access.evenly_spaced(n, _SAMPLE)])
+        left = [self._pivots.n_left(one, radii[cells == one]).sum() for one in np.unique(cells)]
+        return bool(sum(left) < _SHARE_LEFT * m * len(cells))
 
     @staticmethod
     def shared_rows(n_rows: int) -> int:
         """How many rows are best shared out among pivots at once."""
         least, most = _SHARED_ROWS
-        return max(least, min(most, n_rows // (4 * cpu_count())))
+        return max(least, min(most, n_rows // (4 * int(cpu_count()))))
 
-    def weights_by_parts(self, X: Floats, rows: slice, by_pivots: bool) -> Iterator[Part]:
-        """Nearest landmarks and weights of some rows of X. What is yielded will be overwritten."""
+    def weights(self, X: Floats, by_pivots: bool) -> tuple[Places, Floats]:
+        """Nearest landmarks and weights of every row of X, of shape (n, n_neighbors) each."""
         if by_pivots:
-            yield rows, *self._weights_by_pivots(X[rows])
-            return
-        landmarks, m = self._landmarks(X.dtype), len(self.points)
+            return self._weights_by_pivots(X)
+        m = len(self.points)
         fitting = _PART_BYTES // (m * X.dtype.itemsize)
-        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS, rows.stop - rows.start)
-        search = _Search(self, X, size, m)
-        for start in range(rows.start, rows.stop, size):
-            part = slice(start, min(start + size, rows.stop))
-            yield part, *search.weights(X[part], landmarks)
+        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS, len(X))
+        squared = empty_squares(len(X), self._n_neighbors, size)
+        neighbors = np.empty((len(X), self._n_neighbors), np.int32)
+        self._search(X, self._landmarks(X.dtype), neighbors, squared)
+        return neighbors, self._solved(squared, X)
 
     def _weights_by_pivots(self, X: Floats) -> tuple[Places, Floats]:
         """The same, where rows are compared with the landmarks that their pivots leave."""
         pivots, landmarks = self._pivots, self._landmarks(X.dtype)
-        shape = (len(X), self.n_neighbors)
-        neighbors, weights = np.empty(shape, np.int32), np.empty(shape, X.dtype)
         cells, radii = self._shared_out(X)
-        search = _Search(self, X, _SHARED_PART, len(self.points))
+        neighbors = np.empty((len(X), self._n_neighbors), np.int32)
+        weights = np.empty(neighbors.shape, X.dtype)
         # By cells, and the nearest rows of each first: these are left the fewest landmarks.
         step = 2**16 // _MOST_PIVOTS
         share = np.minimum(radii * (step / max(radii.max(), 1e-300)), step - 1)
@@ -172,22 +194,52 @@ class NearLandmarks:
         starts = np.searchsorted(cells[order], np.arange(len(pivots.vectors) + 1))
         for pivot in range(len(pivots.vectors)):
             own = order[starts[pivot] : starts[pivot + 1]]
-            for some in blocks(len(own), _SHARED_PART):
-                part = own[some]
-                n_left = pivots.n_left(pivot, radii[part].max())
+            squared = empty_squares(len(own), self._n_neighbors, _SHARED_PART)
+            near = np.empty((len(own), self._n_neighbors), np.int32)
+            for number, some in enumerate(blocks(len(own), _SHARED_PART)):
+                n_left = pivots.n_left(pivot, radii[own[some]].max())
                 left = np.sort(pivots.landmarks[pivot, :n_left])  # ties are broken by position
-                near, weights[part] = search.weights(X.take(part, axis=0), landmarks.some(left))
-                neighbors[part] = left.take(near)
+                rows = X.take(own[some], axis=0)
+                self._search(rows, landmarks.some(left), near[some], squared[number : number + 1])
+                near[some] = left.take(near[some])
+            neighbors[own], weights[own] = near, self._solved(squared, X[: len(own)])
         return neighbors, weights
 
-    def _shared_out(self, X: Floats) -> tuple[NDArray[np.intp], Doubles]:
+    def _search(self, X: Floats, landmarks: _Points, neighbors: Places, squared: Doubles) -> None:
+        """Places of the nearest among some landmarks, and squared distances."""
+        neighbors_of_rows(
+            self._preparation.begun(X),
+            self._preparation.center,
+            self._preparation.scale,
+            FAR,
+            landmarks.vectors,
+            landmarks.factor,
+            self._reach,
+            _rounding(X),
+            neighbors,
+            squared,
+        )
+
+    def _solved(self, squared: Doubles, X: Floats) -> Floats:
+        weights = np.empty((len(X), self._n_neighbors), X.dtype)
+        weights_from_squares(squared, self._saturating, weights)
+        return weights
+
+    def _shared_out(self, X: Floats) -> tuple[NDArray[np.int32], Doubles]:
         """The nearest pivot of every row, and how far it may be."""
-        pivots = _Points.of(self._pivots.vectors, X.dtype)
-        cells, radii = np.empty(len(X), np.intp), np.empty(len(X))
-        search = _Search(self, X, _MOST_ROWS, len(pivots.vectors))
-        for part in blocks(len(X), _MOST_ROWS):
-            _, ranking, lengths, slack = search.compared(X[part], pivots)
-            _nearest(ranking, lengths, slack, cells[part], radii[part])
+        preparation, pivots = self._preparation, _Points.of(self._pivots.vectors, X.dtype)
+        cells, radii = np.empty(len(X), np.int32), np.empty(len(X))
+        for part in blocks(len(X), 16 * _SHARED_PART):
+            _nearest(
+                preparation.begun(X[part]),
+                preparation.center,
+                preparation.scale,
+                pivots.factor,
+                self._reach,
+                _rounding(X),
+                cells[part],
+                radii[part],
+            )
         return cells, radii
 
     @cached_property
@@ -202,7 +254,7 @@ class NearLandmarks:
         distances = cdist(means.cluster_centers_, self.points)
         order = np.argsort(distances, axis=1)
         distances = np.take_along_axis(distances, order, axis=1)
-        kth = distances[:, self.n_neighbors - 1]
+        kth = distances[:, self._n_neighbors - 1]
         return _Pivots(means.cluster_centers_, order, distances, kth)
 
     def _landmarks(self, dtype: DTypeLike) -> _Points:
@@ -217,61 +269,31 @@ class NearLandmarks:
         return _Points.of(self.points, np.float64)
 
 
-class _Search:
-    """Memory for the comparison of a few rows at a time.
-
-    Parameters
-    ----------
-    near : NearLandmarks
-    X : ndarray of shape (n, d)
-        What the rows are of.
-    size, m : int
-        Rows at a time, and points that they are compared with, at most.
-    """
-
-    def __init__(self, near: NearLandmarks, X: Floats, size: int, m: int) -> None:
-        d, k = X.shape[1], near.n_neighbors
-        self._near = near
-        self._rounding = 4 * (d + 4) * float(np.finfo(X.dtype).eps)
-        self._precise, self._lengths = np.empty((size, d)), np.empty(size)
-        self._coarse = np.empty((size, d + 1), X.dtype)
-        self._ranking = np.empty(size * m, X.dtype)
-        self._neighbors, self._weights = np.empty((size, k), np.int32), np.empty((size, k), X.dtype)
-
-    def compared(self, rows: Floats, points: _Points) -> tuple[Doubles, Floats, Doubles, Doubles]:
-        """Prepared rows, the ranking of points, and what that lacks: see ``weights_from_rows``."""
-        n, m = len(rows), len(points.vectors)
-        precise, coarse, lengths = self._precise[:n], self._coarse[:n], self._lengths[:n]
-        np.copyto(precise, rows)
-        self._near.prepare(precise, coarse, lengths)
-        ranking = self._ranking[: n * m].reshape(n, m)
-        np.matmul(coarse, points.factor, out=ranking)
-        return precise, ranking, lengths, self._rounding * (lengths + self._near.reach)
-
-    def weights(self, rows: Floats, landmarks: _Points) -> tuple[Places, Floats]:
-        """Places of the nearest landmarks, and their weights."""
-        precise, ranking, lengths, slack = self.compared(rows, landmarks)
-        neighbors, weights = self._neighbors[: len(rows)], self._weights[: len(rows)]
-        weights_from_rows(
-            precise,
-            landmarks.vectors,
-            ranking,
-            lengths,
-            slack,
-            self._near.saturating,
-            neighbors,
-            weights,
-        )
-        return neighbors, weights
+def _rounding(X: Floats) -> float:
+    """By how much ranks of points may be wrong, as a share of squared lengths."""
+    return float(4 * (X.shape[1] + 4) * np.finfo(X.dtype).eps)
 
 
 @compiled()
-def _nearest(ranking: Any, lengths: Any, slack: Any, places: Any, distances: Any) -> None:
+def _nearest(
+    rows: Any,
+    center: Any,
+    scale: float,
+    factor: Any,
+    reach: float,
+    rounding: float,
+    places: Any,
+    distances: Any,
+) -> None:
     """The nearest point of every row, and a distance that it has at most."""
-    for i in range(ranking.shape[0]):
+    n, d = rows.shape
+    coarse, lengths = np.empty((n, d + 1), factor.dtype), np.empty(n)
+    prepare_rows(rows, center, scale, FAR, coarse, lengths)
+    ranking = np.dot(coarse, factor)
+    for i in range(n):
         best = 0
-        for j in range(1, ranking.shape[1]):
+        for j in range(1, factor.shape[1]):
             if ranking[i, j] < ranking[i, best]:
                 best = j
-        places[i] = best
-        distances[i] = np.sqrt(max(ranking[i, best] + lengths[i] + slack[i], 0.0))
+        squared = ranking[i, best] + lengths[i] + rounding * (lengths[i] + reach)
+        places[i], distances[i] = best, np.sqrt(max(squared, 0.0))
