@@ -27,7 +27,7 @@ from nearkin.errors import InputError
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric import MetricMixin
 from nearkin.rows.arrays import Floats
-from nearkin.spaces.device_weights import FAR
+from nearkin.rows.distances import FAR
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 from nearkin.spaces.kernels import Kernel, unit_rows
 from nearkin.spaces.landmark_maps import KernelExpansion, LocalExtension, NystroemExtension
@@ -313,7 +313,7 @@ def _exportable(landmarks: KernelLandmarks) -> KernelLandmarks:
 def _near_by_rows(extension: LocalExtension, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Nearest landmarks, half squared feature distances to them (n, k) and among them (n, k, k)."""
     dtype = X.graph.dtype
-    points = extension._prepare(extension.landmarks.rows.astype(dtype))[:, :-1]
+    points = extension.prepared_landmarks(dtype)
     prepared = _prepared(extension, X)
     ranking = _squared_distances(prepared, points)
     _, neighbors = ranking.coarse().smallest(extension.n_neighbors)

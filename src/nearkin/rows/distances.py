@@ -11,6 +11,9 @@ from nearkin.rows import access, devices
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.arrays import Floats
 
+# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
+FAR = 1e15
+
 
 def linked_distances(Z: Floats, links: NDArray[np.integer]) -> NDArray[np.float64]:
     """Euclidean distance between the two rows of Z that each link names."""

@@ -25,12 +25,12 @@ import torch
 import triton
 import triton.language as tl
 
+from nearkin.rows.distances import FAR
+
 # The product's digits: one pass of the tensor cores, or three that are as good as float32's.
 PRECISIONS = ("tf32", "tf32x3")
 # Points that a list has beyond those wanted: so many may be out of order.
 SPARE = 3
-# Entries of prepared rows are at most so large: squares must not overflow.
-FAR = 1e15
 _NOWHERE = 3e38
 _WHOLE_ROWS = 128  # columns that a block of rows keeps; wider ones are read by parts
 _PART = 32

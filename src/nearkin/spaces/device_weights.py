@@ -17,13 +17,12 @@ import numpy as np
 
 from nearkin.rows import access, device_math, devices, fused
 from nearkin.rows.arrays import Floats
+from nearkin.rows.distances import FAR
 from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows, refuse_overflow
 from nearkin.spaces.kernels import saturated, unit_rows
 from nearkin.spaces.local_weights import EPSILON, NEARER
 
 Found = TypeVar("Found")
-# Entries of prepared rows are at most so large, whatever the data: squares must not overflow.
-FAR = 1e15
 # What the kernels are made for: neighbours that a thread's registers hold the system of, neighbours
 # that a list holds, and landmarks whose table of distances takes half a gigabyte.
 _MOST_IN_REGISTERS = 8

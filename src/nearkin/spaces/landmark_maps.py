@@ -6,31 +6,31 @@ feature vector resemble them? Coordinates given to the landmarks then carry over
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.extmath import row_norms
 
 from nearkin.errors import InputError
 from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats
+from nearkin.rows.blocks import for_each_block
 from nearkin.spaces import device_expansion, device_weights
-from nearkin.spaces.device_weights import FAR
 from nearkin.spaces.kernel_landmarks import (
     KernelLandmarks,
     dense_rows,
     refuse_overflow,
     silent_overflow,
 )
-from nearkin.spaces.kernels import Rows, center_new, distances_from_kernel, unit_rows
+from nearkin.spaces.kernels import Rows, center_new, distances_from_kernel
 from nearkin.spaces.local_weights import (
     combine,
     weights_from_distances,
-    weights_from_rows,
 )
+from nearkin.spaces.near_landmarks import NearLandmarks, Preparation
 from nearkin.storage.schema import a, floats, stored, whole
 
 # Any of the extensions, as a field of what is stored.
@@ -44,17 +44,6 @@ class Extension(Protocol):
 
     def embed(self, X: Rows, coordinates: Floats) -> Floats:
         """``z(x) = Σ_j w_j(x) · coordinates[j]`` for every row x, in the type of X."""
-
-
-class _EuclideanLandmarks(NamedTuple):
-    """Landmarks under a Euclidean kernel, in float64.
-
-    As prepared rows, as the factor that ranks them, and the largest squared length of any.
-    """
-
-    points: Floats
-    ranking: Floats
-    reach: float
 
 
 @stored(landmarks=a("KernelLandmarks"), n_neighbors=whole)
@@ -81,10 +70,10 @@ class LocalExtension:
         coordinates = np.ascontiguousarray(coordinates, dtype=X.dtype)
         out = np.empty((X.shape[0], coordinates.shape[1]), dtype=X.dtype)
 
-        def work(rows: slice) -> None:
-            combine(*self._block_weights(X[rows], rows.start), coordinates, out[rows])
+        def work(rows: slice, neighbors: NDArray[np.int32], weights: Floats) -> None:
+            combine(neighbors, weights, coordinates, out[rows])
 
-        access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
+        self._for_each_block(work, X)
         return out
 
     def weights(self, X: Rows) -> sp.csr_array:
@@ -92,10 +81,10 @@ class LocalExtension:
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
 
-        def work(rows: slice) -> None:
-            neighbors[rows], weights[rows] = self._block_weights(X[rows], rows.start)
+        def work(rows: slice, near: NDArray[np.int32], own: Floats) -> None:
+            neighbors[rows], weights[rows] = near, own
 
-        access.for_each_block(work, X, len(self.landmarks) * X.dtype.itemsize)
+        self._for_each_block(work, X)
         starts = np.arange(0, neighbors.size + 1, self.n_neighbors)
         W = sp.csr_array(
             (weights.ravel(), neighbors.ravel(), starts), shape=(X.shape[0], len(self.landmarks))
@@ -103,56 +92,55 @@ class LocalExtension:
         W.sort_indices()
         return W
 
-    def _block_weights(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
+    def _for_each_block(
+        self, work: Callable[[slice, NDArray[np.int32], Floats], None], X: Rows
+    ) -> None:
+        """Call ``work`` with rows of X, their nearest landmarks and weights, on every core."""
+        bytes_per_row = len(self.landmarks) * X.dtype.itemsize
+        if not self.landmarks.kernel.is_euclidean or sp.issparse(X):
+
+            def by_kernel(rows: slice) -> None:
+                work(rows, *self._weights_by_kernel(X[rows], rows.start))
+
+            access.for_each_block(by_kernel, X, bytes_per_row)
+            return
+        near, by_pivots = self._near, self._near.pivots_pay(X)
+
+        def by_rows(rows: slice) -> None:
+            work(rows, *near.weights(X[rows], by_pivots))
+
+        if by_pivots:
+            for_each_block(by_rows, len(X), near.shared_rows(len(X)))
+        else:
+            access.for_each_block(by_rows, X, bytes_per_row)
+
+    def _weights_by_kernel(self, X: Rows, start: int) -> tuple[NDArray[np.int32], Floats]:
+        """Nearest landmarks and weights, from kernel values alone."""
         shape = (X.shape[0], self.n_neighbors)
         neighbors, weights = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=X.dtype)
-        if self.landmarks.kernel.is_euclidean and not sp.issparse(X):
-            precise, euclidean = self._prepare(X.astype(np.float64, copy=False)), self._euclidean
-            prepared = precise.astype(X.dtype, copy=False)
-            lengths = row_norms(precise[:, :-1], squared=True)
-            rounding = 4 * (X.shape[1] + 4) * float(np.finfo(X.dtype).eps)
-            weights_from_rows(
-                precise,
-                euclidean.points,
-                prepared @ (euclidean.ranking if precise is prepared else self._coarse_ranking),
-                lengths,
-                rounding * (lengths + euclidean.reach),
-                self.landmarks.kernel.name == "rbf",
-                neighbors,
-                weights,
-            )
-        else:
-            distances, rounding = self.landmarks.distances_to(X)
-            refuse_overflow(distances, "row", start)
-            distances = np.ascontiguousarray(distances)
-            weights_from_distances(
-                distances,
-                rounding,
-                self.among,
-                self.landmarks.kernel.saturates,
-                neighbors,
-                weights,
-            )
+        distances, rounding = self.landmarks.distances_to(X)
+        refuse_overflow(distances, "row", start)
+        weights_from_distances(
+            np.ascontiguousarray(distances),
+            rounding,
+            self.among,
+            self.landmarks.kernel.saturates,
+            neighbors,
+            weights,
+        )
         return neighbors, weights
 
-    def _prepare(self, X: Floats) -> Floats:
-        """Rows whose Euclidean distances determine the kernel, with a last column of ones.
+    @cached_property
+    def _preparation(self) -> Preparation:
+        """What makes rows whose Euclidean distances determine the kernel.
 
         For rbf they are scaled so that the kernel is ``exp(-‖u - v‖²)``. Otherwise the scale
         does not matter; it and the centre keep float32 accurate whatever the data's own.
         """
-        prepared = np.ones((X.shape[0], X.shape[1] + 1), dtype=X.dtype)
-        rows = prepared[:, :-1]
         if self.landmarks.kernel.name == "cosine":
-            rows[:] = unit_rows(X)
-            return prepared
+            return Preparation(np.zeros(self.landmarks.rows.shape[1]), 1.0, to_unit_length=True)
         center, scale = self.center_and_scale
-        with np.errstate(over="ignore"):
-            np.subtract(X, center, out=rows, casting="same_kind")
-            rows *= X.dtype.type(scale)
-        # Beyond any landmark's reach all landmarks are equally far; squares must not overflow.
-        np.clip(rows, -FAR, FAR, out=rows)
-        return prepared
+        return Preparation(np.asarray(center, dtype=np.float64), scale)
 
     @cached_property
     def center_and_scale(self) -> tuple[Floats, float]:
@@ -165,16 +153,17 @@ class LocalExtension:
         return center, 1 / largest if largest > 0 else 1.0
 
     @cached_property
-    def _euclidean(self) -> _EuclideanLandmarks:
-        points = self._prepare(dense_rows(self.landmarks.rows).astype(np.float64))
-        # ‖l‖² − 2 u·l ranks landmarks l by their distance from u; the column of ones meets ‖l‖².
-        ranking = -2 * points.T
-        lengths = ranking[-1] = row_norms(points[:, :-1], squared=True)
-        return _EuclideanLandmarks(points, np.ascontiguousarray(ranking), float(lengths.max()))
+    def _near(self) -> NearLandmarks:
+        return NearLandmarks(
+            dense_rows(self.landmarks.rows),
+            self._preparation,
+            self.n_neighbors,
+            self.landmarks.kernel.name == "rbf",
+        )
 
-    @cached_property
-    def _coarse_ranking(self) -> Floats:
-        return self._euclidean.ranking.astype(np.float32)
+    def prepared_landmarks(self, dtype: Any) -> Floats:
+        """The landmarks as rows whose Euclidean distances determine the kernel."""
+        return self._near.points.astype(dtype)
 
     @cached_property
     def among(self) -> Floats:
