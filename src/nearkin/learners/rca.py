@@ -45,9 +45,10 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     """
     _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
     X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
-    means = np.zeros((len(first), X.shape[1]))
-    np.add.at(means, number, X)
-    centered = X - (means / np.bincount(number)[:, None])[number]
+    counts = np.bincount(number)
+    in_order = X[np.argsort(number, kind="stable")]
+    means = np.add.reduceat(in_order, np.cumsum(counts) - counts) / counts[:, None]
+    centered = X - means[number]
     covariance: Floats = centered.T @ centered / len(X)
     return covariance
 

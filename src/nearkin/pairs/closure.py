@@ -120,6 +120,8 @@ def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any
     classes : int ndarray of shape (n,) or None
         Class number of each row, −1 where unknown.
     """
+    if classes is not None and not len(must_link):
+        return _rows_of_shared_classes(classes)
     links = [must_link]
     if classes is not None:
         known = np.flatnonzero(classes >= 0)
@@ -129,6 +131,17 @@ def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any
     joined = np.concatenate(links)
     groups = groups_of(sorted_once(joined), joined, joined[:0])
     return groups.points, groups.number
+
+
+def _rows_of_shared_classes(classes: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Rows that are not alone in their class, and classes numbered in the order of first rows."""
+    rows = np.flatnonzero(classes >= 0)
+    own = classes[rows]
+    shared = np.bincount(own)[own] > 1
+    rows, own = rows[shared], own[shared]
+    first = np.full(own.max(initial=-1) + 1, len(rows))
+    first[own[::-1]] = np.arange(len(rows))[::-1]  # of several the last is kept
+    return rows, np.argsort(np.argsort(first))[own]
 
 
 def spread_labels(classes: NDArray[np.integer], groups: Groups) -> Ints:
