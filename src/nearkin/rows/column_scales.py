@@ -145,7 +145,8 @@ def _clearly_of_one_unit(X: NDArray[Any]) -> bool:
     half = n // 2
     with np.errstate(over="ignore"):
         widest = np.ptp(X, axis=0).max(initial=0.0)
-        apart = np.abs(X[half:] - X[: n - half])
+        apart = X[half:] - X[: n - half]
+        np.abs(apart, out=apart)
     # A little more than two hundredths, against rounding.
     near = np.count_nonzero(apart < 2.02 / MOST_RATIO * widest, axis=0)
     return bool(np.isfinite(widest) and (near < n - half - n / 10).all())

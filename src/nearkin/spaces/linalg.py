@@ -16,10 +16,9 @@ from nearkin.rows.thread_limits import one_blas_thread
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
 _FULL_EIGH_ROWS = 1500
 # From this size on, vectors of small eigenvalues are worth leaving out; a lower cut-off leaves out
-# few. From the other size on, a second thread gains more than it costs.
+# few.
 _SOME_EIGH_ROWS = 300
 _LEAST_CUT = 1e-3
-_THREADED_EIGH_ROWS = 800
 # Eigenvectors that Lanczos is asked for first, and most columns of a low-rank factor.
 _FEW = 64
 _LOW_RANK = 256
@@ -38,6 +37,11 @@ def fix_signs(vectors: Floats) -> Floats:
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0, 1, signs)
+
+
+def largest_entry(matrix: Floats) -> float:
+    """The magnitude of the largest entry, without a copy of the matrix; 0 if there is none."""
+    return float(max(matrix.max(initial=0.0), -matrix.min(initial=0.0)))
 
 
 def principal_coordinates(Z: Floats, n_components: int = 2) -> Floats:
@@ -181,7 +185,7 @@ def leading_eigenpairs(
     """
     n = len(matrix)
     rank_tol = max(rank_tol, _NUMERICAL_RANK)
-    noise = max(noise, float(np.abs(matrix).max(initial=0.0)) * float(np.finfo(matrix.dtype).eps))
+    noise = max(noise, largest_entry(matrix) * float(np.finfo(matrix.dtype).eps))
     values, vectors = _eigenpairs(matrix, rank_tol, noise)
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
@@ -208,7 +212,7 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
                 break
             wanted *= 2
     # Two threads gain little on a matrix this small, and lose all where cores are shared.
-    with one_blas_thread(n <= _THREADED_EIGH_ROWS):
+    with one_blas_thread(n <= _FULL_EIGH_ROWS):
         if n >= _SOME_EIGH_ROWS and rank_tol >= _LEAST_CUT:
             found = _largest_eigenpairs(matrix, rank_tol)
             if found is not None:
