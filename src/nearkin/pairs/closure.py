@@ -16,7 +16,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import keys_of, pairs_across, pairs_within, sorted_once
+from nearkin.pairs.numbering import (
+    LARGEST_END,
+    ends_of,
+    in_order_of_appearance,
+    keys_of,
+    pairs_across,
+    pairs_within,
+    positions_of,
+    sorted_once,
+)
 from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
@@ -102,11 +111,12 @@ class Groups:
 
 def groups_of(points: Ints, must_link: Ints, cannot_link: Ints) -> Groups:
     """Find who belongs together, of the rows that pairs name: ``points``, increasing."""
-    links = np.searchsorted(points, must_link)
+    links = positions_of(must_link, points)
     _, labels = connected_components(_graph(links, len(points)), directed=False)
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    number = np.argsort(np.argsort(first))[group]
-    return Groups(points, number, number[links[:, 0]], number[np.searchsorted(points, cannot_link)])
+    number = in_order_of_appearance(labels)
+    return Groups(
+        points, number, number[links[:, 0]], number[positions_of(cannot_link, points)]
+    )
 
 
 def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
@@ -139,9 +149,7 @@ def _rows_of_shared_classes(classes: NDArray[np.integer]) -> tuple[Ints, Ints]:
     own = classes[rows]
     shared = np.bincount(own)[own] > 1
     rows, own = rows[shared], own[shared]
-    first = np.full(own.max(initial=-1) + 1, len(rows))
-    first[own[::-1]] = np.arange(len(rows))[::-1]  # of several the last is kept
-    return rows, np.argsort(np.argsort(first))[own]
+    return rows, in_order_of_appearance(own)
 
 
 def spread_labels(classes: NDArray[np.integer], groups: Groups) -> Ints:
@@ -220,11 +228,11 @@ def all_that_follows(
 def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[Conflict]:
     """The cannot-links inside groups, each with a chain of must-links from end to end."""
     points = groups.points
-    ends = np.searchsorted(points, cannot_link[groups.contradicted])
+    ends = positions_of(cannot_link[groups.contradicted], points)
     if not len(ends):
         return []
     # A root joined to one point of each group lets a single search reach all of them.
-    links, root = np.searchsorted(points, must_link), len(points)
+    links, root = positions_of(must_link, points), len(points)
     _, first = np.unique(groups.number, return_index=True)
     to_root = np.column_stack([first, np.full(len(first), root)])
     forest = _graph(np.concatenate([links, to_root]), root + 1)
@@ -241,17 +249,37 @@ def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[C
 
 def normalised(pairs: Ints, weights: Doubles, *, keep_first: bool = False) -> tuple[Ints, Doubles]:
     """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
-    low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
-    order = np.lexsort((high, low))
-    low, high, weights = low[order], high[order], weights[order]
+    if len(pairs) and pairs.max() > LARGEST_END:
+        return _normalised_of_large(pairs, weights, keep_first)
+    keys = keys_of(pairs)
+    if len(weights) == 0 or weights.min() == weights.max():  # whichever is kept, it is the same
+        keys = sorted_once(keys)
+        return ends_of(keys), weights[: len(keys)].copy()
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    return _each_once(ends_of(keys), np.diff(keys, prepend=-1) != 0, weights, keep_first)
+
+
+def _normalised_of_large(pairs: Ints, weights: Doubles, keep_first: bool) -> tuple[Ints, Doubles]:
+    """The same where two row numbers do not fit in one key."""
+    links = np.sort(pairs, axis=1)
+    order = np.lexsort((links[:, 1], links[:, 0]))
+    links, weights = links[order], weights[order]
     fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    fresh[1:] = (links[1:] != links[:-1]).any(axis=1)
+    return _each_once(links, fresh, weights, keep_first)
+
+
+def _each_once(
+    links: Ints, fresh: Mask, weights: Doubles, keep_first: bool
+) -> tuple[Ints, Doubles]:
+    """Sorted pairs that differ from those before, with the first or the largest weight of each."""
     firsts = np.flatnonzero(fresh)
-    if keep_first or len(firsts) == len(order):
+    if keep_first or len(firsts) == len(fresh):
         weights = weights[firsts]
     else:
         weights = np.maximum.reduceat(weights, firsts)
-    return np.column_stack([low[firsts], high[firsts]]), weights
+    return links[firsts], weights
 
 
 def _graph(links: Ints, n_nodes: int) -> Any:
