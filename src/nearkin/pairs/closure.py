@@ -114,9 +114,7 @@ def groups_of(points: Ints, must_link: Ints, cannot_link: Ints) -> Groups:
     links = positions_of(must_link, points)
     _, labels = connected_components(_graph(links, len(points)), directed=False)
     number = in_order_of_appearance(labels)
-    return Groups(
-        points, number, number[links[:, 0]], number[positions_of(cannot_link, points)]
-    )
+    return Groups(points, number, number[links[:, 0]], number[positions_of(cannot_link, points)])
 
 
 def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from nearkin.rows.arrays import Ints
 
-
 # Tables with a place for each number are made for no more than so many times the numbers looked up
 # there, and for more numbers than this.
 _TABLE = 4
