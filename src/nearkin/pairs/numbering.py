@@ -58,7 +58,7 @@ def in_order_of_appearance(numbers: NDArray[np.integer]) -> Ints:
     """Number anew from 0, in the order of first appearance."""
     first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last is kept
-    return np.argsort(np.argsort(first))[numbers]
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
 
 
 def pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:

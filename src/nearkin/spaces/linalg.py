@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, get_lapack_funcs, svd
@@ -228,7 +228,8 @@ def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats
     by relatively robust representations: ``eigh`` takes bisection for some of them, which is slow.
     """
     n = len(matrix)
-    reduce, turn = get_lapack_funcs(("sytrd", "ormqr"), (matrix,))
+    lapack: Any = get_lapack_funcs(("sytrd", "ormqr"), (matrix,))
+    reduce, turn = lapack
     # With room for blocks of 64 columns, by which LAPACK works on matrices of any size.
     reflectors, diagonal, beside, factors, info = reduce(matrix.T, lower=1, lwork=64 * n)
     try:
