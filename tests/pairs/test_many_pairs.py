@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nearkin.pairs.closure import normalised
-from nearkin.pairs.numbering import in_order_of_appearance, positions_of, sorted_once
+from nearkin.pairs.numbering import in_order_of_appearance, places_among, positions_of, sorted_once
 
 
 def plainly_normalised(pairs, weights, keep_first):
@@ -40,3 +40,14 @@ def test_numbers_are_found_by_tables_as_by_searches(largest):
 def test_numbers_in_order_of_appearance():
     assert in_order_of_appearance(np.array([7, 2, 7, 0, 2])).tolist() == [0, 1, 0, 2, 1]
     assert in_order_of_appearance(np.empty(0, dtype=np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("largest", [4000, 10**12])
+@pytest.mark.parametrize("count", [0, 3, 1500])
+def test_places_among_some_numbers(largest, count):
+    rng = np.random.default_rng(0)
+    chosen = rng.permutation(np.unique(rng.integers(largest, size=3 * count)))[:count]
+    numbers = np.append(chosen[::2], rng.integers(largest, size=50))[:, None]
+    place = {number: at for at, number in enumerate(chosen.tolist())}
+    expected = [[place.get(number, -1)] for number in numbers.ravel().tolist()]
+    assert_array_equal(places_among(chosen)(numbers), expected)

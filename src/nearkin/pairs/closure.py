@@ -231,17 +231,20 @@ def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[C
         return []
     # A root joined to one point of each group lets a single search reach all of them.
     links, root = positions_of(must_link, points), len(points)
-    _, first = np.unique(groups.number, return_index=True)
+    first = np.empty(groups.count, dtype=np.int64)
+    first[groups.number[::-1]] = np.arange(root)[::-1]
     to_root = np.column_stack([first, np.full(len(first), root)])
     forest = _graph(np.concatenate([links, to_root]), root + 1)
     order, parents = breadth_first_order(forest, root, directed=False)
 
     given_as_both = np.isin(ends @ [root, 1], links @ [root, 1]).tolist()
-    rank, parent, row = np.argsort(order).tolist(), parents.tolist(), points.tolist()
+    rank = np.empty(root + 1, dtype=np.int64)
+    rank[order] = np.arange(root + 1)
     found = []
     for (start, end), direct in zip(ends.tolist(), given_as_both, strict=True):
-        chain = [start, end] if direct else _tree_path(start, end, parent, rank)
-        found.append(Conflict((row[start], row[end]), tuple(row[point] for point in chain)))
+        chain = [start, end] if direct else _tree_path(start, end, parents, rank)
+        first_row, last_row = points[[start, end]].tolist()
+        found.append(Conflict((first_row, last_row), tuple(points[chain].tolist())))
     return found
 
 
@@ -284,11 +287,11 @@ def _graph(links: Ints, n_nodes: int) -> Any:
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
 
-def _tree_path(start: int, end: int, parent: list[int], rank: list[int]) -> list[int]:
+def _tree_path(start: int, end: int, parent: Any, rank: Ints) -> list[int]:
     """Find the way between two nodes of a tree whose nodes rank above their parents."""
     up, down = [start], [end]
     while up[-1] != down[-1]:
         # The higher ranked of two nodes is no ancestor of the other, so the way goes up from it.
         path = up if rank[up[-1]] > rank[down[-1]] else down
-        path.append(parent[path[-1]])
+        path.append(int(parent[path[-1]]))
     return up + down[-2::-1]

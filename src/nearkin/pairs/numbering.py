@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,6 +54,23 @@ def positions_of(values: Ints, among: Ints) -> Ints:
     place = np.empty(int(among[-1]) + 1, dtype=np.int64)  # a look is faster than a search
     place[among] = np.arange(len(among))
     return np.asarray(place[values])
+
+
+def places_among(chosen: Ints) -> Callable[[Ints], Ints]:
+    """A function that says where numbers stand among some, each of them once; −1 for others."""
+    largest = int(chosen.max(initial=-1))
+    if len(chosen) > _FEW and largest < _TABLE * len(chosen):
+        place = np.full(largest + 2, -1)
+        place[chosen] = np.arange(len(chosen))
+        return lambda numbers: np.asarray(place[np.minimum(numbers, largest + 1)])
+    order = np.argsort(chosen)
+    ascending, positions = np.append(chosen[order], -1), np.append(order, -1)
+
+    def found(numbers: Ints) -> Ints:
+        at = np.searchsorted(ascending[:-1], numbers)
+        return np.where(ascending[at] == numbers, positions[at], -1)
+
+    return found
 
 
 def in_order_of_appearance(numbers: NDArray[np.integer]) -> Ints:
