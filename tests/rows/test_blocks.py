@@ -1,3 +1,4 @@
+import os
 import threading
 
 import numpy as np
@@ -73,3 +74,45 @@ def test_on_one_core_blocks_run_in_the_thread_of_the_caller(monkeypatch):
             assert blas_threads() == {1}
         assert blas_threads() == {2}
     assert seen == 10 * [threading.get_ident()]
+
+
+def test_of_several_errors_the_first_is_raised(monkeypatch):
+    monkeypatch.setattr(module, "cpu_count", lambda: 4)
+    together = threading.Barrier(4, timeout=30)
+
+    def work(rows):
+        together.wait()
+        raise ValueError(f"block at {rows.start}")
+
+    for _ in range(5):
+        with pytest.raises(ValueError, match="block at 0"):
+            for_each_block(work, 40, 10)
+
+
+def test_blocks_within_blocks_end(monkeypatch):
+    monkeypatch.setattr(module, "cpu_count", lambda: 2)
+    visits = np.zeros((20, 20), dtype=int)
+
+    def work(rows):
+        def inner(columns):
+            visits[rows, columns] += 1
+
+        for_each_block(inner, 20, 2)
+
+    for_each_block(work, 20, 2)
+    assert (visits == 1).all()
+
+
+def test_a_forked_child_has_threads_of_its_own(monkeypatch):
+    monkeypatch.setattr(module, "cpu_count", lambda: 2)
+    together = threading.Barrier(2, timeout=30)
+    for_each_block(lambda rows: together.wait() and None, 20, 10)
+    child = os.fork()
+    if child == 0:
+        together = threading.Barrier(2, timeout=30)
+        try:
+            for_each_block(lambda rows: together.wait() and None, 20, 10)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0

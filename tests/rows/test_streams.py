@@ -114,6 +114,7 @@ def source_of(kind, X, folder):
 
 
 def fitted_attributes(learner):
+    assert learner.threshold_ is not None  # of few rows it is found when it is asked for
     return {
         name: value
         for name, value in vars(learner).items()

@@ -169,3 +169,44 @@ def test_some_eigenpairs_where_lapack_gives_up(monkeypatch):
     values, vectors = linalg.some_eigenpairs(A.copy, 1, 2)
     assert_allclose(values, expected[0])
     assert_allclose(np.abs(A @ vectors), np.abs(vectors * values))
+
+
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        1 / np.arange(1.0, 401.0),
+        np.repeat([5.0, 1.0, 0.5], [1, 199, 200]),  # many are equal
+        np.repeat([1.0, 0.0], [3, 397]),
+        np.r_[1 + 1e-13 * np.arange(50), np.full(350, 1e-4)],
+        -1 / np.arange(1.0, 401.0),
+    ],
+)
+def test_the_largest_eigenpairs_alone_are_those_of_the_full_decomposition(spectrum, monkeypatch):
+    A = with_spectrum(spectrum)
+    found = leading_eigenpairs(A, 0.01)
+    monkeypatch.setattr(linalg, "_SOME_EIGH_ROWS", 401)
+    values, vectors = leading_eigenpairs(A, 0.01)
+    assert found[0] == pytest.approx(values, rel=1e-12)
+    assert found[1].T @ found[1] == pytest.approx(np.eye(len(values)), abs=1e-12)
+    # Vectors of equal eigenvalues are determined up to a turn; what they span together is not.
+    assert (found[1] * found[0]) @ found[1].T == pytest.approx(
+        (vectors * values) @ vectors.T, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("A", [np.diag(np.arange(400.0)), np.kron(np.eye(20), np.ones((20, 20)))])
+def test_the_largest_eigenpairs_of_matrices_in_parts(A):
+    values, vectors = leading_eigenpairs(A, 0.01)
+    assert (vectors * values) @ vectors.T == pytest.approx(A * (0.01 * values[0] < A), abs=1e-10)
+
+
+def test_the_full_decomposition_where_lapack_does_not_find_the_largest(monkeypatch):
+    def fails(*arguments, **options):
+        raise np.linalg.LinAlgError
+
+    A = with_spectrum(1 / np.arange(1.0, 401.0))
+    expected = leading_eigenpairs(A, 0.01)
+    monkeypatch.setattr(linalg, "eigh_tridiagonal", fails)
+    found = leading_eigenpairs(A, 0.01)
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    assert found[1] == pytest.approx(expected[1], abs=1e-10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -44,6 +45,37 @@ class Examples:
         """What a learner keeps of the distances between embedded rows, in the order of ``rows``."""
         distances = devices.to_numpy(linked_distances(Z, self.links))
         return verdicts_found(distances[: self.n_same], distances[self.n_same :])
+
+
+@dataclass(frozen=True)
+class LateVerdicts:
+    """What a learner keeps of known pairs, found when it is first asked for: many never are.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        As the learner saw it, which nobody else may change.
+    drawable : int or int ndarray
+        How many rows X has, or the numbers of those that can be drawn.
+    evidence : Evidence
+    random_state : dict
+        Of the generator that draws examples.
+    embedded : callable
+        ``embedded(X, rows)`` gives the learned coordinates of some rows of X by their numbers.
+    """
+
+    X: Any
+    drawable: int | NDArray[np.integer]
+    evidence: Evidence
+    random_state: dict[str, Any]
+    embedded: Callable[[Any, NDArray[np.integer]], Any]
+
+    def found(self) -> dict[str, float | None]:
+        """The verdicts, which are the same at every call."""
+        rng = np.random.RandomState(0)
+        rng.set_state(self.random_state)
+        examples = draw_examples(self.drawable, self.evidence, rng)
+        return examples.verdicts(self.embedded(self.X, examples.rows))
 
 
 def draw_examples(

@@ -346,7 +346,8 @@ class Blend(MetricMixin, BaseEstimator):
         self.learners_ = fitted
         self.factors_ = np.sqrt(weights[weights > 0] / weights.sum() / scales)
         self.n_components_ = sum(part.shape[1] for part in parts)
-        self._calibrate(X, evidence, rng, lambda rows: self.map_.apply(access.take(X, rows)))
+        joined = self.map_
+        self._calibrate(X, evidence, rng, lambda X, rows: joined.apply(access.take(X, rows)))
         return self
 
     @property

@@ -19,9 +19,11 @@ from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, wi
 from nearkin.rows import access
 from nearkin.rows.blocks import one_core
 from nearkin.rows.given import n_rows_of
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spaces.maps import after_scaling
 
 RowNumbers = NDArray[np.integer]
+_FEW_ROWS = 1500
 
 
 class TeachableMixin(MetricMixin):
@@ -62,8 +64,10 @@ class TeachableMixin(MetricMixin):
         X = self._validated(opened(self, X, y, pairs), reset=True)
         rng = check_random_state(self.random_state)
         evidence = gather_evidence(X.shape[0], y, pairs, triplets=self._takes_triplets)
-        taught = find_space(self, X, evidence, rng)
-        return self._keep_result(learn(self, taught, evidence, taught.reads(X), rng))
+        # Of few rows, threads of BLAS would wait for each other more often than help.
+        with one_blas_thread(X.shape[0] <= _FEW_ROWS):
+            taught = find_space(self, X, evidence, rng)
+            return self._keep_result(learn(self, taught, evidence, taught.reads(X), rng))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

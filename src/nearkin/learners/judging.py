@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
-from nearkin.learners.calibration import MOST_EXAMPLES, VERDICTS, draw_examples, verdicts_found
+from nearkin.learners.calibration import (
+    MOST_EXAMPLES,
+    VERDICTS,
+    LateVerdicts,
+    draw_examples,
+    verdicts_found,
+)
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs, gather_evidence
@@ -31,6 +37,8 @@ from nearkin.scores.same_threshold import (
 
 # Random pairs of rows that a prevalence is estimated from.
 _RANDOM_PAIRS = 2000
+# Rows of so many numbers are kept until verdicts are asked for; of more, they are found at once.
+_MOST_KEPT = 1_000_000
 
 
 class JudgingMixin:
@@ -278,12 +286,44 @@ class JudgingMixin:
         X: Any,
         evidence: Evidence,
         rng: np.random.RandomState,
-        embedded: Callable[[NDArray[np.integer]], Any],
+        embedded: Callable[[Any, NDArray[np.integer]], Any],
     ) -> None:
-        """Find the threshold, and keep how much there was to learn from."""
-        examples = draw_examples(access.drawable(X), evidence, rng)
-        self.__dict__.update(examples.verdicts(embedded(examples.rows)))
+        """Find the threshold, and keep how much there was to learn from.
+
+        Of few rows it is found when somebody asks, unless the user's own generator is to draw.
+        ``embedded(X, rows)`` gives coordinates of some rows of X.
+        """
+        for name in VERDICTS:
+            self.__dict__.pop(name, None)
         self.learned_from_ = evidence.counts(n_rows_of(X))
+        drawable, own = access.drawable(X), getattr(self, "random_state", None)
+        few = isinstance(X, np.ndarray) and X.size <= _MOST_KEPT
+        if few and not isinstance(own, np.random.RandomState):
+            state = rng.get_state(legacy=False)
+            self._late_verdicts = LateVerdicts(X.copy(), drawable, evidence, state, embedded)
+            return
+        examples = draw_examples(drawable, evidence, rng)
+        self.__dict__.update(examples.verdicts(embedded(X, examples.rows)))
+
+    def _find_late_verdicts(self) -> None:
+        late: LateVerdicts | None = self.__dict__.get("_late_verdicts")
+        if late is None:
+            return
+        for name, value in late.found().items():  # but what was set meanwhile
+            self.__dict__.setdefault(name, value)
+        self.__dict__.pop("_late_verdicts", None)  # or another thread did it
+
+    if not TYPE_CHECKING:  # which would take any attribute then
+
+        def __getattr__(self, name: str) -> Any:
+            """What is missing: verdicts that are still to be found, or an error."""
+            if name in VERDICTS:
+                self._find_late_verdicts()
+            return object.__getattribute__(self, name)
+
+    def __getstate__(self) -> Any:
+        self._find_late_verdicts()
+        return super().__getstate__()
 
     def _calibrate_as(self, metric: Any) -> None:
         """Take over the verdicts of another metric, whose distances are the same."""

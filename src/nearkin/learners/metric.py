@@ -381,7 +381,7 @@ class MetricMixin(JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, Tra
         The embedding of all rows saves another one of some.
         """
 
-        def embedded(rows: NDArray[np.integer]) -> Any:
+        def embedded(X: Any, rows: NDArray[np.integer]) -> Any:
             return learned.apply(access.take(X, rows)) if embedding is None else embedding[rows]
 
         self.map_ = after_scaling(self.column_scale_, learned)

@@ -44,10 +44,13 @@ def within_chunklet_covariance(X: Floats, chunklet: NDArray[np.integer]) -> Floa
     ndarray of shape (d, d)
     """
     _, first, number = np.unique(chunklet, return_index=True, return_inverse=True)
-    X = X - X[first][number]  # equal rows of a chunklet now differ by exactly zero
-    means = np.zeros((len(first), X.shape[1]))
-    np.add.at(means, number, X)
-    centered = X - (means / np.bincount(number)[:, None])[number]
+    # Of arrays as large as X there are two, since new memory takes longer than what is done there.
+    centered = X[first[number]]
+    np.subtract(X, centered, out=centered)  # equal rows of a chunklet now differ by exactly zero
+    counts = np.bincount(number)
+    in_order = centered[np.argsort(number, kind="stable")]
+    means = np.add.reduceat(in_order, np.cumsum(counts) - counts) / counts[:, None]
+    centered -= np.take(means, number, axis=0, out=in_order, mode="clip")
     covariance: Floats = centered.T @ centered / len(X)
     return covariance
 
@@ -232,7 +235,7 @@ class RCA(MetricMixin, BaseEstimator):
             if is_sparse(X):
                 linked = along(X[rows], axes)
             else:
-                linked = X[rows].astype(np.float64)
+                linked = X[rows].astype(np.float64, copy=False)
                 linked = linked if axes is None else (linked - mean) @ axes.T
         if covariance is None:
             covariance = within_chunklet_covariance(linked, chunklet)

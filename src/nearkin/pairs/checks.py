@@ -68,13 +68,14 @@ def _checked_rows(values: Any, width: int, item: str, right: str, n_rows: int | 
             f"not {array.dtype}"
         )
     pairs = array.astype(np.int64)
-    if (wrong := first_true((pairs < 0).any(axis=1))) is not None:
+    if pairs.min(initial=0) < 0:
+        wrong = first_true((pairs < 0).any(axis=1))
         raise InputError(
             f"{item} {wrong} is {as_tuple(array[wrong])}: row numbers count from 0, and a negative "
             "one does not count from the end"
         )
-    wrong = None if n_rows is None else first_true((pairs >= n_rows).any(axis=1))
-    if wrong is not None:
+    if n_rows is not None and pairs.max(initial=-1) >= n_rows:
+        wrong = first_true((pairs >= n_rows).any(axis=1))
         raise InputError(
             f"{item} {wrong} is {as_tuple(pairs[wrong])}, but n_rows={n_rows}: row numbers must be "
             "below it"

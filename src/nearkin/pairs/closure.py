@@ -16,7 +16,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import keys_of, pairs_across, pairs_within, sorted_once
+from nearkin.pairs.numbering import (
+    LARGEST_END,
+    ends_of,
+    in_order_of_appearance,
+    keys_of,
+    pairs_across,
+    pairs_within,
+    positions_of,
+    sorted_once,
+)
 from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
@@ -102,11 +111,10 @@ class Groups:
 
 def groups_of(points: Ints, must_link: Ints, cannot_link: Ints) -> Groups:
     """Find who belongs together, of the rows that pairs name: ``points``, increasing."""
-    links = np.searchsorted(points, must_link)
+    links = positions_of(must_link, points)
     _, labels = connected_components(_graph(links, len(points)), directed=False)
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    number = np.argsort(np.argsort(first))[group]
-    return Groups(points, number, number[links[:, 0]], number[np.searchsorted(points, cannot_link)])
+    number = in_order_of_appearance(labels)
+    return Groups(points, number, number[links[:, 0]], number[positions_of(cannot_link, points)])
 
 
 def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any, Any]:
@@ -120,6 +128,8 @@ def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any
     classes : int ndarray of shape (n,) or None
         Class number of each row, −1 where unknown.
     """
+    if classes is not None and not len(must_link):
+        return _rows_of_shared_classes(classes)
     links = [must_link]
     if classes is not None:
         known = np.flatnonzero(classes >= 0)
@@ -129,6 +139,15 @@ def chunklets(must_link: Ints, classes: NDArray[np.integer] | None) -> tuple[Any
     joined = np.concatenate(links)
     groups = groups_of(sorted_once(joined), joined, joined[:0])
     return groups.points, groups.number
+
+
+def _rows_of_shared_classes(classes: NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """Rows that are not alone in their class, and classes numbered in the order of first rows."""
+    rows = np.flatnonzero(classes >= 0)
+    own = classes[rows]
+    shared = np.bincount(own)[own] > 1
+    rows, own = rows[shared], own[shared]
+    return rows, in_order_of_appearance(own)
 
 
 def spread_labels(classes: NDArray[np.integer], groups: Groups) -> Ints:
@@ -207,49 +226,72 @@ def all_that_follows(
 def contradictions(groups: Groups, must_link: Ints, cannot_link: Ints) -> list[Conflict]:
     """The cannot-links inside groups, each with a chain of must-links from end to end."""
     points = groups.points
-    ends = np.searchsorted(points, cannot_link[groups.contradicted])
+    ends = positions_of(cannot_link[groups.contradicted], points)
     if not len(ends):
         return []
     # A root joined to one point of each group lets a single search reach all of them.
-    links, root = np.searchsorted(points, must_link), len(points)
-    _, first = np.unique(groups.number, return_index=True)
+    links, root = positions_of(must_link, points), len(points)
+    first = np.empty(groups.count, dtype=np.int64)
+    first[groups.number[::-1]] = np.arange(root)[::-1]
     to_root = np.column_stack([first, np.full(len(first), root)])
     forest = _graph(np.concatenate([links, to_root]), root + 1)
     order, parents = breadth_first_order(forest, root, directed=False)
 
     given_as_both = np.isin(ends @ [root, 1], links @ [root, 1]).tolist()
-    rank, parent, row = np.argsort(order).tolist(), parents.tolist(), points.tolist()
+    rank = np.empty(root + 1, dtype=np.int64)
+    rank[order] = np.arange(root + 1)
     found = []
     for (start, end), direct in zip(ends.tolist(), given_as_both, strict=True):
-        chain = [start, end] if direct else _tree_path(start, end, parent, rank)
-        found.append(Conflict((row[start], row[end]), tuple(row[point] for point in chain)))
+        chain = [start, end] if direct else _tree_path(start, end, parents, rank)
+        first_row, last_row = points[[start, end]].tolist()
+        found.append(Conflict((first_row, last_row), tuple(points[chain].tolist())))
     return found
 
 
 def normalised(pairs: Ints, weights: Doubles, *, keep_first: bool = False) -> tuple[Ints, Doubles]:
     """Put each pair's smaller row first, sort, and keep each once: its larger or first weight."""
-    low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
-    order = np.lexsort((high, low))
-    low, high, weights = low[order], high[order], weights[order]
+    if len(pairs) and pairs.max() > LARGEST_END:
+        return _normalised_of_large(pairs, weights, keep_first)
+    keys = keys_of(pairs)
+    if len(weights) == 0 or weights.min() == weights.max():  # whichever is kept, it is the same
+        keys = sorted_once(keys)
+        return ends_of(keys), weights[: len(keys)].copy()
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    return _each_once(ends_of(keys), np.diff(keys, prepend=-1) != 0, weights, keep_first)
+
+
+def _normalised_of_large(pairs: Ints, weights: Doubles, keep_first: bool) -> tuple[Ints, Doubles]:
+    """The same where two row numbers do not fit in one key."""
+    links = np.sort(pairs, axis=1)
+    order = np.lexsort((links[:, 1], links[:, 0]))
+    links, weights = links[order], weights[order]
     fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    fresh[1:] = (links[1:] != links[:-1]).any(axis=1)
+    return _each_once(links, fresh, weights, keep_first)
+
+
+def _each_once(
+    links: Ints, fresh: Mask, weights: Doubles, keep_first: bool
+) -> tuple[Ints, Doubles]:
+    """Sorted pairs that differ from those before, with the first or the largest weight of each."""
     firsts = np.flatnonzero(fresh)
-    if keep_first or len(firsts) == len(order):
+    if keep_first or len(firsts) == len(fresh):
         weights = weights[firsts]
     else:
         weights = np.maximum.reduceat(weights, firsts)
-    return np.column_stack([low[firsts], high[firsts]]), weights
+    return links[firsts], weights
 
 
 def _graph(links: Ints, n_nodes: int) -> Any:
     return csr_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_nodes, n_nodes))
 
 
-def _tree_path(start: int, end: int, parent: list[int], rank: list[int]) -> list[int]:
+def _tree_path(start: int, end: int, parent: Any, rank: Ints) -> list[int]:
     """Find the way between two nodes of a tree whose nodes rank above their parents."""
     up, down = [start], [end]
     while up[-1] != down[-1]:
         # The higher ranked of two nodes is no ancestor of the other, so the way goes up from it.
         path = up if rank[up[-1]] > rank[down[-1]] else down
-        path.append(parent[path[-1]])
+        path.append(int(parent[path[-1]]))
     return up + down[-2::-1]

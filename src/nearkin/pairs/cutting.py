@@ -18,6 +18,7 @@ from nearkin.pairs.checks import (
     first_true,
 )
 from nearkin.pairs.closure import normalised
+from nearkin.pairs.numbering import places_among
 from nearkin.pairs.triplets import normalised_triplets
 from nearkin.rows.arrays import Doubles, Ints
 
@@ -221,13 +222,12 @@ class CutWithRows:
         if (mask := np.asarray(rows)).dtype.kind == "b" and self.n_rows in (None, len(mask)):
             self.check_rows(len(mask))
         chosen = chosen_rows(rows, self.n_rows)
-        order = np.argsort(chosen)
-        ascending = chosen[order]
+        place = places_among(chosen)
 
         def inside(links: Ints, weights: Doubles) -> tuple[Ints, Doubles]:
-            places = np.searchsorted(ascending, links)
-            kept = (np.append(ascending, -1)[places] == links).all(axis=1)
-            return order[places[kept]], weights[kept]
+            places = place(links)
+            kept = (places >= 0).all(axis=1)
+            return places[kept], weights[kept]
 
         must, cannot, closer = (inside(*kind) for kind in self._kinds)
         return self._of_normalised(

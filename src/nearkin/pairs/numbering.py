@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.rows.arrays import Ints
+
+# Tables with a place for each number are made for no more than so many times the numbers looked up
+# there, and for more numbers than this.
+_TABLE = 4
+_FEW = 1000
+# Row numbers up to this one fit in keys of pairs.
+LARGEST_END = 2**31 - 1
 
 
 def draw_numbers(population: int, count: int, rng: np.random.RandomState) -> Ints:
@@ -29,9 +38,46 @@ def random_pairs(n_rows: int, rng: np.random.RandomState, count: int = 1000) -> 
 
 def sorted_once(values: Ints) -> Ints:
     """Give each of some numbers from 0 once, sorted."""
+    if values.size > _FEW and values.max() < _TABLE * values.size:
+        seen = np.zeros(int(values.max()) + 1, dtype=bool)
+        seen[values.ravel()] = True
+        return np.flatnonzero(seen)
     # np.unique would hash, which is several times slower here than sorting.
     ordered = np.sort(values, axis=None)
     return np.asarray(ordered[np.diff(ordered, prepend=-1) > 0])
+
+
+def positions_of(values: Ints, among: Ints) -> Ints:
+    """Where each of some numbers stands among others, which are sorted and have all of them."""
+    if values.size <= _FEW or among[-1] >= _TABLE * values.size:
+        return np.asarray(np.searchsorted(among, values))
+    place = np.empty(int(among[-1]) + 1, dtype=np.int64)  # a look is faster than a search
+    place[among] = np.arange(len(among))
+    return np.asarray(place[values])
+
+
+def places_among(chosen: Ints) -> Callable[[Ints], Ints]:
+    """A function that says where numbers stand among some, each of them once; −1 for others."""
+    largest = int(chosen.max(initial=-1))
+    if len(chosen) > _FEW and largest < _TABLE * len(chosen):
+        place = np.full(largest + 2, -1)
+        place[chosen] = np.arange(len(chosen))
+        return lambda numbers: np.asarray(place[np.minimum(numbers, largest + 1)])
+    order = np.argsort(chosen)
+    ascending, positions = np.append(chosen[order], -1), np.append(order, -1)
+
+    def found(numbers: Ints) -> Ints:
+        at = np.searchsorted(ascending[:-1], numbers)
+        return np.where(ascending[at] == numbers, positions[at], -1)
+
+    return found
+
+
+def in_order_of_appearance(numbers: NDArray[np.integer]) -> Ints:
+    """Number anew from 0, in the order of first appearance."""
+    first = np.full(int(numbers.max(initial=-1)) + 1, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last is kept
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
 
 
 def pairs_within(numbers: Ints, starts: Ints, sizes: Ints) -> tuple[Ints, NDArray[np.intp]]:

@@ -121,12 +121,14 @@ class Pairs(CutWithRows):
         cannot_weights = checked_weights(cannot_weight, len(cannot), "cannot_weight of pair")
         refuse_difference_from_itself(cannot, "cannot_link pair", np.ones(len(cannot), bool))
         telling = must[:, 0] != must[:, 1]
+        if not telling.all():
+            must, must_weights = must[telling], must_weights[telling]
         triplets = checked_triplets(closer, "closer triplet", n_rows)
         weights = checked_weights(closer_weight, len(triplets), "closer_weight of triplet")
         refuse_repeated_points(triplets, "closer triplet")
         refuse_cycles(triplets)
         self._fill(
-            *normalised(must[telling], must_weights[telling]),
+            *normalised(must, must_weights),
             *normalised(cannot, cannot_weights),
             *normalised_triplets(triplets, weights),
             n_rows,

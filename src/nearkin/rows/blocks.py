@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 
 from joblib import cpu_count
 
@@ -35,16 +37,51 @@ def for_each_block(work: Callable[[slice], None], n_rows: int, size: int) -> Non
     :func:`one_core` there is one thread, the caller's.
     """
     slices = list(blocks(n_rows, size))
-    if len(slices) <= 1 or _on_one_core.get():
+    helpers = 0 if len(slices) <= 1 or _on_one_core.get() else min(cpu_count(), len(slices)) - 1
+    if helpers == 0:
         for rows in slices:
             work(rows)
         return
-    with (
-        one_blas_thread(),
-        ThreadPoolExecutor(min(cpu_count(), len(slices))) as pool,
-    ):
-        for _ in pool.map(work, slices):
-            pass
+    with one_blas_thread():
+        _Shared(work, slices).done_by(helpers)
+
+
+class _Shared:
+    """Blocks that several threads take one after the other, the first ones first."""
+
+    def __init__(self, work: Callable[[slice], None], slices: list[slice]) -> None:
+        self._work = work
+        self._left = iter(enumerate(slices))
+        self._errors: dict[int, BaseException] = {}
+
+    def _take(self) -> None:
+        for number, rows in self._left:
+            try:
+                self._work(rows)
+            except BaseException as error:
+                self._errors[number] = error
+            if self._errors:
+                return
+
+    def done_by(self, helpers: int) -> None:
+        """Work with so many threads beside the caller's; of several errors raise the first."""
+        pool = _threads(helpers)
+        started = [pool.submit(self._take) for _ in range(helpers)]
+        self._take()
+        for helper in started:  # one that has not begun has nothing left to do
+            if not helper.cancel():
+                helper.result()
+        if self._errors:
+            raise self._errors[min(self._errors)]
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Threads that wait for work as long as the program runs: to start one takes a millisecond."""
+    return ThreadPoolExecutor(count, "nearkin")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)  # where they are not
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from nearkin.rows.sparse import dense, is_sparse
 
 # Squares of larger numbers, and sums of these, may leave the range of their type.
 _LARGEST = {"float64": 1e150, "float32": 1e18}
+# BLAS sums up so many numbers in one thread.
+_FEW_NUMBERS = 10_000
 # Columns are named up to so many in a sentence; code names them all.
 _MOST_NAMED = 5
 
@@ -122,8 +124,11 @@ def refuse_gaps(
     if values.dtype.kind != "f":
         return
     flat = values.ravel(order="K")
+    # By parts for which BLAS starts no threads: they would stay awake for longer than small fits.
+    size = _FEW_NUMBERS if len(flat) <= 100 * _FEW_NUMBERS else len(flat)
+    parts = (flat[start : start + size] for start in range(0, len(flat), size or 1))
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.vdot(flat, flat)):
+        if np.isfinite(sum(np.vdot(part, part) for part in parts)):
             return
     bad = ~np.isfinite(values)
     if not bad.any():

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 # Both have a BLAS of their own, and it must be there before it can be limited.
 import numpy.linalg  # noqa: F401
@@ -30,7 +29,7 @@ class _CountedLimit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wanted_by = 0
-        self._limit: Any = None
+        self._before: list[int] = []
         # A child that is forked while another thread counts must not inherit a lock held for ever.
         os.register_at_fork(
             before=self._lock.acquire,
@@ -42,8 +41,8 @@ class _CountedLimit:
         """Set the limit, unless it is there already."""
         with self._lock:
             if self._wanted_by == 0:
-                self._limit = _blas().limit(limits=1)
-                _free_for_all()
+                self._before = [library.num_threads for library in _blas().lib_controllers]
+                _set(1 for _ in self._before)
             self._wanted_by += 1
 
     def leave(self) -> None:
@@ -51,9 +50,7 @@ class _CountedLimit:
         with self._lock:
             self._wanted_by -= 1
             if self._wanted_by == 0:
-                self._limit.restore_original_limits()
-                self._limit = None
-                _free_for_all()
+                _set(self._before)
 
 
 @cache
@@ -62,13 +59,21 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _free_for_all() -> None:
-    """Let any thread change the number, not only this one, which did so last.
+@cache
+def _no_library() -> ThreadpoolController:
+    return _blas().select(user_api="openmp")
+
+
+def _set(counts: Iterable[int]) -> None:
+    """Give each BLAS its number of threads, and let any thread change that, not only this one.
 
     threadpoolctl (3.8) ignores other threads until the one that set a limit has left it; but here
-    the thread that leaves last is the one to put things back.
+    the thread that leaves last is the one to put things back. A limit of nothing is left at once.
+    (Limits of BLAS, by threadpoolctl, ask it for its version and more every time.)
     """
-    with _blas().limit(limits=None):
+    for library, count in zip(_blas().lib_controllers, counts, strict=True):
+        library.set_num_threads(count)
+    with _no_library().limit(limits=None):
         pass
 
 

@@ -29,7 +29,7 @@ from nearkin.spaces.kernels import (
 )
 from nearkin.spaces.landmark_maps import Extension, LocalExtension, NystroemExtension
 from nearkin.spaces.landmarks import STRATEGIES, choose_landmarks
-from nearkin.spaces.linalg import leading_eigenpairs
+from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
 
 # Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
 _EXACT_ROWS = 15_000
@@ -155,7 +155,7 @@ def feature_space_of(
     rows = _landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
     landmarks = seen_through(kernel, X, rows)
     K = landmarks.kernel_matrix(around_middle=center)
-    noise = 8 * float(np.abs(K).max() * np.finfo(np.float64).eps)
+    noise = 8 * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
         eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
     else:

@@ -61,7 +61,8 @@ class KernelLandmarks:
         refuse_overflow(K, "training row")
         if self.kernel.function is not None:
             check_kernel_matrix(K)
-        K = np.asarray((K + K.T) / 2, dtype=np.float64)
+        K = np.asarray(K + K.T, dtype=np.float64)
+        K /= 2
         if around_middle:
             vars(self)["column_means"] = K.mean(axis=0)
         return K

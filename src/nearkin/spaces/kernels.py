@@ -414,7 +414,9 @@ def check_kernel_matrix(K: Floats) -> None:
 def center_kernel(K: Floats) -> Floats:
     """``H K H`` with ``H = I − 11ᵀ/n``: the kernel matrix of feature vectors with mean zero."""
     means = K.mean(axis=0)
-    centered: Floats = K - means - means[:, None] + means.mean()
+    centered: Floats = K - means
+    centered -= means[:, None]
+    centered += means.mean()
     return centered
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import eigh, svd
+from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, get_lapack_funcs, svd
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
 
@@ -15,6 +15,10 @@ from nearkin.rows.thread_limits import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
 _FULL_EIGH_ROWS = 1500
+# From this size on, vectors of small eigenvalues are worth leaving out; a lower cut-off leaves out
+# few.
+_SOME_EIGH_ROWS = 300
+_LEAST_CUT = 1e-3
 # Eigenvectors that Lanczos is asked for first, and most columns of a low-rank factor.
 _FEW = 64
 _LOW_RANK = 256
@@ -33,6 +37,11 @@ def fix_signs(vectors: Floats) -> Floats:
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0, 1, signs)
+
+
+def largest_entry(matrix: Floats) -> float:
+    """The magnitude of the largest entry, without a copy of the matrix; 0 if there is none."""
+    return float(max(matrix.max(initial=0.0), -matrix.min(initial=0.0)))
 
 
 def principal_coordinates(Z: Floats, n_components: int = 2) -> Floats:
@@ -169,13 +178,14 @@ def leading_eigenpairs(
 
     Notes
     -----
-    O(n³) time for small matrices. Large ones of low rank q go through a factor of q columns,
+    O(n³) time for small matrices; where the cut-off leaves out vectors, of 4/3 n³ operations and
+    O(n²) for each that is found. Large ones of low rank q go through a factor of q columns,
     O(n q²); others through Lanczos with a growing number of vectors, O(n² q), since the spectra
     met here decay fast.
     """
     n = len(matrix)
     rank_tol = max(rank_tol, _NUMERICAL_RANK)
-    noise = max(noise, float(np.abs(matrix).max(initial=0.0)) * float(np.finfo(matrix.dtype).eps))
+    noise = max(noise, largest_entry(matrix) * float(np.finfo(matrix.dtype).eps))
     values, vectors = _eigenpairs(matrix, rank_tol, noise)
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
@@ -203,8 +213,43 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
             wanted *= 2
     # Two threads gain little on a matrix this small, and lose all where cores are shared.
     with one_blas_thread(n <= _FULL_EIGH_ROWS):
+        if n >= _SOME_EIGH_ROWS and rank_tol >= _LEAST_CUT:
+            found = _largest_eigenpairs(matrix, rank_tol)
+            if found is not None:
+                return found
         values, vectors = eigh(matrix, driver="evd")
     return values, vectors
+
+
+def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats] | None:
+    """Those above ``rank_tol`` of the largest, or None where LAPACK does not find them.
+
+    As ``eigh`` has them, but that it is the vectors wanted which are found and turned back, and
+    by relatively robust representations: ``eigh`` takes bisection for some of them, which is slow.
+    """
+    n = len(matrix)
+    lapack: Any = get_lapack_funcs(("sytrd", "ormqr"), (matrix,))
+    reduce, turn = lapack
+    # With room for blocks of 64 columns, by which LAPACK works on matrices of any size.
+    reflectors, diagonal, beside, factors, info = reduce(matrix.T, lower=1, lwork=64 * n)
+    try:
+        largest = eigvalsh_tridiagonal(diagonal, beside, select="i", select_range=(n - 1, n - 1))[0]
+        if info != 0 or largest <= 0:
+            return None
+        # A little below the cut-off, so that rounding does not decide what is found.
+        values, vectors = eigh_tridiagonal(
+            diagonal,
+            beside,
+            select="v",
+            select_range=(0.999 * rank_tol * largest, 2 * largest),
+            lapack_driver="stemr",
+        )
+    except np.linalg.LinAlgError:
+        return None
+    # The first row is not turned: reflectors are those of a QR factorisation of the others.
+    vectors = np.asfortranarray(vectors)
+    vectors[1:], _, info = turn("L", "N", reflectors[1:, :-1], factors, vectors[1:], 64 * n)
+    return (values, vectors) if info == 0 else None
 
 
 def _foreseen_rank(leading: Floats, rank_tol: float) -> float:

@@ -123,10 +123,12 @@ class Affine:
         def work(rows: slice) -> None:
             if sparse_offset is not None:
                 out[rows] = X[rows] @ self.matrix.T - sparse_offset
-            elif self.origin is not None:
-                out[rows] = (X[rows] - self.origin) @ self.matrix.T
+                return
+            some = X[rows] if self.origin is None else X[rows] - self.origin
+            if isinstance(some, np.ndarray) and some.dtype == self.matrix.dtype == out.dtype:
+                np.matmul(some, self.matrix.T, out=out[rows])  # without more memory
             else:
-                out[rows] = X[rows] @ self.matrix.T
+                out[rows] = some @ self.matrix.T
 
         access.for_each_block(work, X, 8 * sum(self.matrix.shape))
         return out
