@@ -196,10 +196,12 @@ class IndexedRows(WholeState, BaseEstimator):
         Z = self.vectors
         if not self._is_approximate():
             return nearest(Z, Q, k)
-        if self._cells is None or len(Z) > (1 + _LATER_ROWS) * self._cells.n_rows:
+        cells = self._cells
+        if cells is None or len(Z) > (1 + _LATER_ROWS) * cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = Cells(Z, self.target_recall, rng)
-        return nearest_by_cells(self._cells, Z, Q, k)
+            self._cells = cells = Cells(Z, self.target_recall, rng, means_of=cells)
+        cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
+        return nearest_by_cells(cells, Z, Q, k)
 
     def _is_approximate(self) -> bool:
         if self.search == "auto":
