@@ -20,12 +20,12 @@ from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 
 # Cells that are coded, and queries that are answered, at a time.
-_CELLS, _QUERIES = 32, 16
+_CELLS, _QUERIES = 32, 32
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
-# Rows that wait for a closer look, for each of those asked for.
-_WAITING = 8
+# Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
+_WAITING = 64
 
 
 class CellCodes(NamedTuple):

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 
 from nearkin.pairs.numbering import draw_numbers
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import block_rows, for_each_block
+from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.centring import centred, squared_lengths
 from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.thread_limits import one_thread
@@ -18,6 +18,8 @@ from nearkin.storage.silence import silenced
 # Rows that k-means sees for each cell, and its rounds: with more, no fewer cells need to be
 # looked into.
 _TRAINING, _ROUNDS = 16, 5
+# Rows that a thread takes at a time.
+_ROWS = 4096
 
 
 def cell_means(Z: Floats, origin: Floats, n_cells: int, rng: np.random.RandomState) -> Floats:
@@ -72,12 +74,15 @@ def nearest_mean(Z: Floats, origin: Floats, means: Floats) -> Ints:
     sides = np.column_stack([means, squared_lengths(means) / -2]).astype(Z.dtype).T
     found = np.empty(len(Z), dtype=np.int64)
 
-    def work(rows: slice) -> None:
-        some = centred(Z[rows], origin)
-        nearness = np.column_stack([some, np.ones(len(some), dtype=Z.dtype)]) @ sides
-        found[rows] = nearness.argmax(axis=1)
+    some_rows = block_rows(4 * Z.itemsize * len(means))
 
-    for_each_block(work, len(Z), block_rows(4 * Z.itemsize * len(means)))
+    def work(part: slice) -> None:
+        near = centred(Z[part], origin)
+        near = np.column_stack([near, np.ones(len(near), dtype=Z.dtype)])
+        for some in blocks(len(near), some_rows):
+            found[part][some] = (near[some] @ sides).argmax(axis=1)
+
+    for_each_block(work, len(Z), _ROWS)
     return found
 
 

@@ -28,7 +28,7 @@ from nearkin.rows.sparse import is_sparse
 from nearkin.rows.thread_limits import one_blas_thread, one_thread
 from nearkin.spaces.cell_codes import coded, scanned, unwritable
 from nearkin.spaces.cell_means import cell_means, nearest_mean, nearest_means
-from nearkin.spaces.neighbors import SEARCH_MEMORY, nearest, ranked, without_itself
+from nearkin.spaces.neighbors import SEARCH_MEMORY, are_others, nearest, ranked
 
 Search: TypeAlias = Literal["auto", "exact", "approximate"]
 
@@ -106,6 +106,11 @@ class Cells:
         cell[self._codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self._codes.starts))
         return cell
 
+    @property
+    def row_order(self) -> Ints:
+        """Numbers of all rows in an order in which near ones follow one another."""
+        return self._codes.order
+
     def n_probes(self, k: int) -> int:
         """Into how many cells a query for k neighbours looks.
 
@@ -133,9 +138,9 @@ class Cells:
         for_each_block(work, len(Q), _BLOCK)
         return found
 
-    def propose(self, Q: Floats, k: int) -> Ints:
-        """Rows that are probably the nearest, a few more than k; −1 where cells hold fewer."""
-        n_probes, wide = self.n_probes(k), min(self.n_rows, k + _SPARE)
+    def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:
+        """Rows that are probably the k nearest, and some more; −1 where cells hold fewer."""
+        n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
         found = np.empty((len(Q), wide), dtype=np.int64)
         for part in blocks(len(Q), _QUERIES):
             probes = self._nearest_cells(Q[part], n_probes)
@@ -165,7 +170,7 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     """
     if 2 * cells.n_probes(k) > cells.n_cells:
         return nearest(Z, Q, k)
-    found = cells.propose(Q, k)
+    found = cells.propose(Q, k, spare=_SPARE)
     later = Z[cells.n_rows :]
     if len(later):
         rows = nearest(later, Q, min(k, len(later)))[1]
@@ -231,6 +236,10 @@ def nearest_others(
 def _others_by_cells(cells: Cells, X: Floats, k: int) -> Ints:
     found = np.empty((len(X), k), dtype=np.int64)
     for part in blocks(len(X), _QUERIES):
-        distances, rows = nearest_by_cells(cells, X, X[part], k + 1)
-        found[part] = without_itself(distances, rows, part.start)[1]
+        some = cells.row_order[part]
+        rows = cells.propose(X[some], k + 1)
+        short = np.flatnonzero(rows[:, -1] < 0)
+        if len(short):
+            rows[short] = nearest(X, X[some[short]], k + 1)[1]
+        found[some] = rows[are_others(rows, some)].reshape(-1, k)
     return found
