@@ -1,4 +1,4 @@
-r"""Rows of cells in one byte a number: distances are estimated first, and taken exactly of few rows.
+r"""Rows of cells in one byte a number: distances are estimated, and taken exactly of few rows.
 
 A row z of the cell around c is stored as whole numbers from −127 to 127, one for each column, of a
 step that the cell has for this column. What they stand for is no farther from z than the cell's
@@ -6,7 +6,8 @@ step that the cell has for this column. What they stand for is no farther from z
 one, and a row needs a closer look only if its estimate is within 2 e of the k-th best. What is
 found is what exact distances from all rows of the cells would find.
 
-Numbers of one column follow one another, so that a loop over rows takes many of them at a time.
+Rows lie in tiles. In a tile numbers of one column follow one another, so that a loop over rows
+takes many of them at a time; and tile after tile, memory is read from one end to the other.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _CELLS, _QUERIES = 32, 32
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
+# Rows of a tile; the last of a cell has fewer.
+_TILE = 128
 # Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
 _WAITING = 64
 
@@ -46,7 +49,7 @@ class CellCodes(NamedTuple):
     errors, radii : ndarray of shape (c,)
         Largest distance of a row from what its code stands for, and from the place.
     codes : int8 ndarray of shape (n q,)
-        Those of a cell follow one another, column by column.
+        Those of a tile follow one another, column by column.
     """
 
     order: Ints
@@ -161,7 +164,9 @@ def _encode(
                 step = np.float64(steps[cell, c])
                 code = np.rint(difference / step) if step > 0.0 else 0.0
                 code = min(max(code, -127.0), 127.0)
-                codes[start * q + c * n + i] = np.int8(code)
+                tile = i - i % _TILE
+                wide = min(_TILE, n - tile)
+                codes[(start + tile) * q + c * wide + i % _TILE] = np.int8(code)
                 missed += (difference - step * code) ** 2
                 length += difference * difference
             error, radius = max(error, missed), max(radius, length)
@@ -170,7 +175,7 @@ def _encode(
 
 @compiled(fastmath=REORDER)
 def _estimate(codes: Any, start: int, n: int, steps: Any, query: Any, squared: Any) -> None:
-    """Squared distances of a query from the n rows of a cell, four columns at a time."""
+    """Squared distances of a query from the n rows of a tile, four columns at a time."""
     q = len(query)
     squared[:n] = 0.0
     whole = q - q % 4
@@ -218,6 +223,18 @@ def _look_closely(
 
 
 @compiled(fastmath=REORDER)
+def _kth_smallest(smallest: Any, value: float) -> Any:
+    """The last of the k smallest values, sorted, after one more has come."""
+    j = len(smallest) - 1
+    if value < smallest[j]:
+        while j > 0 and smallest[j - 1] > value:
+            smallest[j] = smallest[j - 1]
+            j -= 1
+        smallest[j] = value
+    return smallest[-1]
+
+
+@compiled(fastmath=REORDER)
 def _scan(
     order: Any,
     starts: Any,
@@ -234,7 +251,7 @@ def _scan(
 ) -> None:
     """Write the nearest rows of the cells that each query looks into."""
     q, k = Q.shape[1], rows.shape[1]
-    estimates = np.empty(max_difference(starts), dtype=np.float32)
+    estimates = np.empty(_TILE, dtype=np.float32)
     query = np.empty(q, dtype=np.float32)
     waiting, at_least = np.empty(_WAITING * k, dtype=np.int64), np.empty(_WAITING * k)
     at_most, exact = np.empty(k), np.empty(k)
@@ -248,38 +265,24 @@ def _scan(
                 difference = (Q[i, c] - places[cell, c]) / unit
                 query[c] = difference
                 reach += difference * difference
-            _estimate(codes, start * q, n, steps[cell], query, estimates)
             rounding = (q + 8) * _ROUNDING * (np.sqrt(reach) + radii[cell])
             slack = errors[cell] + rounding + _VANISHING
             limit = np.float32((bound / unit + slack) ** 2)
-            for t in range(n):
-                if estimates[t] > limit:
-                    continue
-                if n_waiting == len(waiting):
-                    bound = _look_closely(
-                        waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i]
-                    )
-                    n_waiting = 0
-                estimate = np.sqrt(np.float64(estimates[t]))
-                waiting[n_waiting] = order[start + t]
-                at_least[n_waiting] = (estimate - slack) * unit
-                n_waiting += 1
-                most = (estimate + slack) * unit
-                if most < at_most[k - 1]:
-                    j = k - 1
-                    while j > 0 and at_most[j - 1] > most:
-                        at_most[j] = at_most[j - 1]
-                        j -= 1
-                    at_most[j] = most
-                    bound = min(bound, at_most[k - 1])
-                limit = np.float32((bound / unit + slack) ** 2)
+            for tile in range(start, start + n, _TILE):
+                wide = min(_TILE, start + n - tile)
+                _estimate(codes, tile * q, wide, steps[cell], query, estimates)
+                for t in range(wide):
+                    if estimates[t] > limit:
+                        continue
+                    if n_waiting == len(waiting):
+                        bound = _look_closely(
+                            waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i]
+                        )
+                        n_waiting = 0
+                    estimate = np.sqrt(np.float64(estimates[t]))
+                    waiting[n_waiting] = order[tile + t]
+                    at_least[n_waiting] = (estimate - slack) * unit
+                    n_waiting += 1
+                    bound = min(bound, _kth_smallest(at_most, (estimate + slack) * unit))
+                    limit = np.float32((bound / unit + slack) ** 2)
         _look_closely(waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i])
-
-
-@compiled()
-def max_difference(starts: Any) -> int:
-    """Rows of the largest cell."""
-    most = 0
-    for cell in range(len(starts) - 1):
-        most = max(most, starts[cell + 1] - starts[cell])
-    return most

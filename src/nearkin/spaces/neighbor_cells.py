@@ -72,6 +72,9 @@ class Cells:
     O(n √n q) time. Memory: n (q + 8) bytes. A query takes O((n_cells + n_probes √n) q).
     """
 
+    _n_means_rows: int  # of which the means were found
+    _means: Floats
+
     def __init__(
         self,
         Z: Floats,

@@ -102,7 +102,8 @@ def ranked(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints
         exact = _distances_from(Z, Q, found)
     exact[found < 0] = np.inf
     order = np.lexsort((found, exact))
-    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(found, order, axis=1)
+    query = np.arange(m)[:, None]
+    return exact[query, order], found[query, order]
 
 
 def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
@@ -129,9 +130,9 @@ def are_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
 
     Where equal rows stand before the row itself, the last of all is left out.
     """
-    itself = rows == numbers[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    return ~itself
+    others: NDArray[np.bool_] = rows != numbers[:, None]
+    others[others.all(axis=1), -1] = False
+    return others
 
 
 @one_blas_thread()

@@ -36,7 +36,7 @@ _WITNESSES = 3
 _SAME_PLACE = 1e-5
 _DTYPES = (np.float64, np.float32)
 # Numbers that can be squared and summed up.
-_MOST = {np.dtype(kind).name: float(np.finfo(kind).max) ** 0.5 / 1000 for kind in _DTYPES}
+_MOST = {np.dtype(kind): float(np.finfo(kind).max) ** 0.5 / 1000 for kind in _DTYPES}
 # Arrays up to this size that nothing is wrong with are seen to be so at once.
 _FEW_NUMBERS = 2**14
 
@@ -111,15 +111,16 @@ class IndexedRows(WholeState, BaseEstimator):
     def _embedded(self, X: Any, name: str) -> Floats:
         """Rows as the metric sees them, checked, and C-contiguous."""
         metric = self.metric
+        Z: Floats
         if metric is None and _is_plain(X):
-            return X
+            Z = X
+            return Z
         if metric is None or not sees_any_rows(metric):
             refuse_what_is_no_table(X, name)
         with about_input():
             n_rows = _num_samples(X)
         if n_rows == 0:
             raise InputError(f"{name} has no rows: at least one is needed.")
-        Z: Floats
         if metric is None:
             Z = validation.checked_rows(X, name, accept_sparse="csr", order="C")
         else:
@@ -141,7 +142,7 @@ class IndexedRows(WholeState, BaseEstimator):
                 "search='exact', or a metric with few columns, such as Chain([TruncatedSVD(100), "
                 "Euclidean()])."
             )
-        most = _MOST[Z.dtype.name]
+        most = _MOST[Z.dtype]
         fine = (dense(Z.max(axis=1)) <= most) & (dense(Z.min(axis=1)) >= -most)
         if (row := first_true(~fine.ravel())) is not None:
             what = "" if self.metric is None else "the embedding of "
@@ -254,9 +255,9 @@ def _is_plain(X: Any) -> bool:
     """Whether X is a small array as others are made to be, which takes the checks long to find."""
     if type(X) is not np.ndarray or X.ndim != 2 or not 0 < X.size <= _FEW_NUMBERS:
         return False
-    if X.dtype not in _DTYPES or not (X.flags.c_contiguous and X.flags.aligned):
+    if X.dtype not in _MOST or not (X.flags.c_contiguous and X.flags.aligned):
         return False
-    most = _MOST[X.dtype.name]
+    most = _MOST[X.dtype]
     return bool(X.max() <= most and X.min() >= -most)
 
 
