@@ -20,11 +20,14 @@ from nearkin.rows.arrays import Doubles, Floats, Ints
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 
-# Cells that are coded, and queries that are answered, at a time.
+# Cells that are coded, and queries that are answered, at a time: at least so many of these.
 _CELLS, _QUERIES = 32, 32
 # Estimates are sums in float32: so much they may be wrong beside the error, as a share of what is
 # summed up and, should squares vanish, at least.
 _ROUNDING, _VANISHING = float(np.finfo(np.float32).eps), 1e-18
+# From a query so far away, in squared units of the cell, all rows are looked at closely: squares
+# would not be finite in float32.
+_FAR = 1e30
 # Rows of a tile; the last of a cell has fewer.
 _TILE = 128
 # Rows that can wait for a closer look, for each of those asked for: most turn out not to need one.
@@ -118,7 +121,7 @@ def scanned(cells: CellCodes, Z: Floats, Q: Floats, probes: Ints, k: int) -> Int
     def work(some: slice) -> None:
         _scan(*cells, Z, Q[some], probes[some], rows[some])
 
-    for_each_block(work, len(Q), _QUERIES)
+    for_each_block(work, len(Q), max(_QUERIES, len(Q) // 64))
     return rows
 
 
@@ -266,7 +269,7 @@ def _scan(
                 query[c] = difference
                 reach += difference * difference
             rounding = (q + 8) * _ROUNDING * (np.sqrt(reach) + radii[cell])
-            slack = errors[cell] + rounding + _VANISHING
+            slack = errors[cell] + rounding + _VANISHING if reach < _FAR else np.inf
             limit = np.float32((bound / unit + slack) ** 2)
             for tile in range(start, start + n, _TILE):
                 wide = min(_TILE, start + n - tile)
