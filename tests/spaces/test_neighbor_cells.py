@@ -61,13 +61,21 @@ def test_cells_grow_with_the_means_that_are_there():
     X = rows_in_groups(4000)
     rng = np.random.RandomState(0)
     first = Cells(X[:1500], 0.98, rng)
-    grown = Cells(X[:2500], 0.98, rng, means_of=first)
+    grown = Cells(X[:2500], 0.98, rng, earlier=first)
     assert grown.n_rows == 2500
     assert grown.n_cells == first.n_cells
     _, found = nearest_by_cells(grown, X[:2500], X[:300], 10)
     true = np.argsort(cdist(X[:300], X[:2500]), axis=1)[:, :10]
     assert 0.96 < shared_share(found, true) < 1
-    assert Cells(X, 0.98, rng, means_of=grown).n_cells > first.n_cells  # far more rows: new means
+    assert Cells(X, 0.98, rng, earlier=grown).n_cells > first.n_cells  # far more rows: new means
+
+
+def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
+    X = rows_in_groups(2000)
+    X[1500:] += 100
+    rng = np.random.RandomState(0)
+    grown = Cells(X, 0.98, rng, earlier=Cells(X[:1500], 0.98, rng))
+    assert np.diff(grown._codes.starts).max() < 200
 
 
 @pytest.mark.parametrize(

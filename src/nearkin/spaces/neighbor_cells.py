@@ -43,8 +43,9 @@ _QUERIES, _BLOCK = 16384, 256
 _MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
 # Rows up to which one thread searches as fast as several.
 _ONE_THREAD_ROWS = 3000
-# Means are found anew when there are so many times as many rows as they were found of.
-_GROWN = 2
+# Means are found anew when there are so many times as many rows as they were found of, or when
+# more new ones come to a cell than so many hold in the mean.
+_GROWN, _CROWDED = 2, 4
 
 
 class Cells:
@@ -57,9 +58,9 @@ class Cells:
     target_recall : float in (0, 1]
         Share of the neighbours that is to be found.
     rng : RandomState
-    means_of : Cells, optional
-        Of the first rows of Z. Where these are most of them, their means are taken, which is most
-        of the work.
+    earlier : Cells, optional
+        Of the first rows of Z. If these are most of them, and later ones lie where they do, their
+        means are taken, which is most of the work.
 
     Attributes
     ----------
@@ -74,6 +75,7 @@ class Cells:
 
     _n_means_rows: int  # of which the means were found
     _means: Floats
+    _origin: Floats
 
     def __init__(
         self,
@@ -81,28 +83,39 @@ class Cells:
         target_recall: float,
         rng: np.random.RandomState,
         *,
-        means_of: Cells | None = None,
+        earlier: Cells | None = None,
     ) -> None:
         self.Z = Z = np.ascontiguousarray(Z)
         self.n_rows = n = len(Z)
-        if means_of is None or means_of.Z.dtype != Z.dtype or n > _GROWN * means_of._n_means_rows:
+        cell = None if earlier is None else self._grown(earlier)
+        if cell is None:
             self._n_means_rows = n
             self._origin = middle(Z, if_far=True)
             n_cells = max(1, min(n // 2, round(2 * n**0.5)))
-            means = cell_means(Z, self._origin, n_cells, rng)
-            cell = nearest_mean(Z, self._origin, means)
-        else:
-            self._n_means_rows = means_of._n_means_rows
-            self._origin, means = means_of._origin, means_of._means
-            later = nearest_mean(Z[means_of.n_rows :], self._origin, means)
-            cell = np.concatenate([means_of._cell_of_rows(), later])
+            self._means = cell_means(Z, self._origin, n_cells, rng)
+            cell = nearest_mean(Z, self._origin, self._means)
         filled, cell = np.unique(cell, return_inverse=True)
-        self.n_cells, self._means = len(filled), means[filled]
+        self.n_cells, self._means = len(filled), self._means[filled]
         self._columns = unwritable(np.ascontiguousarray(self._means.T))
         self._codes = coded(Z, cell, self._origin + self._means)
         self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
         self._target_recall = target_recall
         self._n_probes: dict[int, int] = {}
+
+    def _grown(self, earlier: Cells) -> Ints | None:
+        """Cell of each row where earlier means serve; None where they do not."""
+        n, means = self.n_rows, earlier._means
+        if earlier.Z.dtype != self.Z.dtype or n > _GROWN * earlier._n_means_rows:
+            return None
+        later = nearest_mean(self.Z[earlier.n_rows :], earlier._origin, means)
+        if np.bincount(later).max() > _CROWDED * n / len(means):
+            return None
+        self._n_means_rows, self._origin, self._means = (
+            earlier._n_means_rows,
+            earlier._origin,
+            means,
+        )
+        return np.concatenate([earlier._cell_of_rows(), later])
 
     def _cell_of_rows(self) -> Ints:
         cell = np.empty(self.n_rows, dtype=np.int64)

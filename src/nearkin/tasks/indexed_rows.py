@@ -216,7 +216,7 @@ class IndexedRows(WholeState, BaseEstimator):
         cells = self._cells
         if cells is None or len(Z) > (1 + _LATER_ROWS) * cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = cells = Cells(Z, self.target_recall, rng, means_of=cells)
+            self._cells = cells = Cells(Z, self.target_recall, rng, earlier=cells)
         cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
         return nearest_by_cells(cells, Z, Q, k)
 
