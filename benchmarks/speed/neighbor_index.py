@@ -141,24 +141,30 @@ def tables(rows: list[dict[str, Any]]) -> list[Table | Text]:
             for row in here
         ]
         title = f"{n:,} rows of {N_COLUMNS} columns, float32"
-        found += [Table(title, columns, body, n_words=2), Text(verdict(here))]
-    return found
+        found.append(Table(title, columns, body, n_words=2))
+    return [*found, Text(verdict(rows))]
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:
-    """Whether any other search is better at all that is measured, at the same recall."""
-    ours = next((row for row in rows if row["search"] == OURS), None)
-    others = [row for row in rows if not row["search"].startswith("nearkin")]
-    if ours is None or not others:
-        return ""
-    better = [
-        row["search"]
-        for row in others
-        if row["recall"] >= RECALL and all(row[figure] < ours[figure] for figure in FIGURES)
-    ]
-    if better:
-        return f"Better at all of it than our own: {', '.join(better)}."
-    return "No other search is better at all of it, so our own stays."
+    """Whether any other search is better at all that is measured, at every size."""
+    better = {
+        n: {row["search"] for row in rows if row["rows"] == n and _is_better(row, rows)}
+        for n in dict.fromkeys(row["rows"] for row in rows)
+    }
+    said = [f"{', '.join(sorted(names))} at {n:,} rows" for n, names in better.items() if names]
+    words = f"Better than our cells at all of it: {'; '.join(said) or 'none'}."
+    everywhere = set.intersection(*better.values())
+    if everywhere:
+        return f"{words} {', '.join(sorted(everywhere))} so at every size."
+    return f"{words} None is so at every size, and with few rows all are compared: our own stay."
+
+
+def _is_better(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Than our cells, at all figures, with recall enough."""
+    ours = [one for one in rows if one["search"] == OURS and one["rows"] == row["rows"]]
+    return row["recall"] >= RECALL and any(
+        all(row[figure] < one[figure] for figure in FIGURES) for one in ours
+    )
 
 
 def _not_measured(rows: list[dict[str, Any]]) -> str:
