@@ -226,8 +226,8 @@ def nearest_others(
     Notes
     -----
     O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
-    rows against rows that stay below 1 GB, and far below if the rows are dense; a copy of X for
-    the cells.
+    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a
+    byte for each number of X.
 
     Examples
     --------
