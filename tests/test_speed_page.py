@@ -49,8 +49,9 @@ def everything(tmp_path):
     answer = {"name": "KernelBeta", "learn": 0.004, "view": 0.003, "transform": 0.02}
     answers = [{**answer, "what": what} for what in ("answer", "undo", "fit")]
     store(tmp_path / "one_more_pair.jsonl", answers)
-    search = {"rows": 10_000, "build": 0.1, "query_ms": 0.2, "single_ms": 1.5, "recall": 0.99}
-    store(tmp_path / "neighbor_index.jsonl", [{"search": "nearkin, exact", **search, "memory": 1}])
+    search = {"rows": 10_000, "setting": "", "build": 0.1, "query_ms": 0.2, "single_ms": 1.5}
+    search |= {"search": "nearkin, exact", "recall": 0.99, "add": 0.1, "memory": 1}
+    store(tmp_path / "neighbor_index.jsonl", [search])
     ceilings = {
         "ceiling: landmark product, rows/s": 4e7,
         "ceiling: landmark product, TFLOP/s": 20.0,

@@ -1,8 +1,8 @@
 """NeighborIndex: exact and approximate search, what they take and what they find.
 
 ``python -m benchmarks.speed.neighbor_index SEARCH ROWS`` measures one search in a fresh process, as
-JSON. Others are measured where they are installed: pynndescent, usearch and faiss
-(``faiss-cpu``).
+JSON. Others are measured where they are installed: faiss (``faiss-cpu``), hnswlib, usearch and
+pynndescent; the page says which were not.
 """
 
 from __future__ import annotations
@@ -10,26 +10,36 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.progress import track
 
-from benchmarks.record import ROOT, Table, peak_memory_gb, publish, store, stored
+from benchmarks.record import ROOT, Table, Text, peak_memory_gb, publish, store, stored
+from benchmarks.speed.neighbor_rivals import RIVALS, K, Search
 from nearkin import NeighborIndex
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "neighbor_index.jsonl"
 SIZES = (10_000, 100_000, 1_000_000)
-N_COLUMNS, N_QUERIES, K = 50, 1000, 10
-# Queries one at a time.
-N_SINGLE = 50
-
-Query = Callable[[np.ndarray], np.ndarray]
+N_COLUMNS, N_QUERIES = 50, 1000
+# Queries one at a time, and rounds of all at once.
+N_SINGLE, N_ROUNDS = 300, 5
+# Share of the true neighbours that every search has to find.
+RECALL = 0.98
+OURS = "nearkin, approximate"
+# What is compared, and in which unit.
+FIGURES = {
+    "build": "build, s",
+    "query_ms": "query, ms",
+    "single_ms": "query alone, ms",
+    "add": "1 % more rows, s",
+    "memory": "GB",
+}
 
 
 def rows_and_queries(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -42,89 +52,68 @@ def rows_and_queries(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(X[:n]), np.ascontiguousarray(X[n:])
 
 
-def ours(search: str) -> Callable[[np.ndarray], Query]:
-    def build(X: np.ndarray) -> Query:
-        index = NeighborIndex(search=search, n_neighbors=K, random_state=0).fit(X)
-        index.query(X[:1])  # cells are made here
-        return lambda Q: index.query(Q)[1]
-
-    return build
-
-
-def pynndescent(X: np.ndarray) -> Query:
-    from pynndescent import NNDescent
-
-    index = NNDescent(X, n_neighbors=30, random_state=0)
-    index.prepare()
-    index.query(X[:1], k=K)
-    return lambda Q: index.query(Q, k=K, epsilon=0.2)[0]
+def true_neighbors(n: int) -> np.ndarray:
+    """By another process: what that takes is no search's memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "true.npy"
+        command = [sys.executable, "-m", "benchmarks.speed.neighbor_index", "truth", str(n), path]
+        subprocess.run(command, cwd=ROOT, check=True)
+        return np.load(path)
 
 
-def faiss_hnsw(X: np.ndarray) -> Query:
-    import faiss
-
-    index = faiss.IndexHNSWFlat(X.shape[1], 16)
-    index.hnsw.efConstruction, index.hnsw.efSearch = 100, 32
-    index.add(X)
-    return lambda Q: index.search(Q, K)[1]
-
-
-def faiss_cells(X: np.ndarray) -> Query:
-    import faiss
-
-    index = faiss.index_factory(X.shape[1], f"IVF{round(2 * len(X) ** 0.5)},Flat")
-    index.train(X)
-    index.add(X)
-    index.nprobe = 16
-    return lambda Q: index.search(Q, K)[1]
-
-
-def usearch(X: np.ndarray) -> Query:
-    from usearch.index import Index
-
-    index = Index(ndim=X.shape[1], metric="l2sq", dtype="f32")
-    index.add(np.arange(len(X)), X)
-    return lambda Q: index.search(Q, K).keys.reshape(len(Q), K)
-
-
-SEARCHES = {
-    "nearkin, exact": (ours("exact"), None),
-    "nearkin, approximate": (ours("approximate"), None),
-    "pynndescent": (pynndescent, "pynndescent"),
-    "usearch": (usearch, "usearch"),
-    "faiss, HNSW": (faiss_hnsw, "faiss"),
-    "faiss, cells": (faiss_cells, "faiss"),
-}
-
-
-def measure(search: str, n: int) -> dict[str, Any]:
-    """Seconds to build, imports and compilation included, and to answer; and what was found."""
-    X, Q = rows_and_queries(n)
-    true = NeighborIndex(search="exact").fit(X).query(Q, K)[1]
+def seconds(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
-    query = SEARCHES[search][0](X)
-    built = time.perf_counter()
-    found = query(Q)
-    answered = time.perf_counter()
-    for i in range(N_SINGLE):
-        query(Q[i : i + 1])
-    one_by_one = time.perf_counter()
-    hits = (found[:, :, None] == true[:, None, :]).any(axis=2)
+    work()
+    return time.perf_counter() - start
+
+
+def turned_up(search: Search, values: tuple[Any, ...], Q: np.ndarray, true: np.ndarray) -> Any:
+    """The first value of the knob with which enough is found, and which share that is."""
+    for value in values:
+        if value is not None:
+            search.knob(value)
+        found = search.query(Q)
+        recall = float((found[:, :, None] == true[:, None, :]).any(axis=2).mean())
+        if recall >= RECALL:
+            break
+    return value, recall
+
+
+def measure(name: str, n: int) -> dict[str, Any]:
+    """Seconds to build, imports and compilation included, to answer and to grow; what was found."""
+    true = true_neighbors(n)
+    X, Q = rows_and_queries(n)
+    rival = RIVALS[name]
+    start = time.perf_counter()
+    search = rival.build(X)
+    build = time.perf_counter() - start
+    value, recall = turned_up(search, rival.values, Q, true)
+    at_once = [seconds(lambda: search.query(Q)) for _ in range(N_ROUNDS)]
+    alone = [seconds(lambda i=i: search.query(Q[i : i + 1])) for i in range(N_SINGLE)]
+    memory = peak_memory_gb()
+    later = X[: n // 100] + np.float32(0.01)
+
+    def grow() -> None:
+        search.add(later)
+        search.query(Q[:1])
+
     return {
-        "search": search,
+        "search": name,
         "rows": n,
-        "build": built - start,
-        "query_ms": 1000 * (answered - built) / len(Q),
-        "single_ms": 1000 * (one_by_one - answered) / N_SINGLE,
-        "recall": float(hits.mean()),
-        "memory": peak_memory_gb(),
+        "setting": rival.setting.format(value),
+        "build": build,
+        "query_ms": 1000 * float(np.median(at_once)) / len(Q),
+        "single_ms": 1000 * float(np.mean(alone)),
+        "add": seconds(grow),
+        "recall": recall,
+        "memory": memory,
     }
 
 
 def run(draws: int) -> None:
     """Measure every search at every size, each in a process of its own; ``draws`` is not used."""
     del draws
-    names = [name for name, (_, needs) in SEARCHES.items() if needs is None or find_spec(needs)]
+    names = [name for name, rival in RIVALS.items() if rival.installed]
     cases = [(name, n) for n in SIZES for name in names]
     rows = []
     for name, n in track(cases, description="neighbours"):
@@ -134,25 +123,62 @@ def run(draws: int) -> None:
     store(RAW, rows)
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
-    """A table for each number of rows. A query is one of a thousand at once, or one alone."""
-    columns = ["search", "build, s", "query, ms", "query alone, ms", "recall at 10", "GB"]
-    found = []
+def tables(rows: list[dict[str, Any]]) -> list[Table | Text]:
+    """A table for each number of rows, and whether another search is better at all of it."""
+    columns = ["search", "settings", *FIGURES.values(), "recall at 10"]
+    found: list[Table | Text] = [
+        Text(
+            "A query is one of a thousand at once, or one alone. Other searches are given the "
+            f"quickest setting that finds {RECALL:.0%} of the neighbours; ours finds it by itself. "
+            "Memory is the most that the process held, with the rows. "
+            f"{_not_measured(rows)}"
+        )
+    ]
     for n in dict.fromkeys(row["rows"] for row in rows):
+        here = [row for row in rows if row["rows"] == n]
         body = [
-            [
-                row["search"],
-                f"{row['build']:.2f}",
-                f"{row['query_ms']:.3f}",
-                f"{row['single_ms']:.2f}",
-                f"{row['recall']:.3f}",
-                f"{row['memory']:.1f}",
-            ]
-            for row in rows
-            if row["rows"] == n
+            [row["search"], row["setting"], *map(_figure, map(row.get, FIGURES)), _recall(row)]
+            for row in here
         ]
-        found.append(Table(f"{n:,} rows of {N_COLUMNS} columns, float32", columns, body))
-    return found
+        title = f"{n:,} rows of {N_COLUMNS} columns, float32"
+        found.append(Table(title, columns, body, n_words=2))
+    return [*found, Text(verdict(rows))]
+
+
+def verdict(rows: list[dict[str, Any]]) -> str:
+    """Whether any other search is better at all that is measured, at every size."""
+    better = {
+        n: {row["search"] for row in rows if row["rows"] == n and _is_better(row, rows)}
+        for n in dict.fromkeys(row["rows"] for row in rows)
+    }
+    said = [f"{', '.join(sorted(names))} at {n:,} rows" for n, names in better.items() if names]
+    words = f"Better than our cells at all of it: {'; '.join(said) or 'none'}."
+    everywhere = set.intersection(*better.values())
+    if everywhere:
+        return f"{words} {', '.join(sorted(everywhere))} so at every size."
+    return f"{words} None is so at every size, and with few rows all are compared: our own stay."
+
+
+def _is_better(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Than our cells, at all figures, with recall enough."""
+    ours = [one for one in rows if one["search"] == OURS and one["rows"] == row["rows"]]
+    return row["recall"] >= RECALL and any(
+        all(row[figure] < one[figure] for figure in FIGURES) for one in ours
+    )
+
+
+def _not_measured(rows: list[dict[str, Any]]) -> str:
+    measured = {row["search"] for row in rows}
+    missing = [name for name in RIVALS if name not in measured]
+    return f"Not installed, so not measured: {', '.join(missing)}." if missing else ""
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def _recall(row: dict[str, Any]) -> str:
+    return f"{row['recall']:.3f}"
 
 
 def headline(rows: list[dict[str, Any]]) -> list[str]:
@@ -174,4 +200,8 @@ def score() -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))
+    if sys.argv[1] == "truth":
+        X, Q = rows_and_queries(int(sys.argv[2]))
+        np.save(sys.argv[3], NeighborIndex(search="exact").fit(X).query(Q, K)[1])
+    else:
+        print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))

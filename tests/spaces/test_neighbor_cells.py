@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from nearkin import GeometryAware, KernelA, Pairs
 from nearkin.spaces import neighbor_cells
-from nearkin.spaces.neighbor_cells import nearest_others
+from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells, nearest_others
 
 
 def rows_in_groups(n=1500, seed=0):
@@ -55,6 +55,27 @@ def test_rows_that_are_there_many_times_have_as_many_others():
 def test_where_cells_do_not_help_all_rows_are_compared(kind):
     X = kind(np.random.default_rng(0).standard_normal((400, 30)))
     assert_array_equal(nearest_others(X, 5, search="approximate"), nearest_others(X, 5))
+
+
+def test_cells_grow_with_the_means_that_are_there():
+    X = rows_in_groups(4000)
+    rng = np.random.RandomState(0)
+    first = Cells(X[:1500], 0.98, rng)
+    grown = Cells(X[:2500], 0.98, rng, earlier=first)
+    assert grown.n_rows == 2500
+    assert grown.n_cells == first.n_cells
+    _, found = nearest_by_cells(grown, X[:2500], X[:300], 10)
+    true = np.argsort(cdist(X[:300], X[:2500]), axis=1)[:, :10]
+    assert 0.96 < shared_share(found, true) < 1
+    assert Cells(X, 0.98, rng, earlier=grown).n_cells > first.n_cells  # far more rows: new means
+
+
+def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
+    X = rows_in_groups(2000)
+    X[1500:] += 100
+    rng = np.random.RandomState(0)
+    grown = Cells(X, 0.98, rng, earlier=Cells(X[:1500], 0.98, rng))
+    assert np.diff(grown._codes.starts).max() < 200
 
 
 @pytest.mark.parametrize(

@@ -649,3 +649,24 @@ def test_a_metric_fitted_again_to_the_same_is_the_same():
     index = NeighborIndex(metric).fit(X)
     metric.fit(X, y)
     assert index.query(X[:1], 1)[1] == [[0]]
+
+
+def test_a_metric_is_asked_again_only_after_it_was_fitted():
+    X, y = make_xor(60, random_state=0)
+    metric = ITML(random_state=0).fit(X, y)
+    index = NeighborIndex(metric).fit(X)
+    index.query(X[:1], 1)
+    index._witnesses = (index._witnesses[0], index._witnesses[1] + 1)
+    index.query(X[:1], 1)
+    metric.fit(X, y)
+    with pytest.raises(ValueError, match="metric was fitted again"):
+        index.query(X[:1], 1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("n", [1, 30_000])
+def test_one_row_is_checked_as_many_are(bad, n):
+    X = np.zeros((n, 2))
+    X[-1, 1] = bad
+    with pytest.raises(ValueError, match=r"X_new contains|square overflows|too large"):
+        NeighborIndex().fit([[0.0, 1.0], [2.0, 3.0]]).query(X, 1)

@@ -22,7 +22,7 @@ from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.compiled import REORDER, compiled
 
-_BLOCK = 512
+_BLOCK, _PRODUCT_BLOCK = 512, 2048
 # A squared length taken from inner products keeps ten digits above this share of them.
 _CANCELLED = 1e-6
 
@@ -132,7 +132,7 @@ class Springs:
         def work(rows: slice) -> None:
             _laplacian_rows(rows.start, rows.stop, self.starts, self.others, weight, Y, out)
 
-        for_each_block(work, self.n_points, _BLOCK)
+        for_each_block(work, self.n_points, _PRODUCT_BLOCK)
         return out
 
 
@@ -325,8 +325,12 @@ def _pull_rows(
 def _laplacian_rows(
     start: int, stop: int, starts: Any, others: Any, weight: Any, Y: Any, out: Any
 ) -> None:
+    # Copies of two rows, which no other array overlaps: the innermost loop takes many at a time.
+    own, total = np.empty(Y.shape[1]), np.empty(Y.shape[1])
     for i in range(start, stop):
-        out[i] = 0.0
+        own[:], total[:] = Y[i], 0.0
         for s in range(starts[i], starts[i + 1]):
-            for t in range(Y.shape[1]):
-                out[i, t] += weight[s] * (Y[i, t] - Y[others[s], t])
+            w, other = weight[s], Y[others[s]]
+            for t in range(len(total)):
+                total[t] += w * (own[t] - other[t])
+        out[i] = total

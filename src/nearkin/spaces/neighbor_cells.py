@@ -1,7 +1,8 @@
 """Approximate search for neighbours: rows in cells, and a query looks into the nearest cells.
 
 Cells are those of k-means, 2 √n of them. A query looks into so many that, on a sample of the rows,
-the share of true neighbours asked for lies in them. Where that takes more than half of all cells,
+the share of true neighbours asked for lies in them, and finds all of these that do: rows of cells
+are compared by :mod:`nearkin.spaces.cell_codes`. Where that takes more than half of all cells,
 as it does for rows without any structure in many dimensions, all rows are compared with instead,
 which is faster then.
 Unlike the graphs that other approximate searches walk along, cells do not mind rows that are there
@@ -16,8 +17,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
@@ -25,19 +24,18 @@ from nearkin.pairs.numbering import draw_numbers
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import blocks, for_each_block
 from nearkin.rows.centring import centred, middle
-from nearkin.rows.compiled import REORDER, compiled
 from nearkin.rows.sparse import is_sparse
 from nearkin.rows.thread_limits import one_blas_thread, one_thread
-from nearkin.spaces.neighbors import SEARCH_MEMORY, nearest, ranked, without_itself
-from nearkin.storage.silence import silenced
+from nearkin.spaces.cell_codes import coded, scanned, unwritable
+from nearkin.spaces.cell_means import cell_means, nearest_mean, nearest_means
+from nearkin.spaces.neighbors import SEARCH_MEMORY, are_others, nearest, ranked
 
 Search: TypeAlias = Literal["auto", "exact", "approximate"]
 
 SEARCHES = ("auto", "exact", "approximate")
-# Rows that k-means sees for each cell, its rounds, and rows that the number of cells to look
-# into is measured on.
-_TRAINING, _ROUNDS, _SAMPLE = 32, 10, 200
-# Rows that are kept beyond those asked for, since distances are rounded more here.
+# Rows that the number of cells to look into is measured on.
+_SAMPLE = 200
+# Rows that are kept beyond those asked for, since sums are rounded otherwise here.
 _SPARE = 4
 _QUERIES, _BLOCK = 16384, 256
 # Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
@@ -45,26 +43,9 @@ _QUERIES, _BLOCK = 16384, 256
 _MANY_ROWS, _SHARE_FOUND, _FEW_CELLS = 50_000, 0.99, 1 / 4
 # Rows up to which one thread searches as fast as several.
 _ONE_THREAD_ROWS = 3000
-
-
-@compiled(fastmath=REORDER)
-def _scan(Z: Any, starts: Any, probes: Any, Q: Any, squared: Any, rows: Any) -> None:
-    """Keep the nearest rows, sorted, of the cells that each query looks into."""
-    last = squared.shape[1] - 1
-    for i in range(Q.shape[0]):
-        for p in range(probes.shape[1]):
-            cell = probes[i, p]
-            for t in range(starts[cell], starts[cell + 1]):
-                total = Z[t, 0] - Z[t, 0]  # zero, of the rows' type
-                for c in range(Z.shape[1]):
-                    difference = Z[t, c] - Q[i, c]
-                    total += difference * difference
-                if total < squared[i, last]:
-                    j = last
-                    while j > 0 and squared[i, j - 1] > total:
-                        squared[i, j], rows[i, j] = squared[i, j - 1], rows[i, j - 1]
-                        j -= 1
-                    squared[i, j], rows[i, j] = total, t
+# Means are found anew when there are so many times as many rows as they were found of, or when
+# more new ones come to a cell than so many hold in the mean.
+_GROWN, _CROWDED = 2, 4
 
 
 class Cells:
@@ -77,41 +58,75 @@ class Cells:
     target_recall : float in (0, 1]
         Share of the neighbours that is to be found.
     rng : RandomState
+    earlier : Cells, optional
+        Of the first rows of Z. If these are most of them, and later ones lie where they do, their
+        means are taken, which is most of the work.
 
     Attributes
     ----------
     n_rows, n_cells : int
+    Z : ndarray of shape (n_rows, q)
+        The rows themselves, which can be put elsewhere in memory.
 
     Notes
     -----
-    O(n √n q) time. Memory: a copy of Z. A query takes O((n_cells + n_probes √n) q).
+    O(n √n q) time. Memory: n (q + 8) bytes. A query takes O((n_cells + n_probes √n) q).
     """
 
-    def __init__(self, Z: Floats, target_recall: float, rng: np.random.RandomState) -> None:
+    _n_means_rows: int  # of which the means were found
+    _means: Floats
+    _origin: Floats
+
+    def __init__(
+        self,
+        Z: Floats,
+        target_recall: float,
+        rng: np.random.RandomState,
+        *,
+        earlier: Cells | None = None,
+    ) -> None:
+        self.Z = Z = np.ascontiguousarray(Z)
         self.n_rows = n = len(Z)
-        self._origin = middle(Z, if_far=True)
-        Z = centred(Z, self._origin)
-        n_cells = max(1, min(n // 2, round(2 * n**0.5)))
-        training = draw_numbers(n, min(n, _TRAINING * n_cells), rng)
-        means = KMeans(n_cells, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
-        # On several cores its sums, and so the cells, would differ from time to time.
-        # scikit-learn warns of fewer distinct rows than cells: empty ones are left out below.
-        with silenced(), one_thread():
-            means.fit(Z[training])
-        centers = means.cluster_centers_.astype(Z.dtype)
-        with one_blas_thread():
-            nearest_cell = pairwise_distances_argmin(Z, centers)
-        filled, cell = np.unique(nearest_cell, return_inverse=True)
-        centers, self.n_cells = centers[filled], len(filled)
-        self._order = np.argsort(cell, kind="stable")
-        self._starts = np.searchsorted(cell[self._order], np.arange(self.n_cells + 1))
-        self._Z = Z[self._order]
-        self._near_cells = NearestNeighbors(algorithm="brute").fit(centers)
+        cell = None if earlier is None else self._grown(earlier)
+        if cell is None:
+            self._n_means_rows = n
+            self._origin = middle(Z, if_far=True)
+            n_cells = max(1, min(n // 2, round(2 * n**0.5)))
+            self._means = cell_means(Z, self._origin, n_cells, rng)
+            cell = nearest_mean(Z, self._origin, self._means)
+        filled, cell = np.unique(cell, return_inverse=True)
+        self.n_cells, self._means = len(filled), self._means[filled]
+        self._columns = unwritable(np.ascontiguousarray(self._means.T))
+        self._codes = coded(Z, cell, self._origin + self._means)
         self._sample = draw_numbers(n, min(n, _SAMPLE), rng)
         self._target_recall = target_recall
         self._n_probes: dict[int, int] = {}
 
-    @one_blas_thread()
+    def _grown(self, earlier: Cells) -> Ints | None:
+        """Cell of each row where earlier means serve; None where they do not."""
+        n, means = self.n_rows, earlier._means
+        if earlier.Z.dtype != self.Z.dtype or n > _GROWN * earlier._n_means_rows:
+            return None
+        later = nearest_mean(self.Z[earlier.n_rows :], earlier._origin, means)
+        if np.bincount(later).max() > _CROWDED * n / len(means):
+            return None
+        self._n_means_rows, self._origin, self._means = (
+            earlier._n_means_rows,
+            earlier._origin,
+            means,
+        )
+        return np.concatenate([earlier._cell_of_rows(), later])
+
+    def _cell_of_rows(self) -> Ints:
+        cell = np.empty(self.n_rows, dtype=np.int64)
+        cell[self._codes.order] = np.repeat(np.arange(self.n_cells), np.diff(self._codes.starts))
+        return cell
+
+    @property
+    def row_order(self) -> Ints:
+        """Numbers of all rows in an order in which near ones follow one another."""
+        return self._codes.order
+
     def n_probes(self, k: int) -> int:
         """Into how many cells a query for k neighbours looks.
 
@@ -120,37 +135,36 @@ class Cells:
         """
         k = min(1 << (k - 1).bit_length(), self.n_rows - 1)
         if k not in self._n_probes:
-            Q = self._Z[self._sample]
-            _, true = nearest(self._Z, Q, k + 1)
-            cells = np.searchsorted(self._starts, true[:, 1:], side="right") - 1
-            by_distance = self._near_cells.kneighbors(Q, self.n_cells, return_distance=False)
+            Q = self.Z[self._sample]
+            _, true = nearest(self.Z, Q, k + 1)
+            by_distance = self._nearest_cells(Q, self.n_cells)
+            cells = self._cell_of_rows()[true[:, 1:]]
             place = np.take_along_axis(np.argsort(by_distance, axis=1), cells, axis=1)
             last = np.quantile(place, self._target_recall, method="inverted_cdf")
             self._n_probes[k] = 1 + int(last)
         return self._n_probes[k]
 
-    @one_blas_thread()
-    def propose(self, Q: Floats, k: int) -> Ints:
-        """Rows that are probably the nearest, a few more than k; −1 where cells hold fewer."""
-        n_probes, wide = self.n_probes(k), min(self.n_rows, k + _SPARE)
-        found = np.empty((len(Q), wide), dtype=np.int64)
-        for part in blocks(len(Q), _QUERIES):
-            queries = centred(Q[part], self._origin)
-            probes = self._near_cells.kneighbors(queries, n_probes, return_distance=False)
-            # Queries that look into the same cells follow one another: these stay in the cache.
-            order = np.argsort(probes[:, 0], kind="stable")
-            probes, queries = probes[order], queries[order]
-            squared = np.full((len(queries), wide), np.inf, dtype=Q.dtype)
-            rows = np.full((len(queries), wide), -1)
-            self._scan_blocks(probes, queries, squared, rows)
-            found[part.start + order] = np.where(rows >= 0, self._order[rows], -1)
+    def _nearest_cells(self, Q: Floats, n_probes: int) -> Ints:
+        queries = unwritable(np.ascontiguousarray(centred(Q, self._origin)))
+        found = np.empty((len(Q), n_probes), dtype=np.int64)
+
+        def work(some: slice) -> None:
+            nearest_means(self._columns, queries[some], found[some])
+
+        for_each_block(work, len(Q), _BLOCK)
         return found
 
-    def _scan_blocks(self, probes: Ints, queries: Floats, squared: Floats, rows: Ints) -> None:
-        def work(some: slice) -> None:
-            _scan(self._Z, self._starts, probes[some], queries[some], squared[some], rows[some])
-
-        for_each_block(work, len(queries), _BLOCK)
+    def propose(self, Q: Floats, k: int, *, spare: int = 0) -> Ints:
+        """Rows that are probably the k nearest, and some more; −1 where cells hold fewer."""
+        n_probes, wide = self.n_probes(k), min(self.n_rows, k + spare)
+        found = np.empty((len(Q), wide), dtype=np.int64)
+        for part in blocks(len(Q), _QUERIES):
+            probes = self._nearest_cells(Q[part], n_probes)
+            # Queries that look into the same cells follow one another: these stay in the cache.
+            order = np.argsort(probes[:, 0], kind="stable")
+            rows = scanned(self._codes, self.Z, Q[part][order], probes[order], wide)
+            found[part.start + order] = rows
+        return found
 
 
 def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
@@ -172,16 +186,16 @@ def nearest_by_cells(cells: Cells, Z: Floats, Q: Floats, k: int) -> tuple[Floats
     """
     if 2 * cells.n_probes(k) > cells.n_cells:
         return nearest(Z, Q, k)
-    found = cells.propose(Q, k)
+    found = cells.propose(Q, k, spare=_SPARE)
     later = Z[cells.n_rows :]
     if len(later):
         rows = nearest(later, Q, min(k, len(later)))[1]
         found = np.hstack([found, cells.n_rows + rows])
-    short = np.flatnonzero((found >= 0).sum(axis=1) < k)
     if found.shape[1] < k:
         return nearest(Z, Q, k)
     exact, rows = ranked(Z, Q, found)
     distances, rows = exact[:, :k].astype(Z.dtype), rows[:, :k]
+    short = np.flatnonzero(rows[:, -1] < 0)
     if len(short):
         distances[short], rows[short] = nearest(Z, Q[short], k)
     return distances, rows
@@ -212,8 +226,8 @@ def nearest_others(
     Notes
     -----
     O(n² d) time, or O(n √n d) for rows with some structure. Memory beyond the result: blocks of
-    rows against rows that stay below 1 GB, and far below if the rows are dense; a copy of X for
-    the cells.
+    rows against rows that stay below 1 GB, and far below if the rows are dense; for cells, a
+    byte for each number of X.
 
     Examples
     --------
@@ -238,6 +252,10 @@ def nearest_others(
 def _others_by_cells(cells: Cells, X: Floats, k: int) -> Ints:
     found = np.empty((len(X), k), dtype=np.int64)
     for part in blocks(len(X), _QUERIES):
-        distances, rows = nearest_by_cells(cells, X, X[part], k + 1)
-        found[part] = without_itself(distances, rows, part.start)[1]
+        some = cells.row_order[part]
+        rows = cells.propose(X[some], k + 1)
+        short = np.flatnonzero(rows[:, -1] < 0)
+        if len(short):
+            rows[short] = nearest(X, X[some[short]], k + 1)[1]
+        found[some] = rows[are_others(rows, some)].reshape(-1, k)
     return found

@@ -18,10 +18,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.blocks import blocks
+from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.centring import centred, middle, squared_lengths
 from nearkin.rows.distances import rowwise_distances
-from nearkin.rows.sparse import dense
+from nearkin.rows.sparse import dense, is_sparse
 from nearkin.rows.thread_limits import one_blas_thread
 
 # Megabytes for a block of distances; of sparse rows a search holds the block three times over.
@@ -96,21 +96,43 @@ def ranked(Z: Floats, Q: Floats, found: Ints) -> tuple[NDArray[np.float64], Ints
     rows : int ndarray of shape (m, k)
     """
     m, k = found.shape
-    exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
+    if is_sparse(Z):
+        exact = rowwise_distances(Q, Z, np.repeat(np.arange(m), k), found.ravel()).reshape(m, k)
+    else:
+        exact = _distances_from(Z, Q, found)
     exact[found < 0] = np.inf
     order = np.lexsort((found, exact))
-    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(found, order, axis=1)
+    query = np.arange(m)[:, None]
+    return exact[query, order], found[query, order]
+
+
+def _distances_from(Z: Floats, Q: Floats, found: Ints) -> NDArray[np.float64]:
+    """Distance of each query from the rows that are proposed for it, to the last bit as others'."""
+    squared = np.empty(found.shape)
+
+    def work(some: slice) -> None:
+        difference = np.subtract(Z[found[some]], Q[some, None], dtype=np.float64)
+        np.sum(difference * difference, axis=2, out=squared[some])
+
+    for_each_block(work, len(Q), block_rows(24 * found.shape[1] * Z.shape[1]))
+    return np.sqrt(squared)
 
 
 def without_itself(distances: Floats, rows: Ints, start: int = 0) -> tuple[Floats, Ints]:
-    """Nearest others of rows ``start``, ``start + 1``, … of which each is among its own nearest.
-
-    Where equal rows stand before it, the last of all is left out.
-    """
-    itself = rows == np.arange(start, start + len(rows))[:, None]
-    itself[~itself.any(axis=1), -1] = True
+    """Nearest others of rows ``start``, ``start + 1``, … of which each is among its own nearest."""
+    others = are_others(rows, np.arange(start, start + len(rows)))
     shape = (len(rows), rows.shape[1] - 1)
-    return distances[~itself].reshape(shape), rows[~itself].reshape(shape)
+    return distances[others].reshape(shape), rows[others].reshape(shape)
+
+
+def are_others(rows: Ints, numbers: Ints) -> NDArray[np.bool_]:
+    """Which of the nearest of rows with these numbers are others: all but one for each.
+
+    Where equal rows stand before the row itself, the last of all is left out.
+    """
+    others: NDArray[np.bool_] = rows != numbers[:, None]
+    others[others.all(axis=1), -1] = False
+    return others
 
 
 @one_blas_thread()

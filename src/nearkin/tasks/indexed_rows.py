@@ -35,6 +35,10 @@ _LATER_ROWS = 1 / 16
 _WITNESSES = 3
 _SAME_PLACE = 1e-5
 _DTYPES = (np.float64, np.float32)
+# Numbers that can be squared and summed up.
+_MOST = {np.dtype(kind): float(np.finfo(kind).max) ** 0.5 / 1000 for kind in _DTYPES}
+# Arrays up to this size that nothing is wrong with are seen to be so at once.
+_FEW_NUMBERS = 2**14
 
 
 class IndexedRows(WholeState, BaseEstimator):
@@ -53,6 +57,8 @@ class IndexedRows(WholeState, BaseEstimator):
     _known: set[Any] | range | None
     _cells: Cells | None
     _witnesses: tuple[Any, Floats] | None
+    # What the metric had learned when it saw the witnesses last: a value that no fit changes.
+    _seen_by: Any = None
 
     @property
     def vectors(self) -> Floats:
@@ -100,23 +106,30 @@ class IndexedRows(WholeState, BaseEstimator):
         self._vectors, self._ids = [_read_only(vectors)], [_read_only(ids)]
         self._cells = None
         self._witnesses = None
+        self._seen_by = None
 
     def _embedded(self, X: Any, name: str) -> Floats:
         """Rows as the metric sees them, checked, and C-contiguous."""
         metric = self.metric
+        Z: Floats
+        if metric is None and _is_plain(X):
+            Z = X
+            return Z
         if metric is None or not sees_any_rows(metric):
             refuse_what_is_no_table(X, name)
         with about_input():
             n_rows = _num_samples(X)
         if n_rows == 0:
             raise InputError(f"{name} has no rows: at least one is needed.")
-        Z: Floats
         if metric is None:
             Z = validation.checked_rows(X, name, accept_sparse="csr", order="C")
         else:
             check_fitted(metric)
+            Z = metric.transform(X)
+            if _is_plain(Z):
+                return Z
             Z = check_array(
-                plain(metric.transform(X)),
+                plain(Z),
                 accept_sparse="csr",
                 dtype=list(_DTYPES),
                 order="C",
@@ -129,7 +142,7 @@ class IndexedRows(WholeState, BaseEstimator):
                 "search='exact', or a metric with few columns, such as Chain([TruncatedSVD(100), "
                 "Euclidean()])."
             )
-        most = float(np.finfo(Z.dtype).max) ** 0.5 / 1000
+        most = _MOST[Z.dtype]
         fine = (dense(Z.max(axis=1)) <= most) & (dense(Z.min(axis=1)) >= -most)
         if (row := first_true(~fine.ravel())) is not None:
             what = "" if self.metric is None else "the embedding of "
@@ -154,6 +167,9 @@ class IndexedRows(WholeState, BaseEstimator):
         """Raise if the metric sees rows otherwise than when they were added."""
         if self._witnesses is None or self.metric is None:
             return
+        learned = vars(self.metric).get("map_") if hasattr(self.metric, "__dict__") else None
+        if learned is not None and learned is self._seen_by:
+            return
         rows, then = self._witnesses
         now = dense(self._embedded(rows, "X"))
         if now.shape != then.shape or not np.allclose(
@@ -164,6 +180,7 @@ class IndexedRows(WholeState, BaseEstimator):
                 "are of the metric as it was, and cannot be compared with new ones. Make a new "
                 "index, NeighborIndex(metric).fit(X)."
             )
+        self._seen_by = learned
 
     def _new_rows(self, X: Any) -> Floats:
         """Rows to keep, whatever becomes of X."""
@@ -196,10 +213,12 @@ class IndexedRows(WholeState, BaseEstimator):
         Z = self.vectors
         if not self._is_approximate():
             return nearest(Z, Q, k)
-        if self._cells is None or len(Z) > (1 + _LATER_ROWS) * self._cells.n_rows:
+        cells = self._cells
+        if cells is None or len(Z) > (1 + _LATER_ROWS) * cells.n_rows:
             rng = check_random_state(self.random_state)
-            self._cells = Cells(Z, self.target_recall, rng)
-        return nearest_by_cells(self._cells, Z, Q, k)
+            self._cells = cells = Cells(Z, self.target_recall, rng, earlier=cells)
+        cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
+        return nearest_by_cells(cells, Z, Q, k)
 
     def _is_approximate(self) -> bool:
         if self.search == "auto":
@@ -230,6 +249,16 @@ class IndexedRows(WholeState, BaseEstimator):
     def _check_not_empty(self) -> None:
         if not len(self):
             raise NotFittedError("this NeighborIndex holds no rows yet: call fit(X) or add(X).")
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether X is a small array as others are made to be, which takes the checks long to find."""
+    if type(X) is not np.ndarray or X.ndim != 2 or not 0 < X.size <= _FEW_NUMBERS:
+        return False
+    if X.dtype not in _MOST or not (X.flags.c_contiguous and X.flags.aligned):
+        return False
+    most = _MOST[X.dtype]
+    return bool(X.max() <= most and X.min() >= -most)
 
 
 def check_fitted(metric: Any) -> None:

@@ -58,10 +58,12 @@ class NeighborIndex(IndexedGroups):
 
     Notes
     -----
-    Memory: the embeddings, and the ids; a copy of the embeddings with the approximate search.
+    Memory: the embeddings, and the ids; one more byte for each number, and 8 for each row, with the
+    approximate search.
     Queries take O(n) time each, or O(√n) with the approximate search, in which :meth:`add` only
-    stores: cells are made at the next query, and made anew once more than a sixteenth of the rows
-    came after them. Till then later rows are all compared with.
+    stores: cells are made at the next query. Later rows are put into them once they are more than a
+    sixteenth of those that are there, and are all compared with till then; cells are made anew when
+    there are twice as many rows.
 
     Examples
     --------

@@ -1,0 +1,134 @@
+"""Rows of cells in one byte a number: what is found is what plain distances find."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+from nearkin.rows.blocks import one_core
+from nearkin.spaces.cell_codes import coded, scanned
+from nearkin.spaces.cell_means import along_a_path, cell_means, nearest_mean, nearest_means
+
+
+def in_cells(Z, n_cells, seed=0):
+    """Rows in any cells, around the mean of each."""
+    cell = np.random.default_rng(seed).integers(n_cells, size=len(Z))
+    cell[:n_cells] = np.arange(n_cells)
+    places = np.array([Z[cell == c].mean(axis=0, dtype=np.float64) for c in range(n_cells)])
+    return cell, places
+
+
+def plainly(Z, Q, cell, probes, k):
+    """All distances from rows of the cells, sorted; of equal ones, the lower number first."""
+    found = np.full((len(Q), k), -1)
+    for i, q in enumerate(Q):
+        rows = np.flatnonzero(np.isin(cell, probes[i]))
+        squared = ((Z[rows].astype(np.float64) - q) ** 2).sum(axis=1)
+        best = rows[np.argsort(squared, kind="stable")][:k]
+        found[i, : len(best)] = best
+    return found
+
+
+def random_probes(m, n_cells, n_probes, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.array([rng.permutation(n_cells)[:n_probes] for _ in range(m)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("q", [1, 3, 4, 7, 50])
+def test_the_nearest_rows_of_the_cells_are_found(q, dtype):
+    rng = np.random.default_rng(q)
+    Z, Q = (rng.standard_normal((n, q)).astype(dtype) for n in (900, 50))
+    cell, places = in_cells(Z, 5)
+    probes = random_probes(50, 5, 3)
+    found = scanned(coded(Z, cell, places), Z, Q, probes, 9)
+    assert_array_equal(found, plainly(Z, Q, cell, probes, 9))
+
+
+def test_of_rows_equally_far_those_with_lower_numbers_are_found():
+    Z = np.random.default_rng(0).integers(-2, 3, size=(600, 2)).astype(np.float64)
+    cell, places = in_cells(Z, 3)
+    probes = random_probes(25, 3, 3)
+    found = scanned(coded(Z, cell, places), Z, Z[:25], probes, 40)
+    assert_array_equal(found, plainly(Z, Z[:25], cell, probes, 40))
+
+
+def test_more_equal_rows_than_can_wait():
+    Z = np.repeat(np.eye(2), 700, axis=0)
+    cell, places = np.repeat([0, 1], 700), np.eye(2)
+    found = scanned(coded(Z, cell, places), Z, np.eye(2), np.array([[0, 1], [0, 1]]), 2)
+    assert_array_equal(found, [[0, 1], [700, 701]])
+
+
+def test_cells_with_fewer_rows_than_are_asked_for():
+    Z = np.arange(5.0)[:, None]
+    codes = coded(Z, np.array([0, 0, 0, 1, 1]), np.array([[1.0], [3.5]]))
+    assert_array_equal(scanned(codes, Z, Z[:1], np.array([[1]]), 4), [[3, 4, -1, -1]])
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e30, 1e100])
+@pytest.mark.parametrize("far", [0.0, 1e7])
+def test_numbers_of_any_size(scale, far):
+    rng = np.random.default_rng(0)
+    Z = scale * (rng.standard_normal((500, 6)) * 10.0 ** -np.arange(6) + far)
+    Q = np.concatenate([Z[:20], 1e20 * Z[20:25], Z[25:30] + scale])
+    cell, places = in_cells(Z, 4)
+    probes = random_probes(len(Q), 4, 2)
+    found = scanned(coded(Z, cell, places), Z, Q, probes, 5)
+    assert_array_equal(found, plainly(Z, Q, cell, probes, 5))
+
+
+def test_codes_stand_for_rows_up_to_the_error():
+    Z = np.random.default_rng(0).standard_normal((400, 5))
+    cell, places = in_cells(Z, 3)
+    found = coded(Z, cell, places)
+    for c in range(3):
+        rows = found.order[found.starts[c] : found.starts[c + 1]]
+        assert_array_equal(rows, np.flatnonzero(cell == c))
+        numbers, start = np.empty((len(rows), 5)), found.starts[c] * 5
+        for first in range(0, len(rows), 128):
+            wide = min(128, len(rows) - first)
+            tile = found.codes[start + first * 5 : start + (first + wide) * 5]
+            numbers[first : first + wide] = tile.reshape(5, wide).T
+        stands_for = places[c] + found.units[c] * found.steps[c].astype(np.float64) * numbers
+        missed = np.linalg.norm(Z[rows] - stands_for, axis=1).max() / found.units[c]
+        assert_allclose(missed, found.errors[c], rtol=1e-9)
+        radius = np.linalg.norm(Z[rows] - places[c], axis=1).max() / found.units[c]
+        assert_allclose(radius, found.radii[c], rtol=1e-9)
+        assert missed < 0.01 * radius
+
+
+def test_a_query_finds_the_same_alone_as_among_others_on_several_cores():
+    rng = np.random.default_rng(0)
+    Z, Q = rng.standard_normal((2000, 8)), rng.standard_normal((300, 8))
+    cell, places = in_cells(Z, 6)
+    codes, probes = coded(Z, cell, places), random_probes(300, 6, 2)
+    together = scanned(codes, Z, Q, probes, 10)
+    with one_core():
+        alone = [scanned(codes, Z, Q[[i]], probes[[i]], 10)[0] for i in range(300)]
+    assert_array_equal(together, alone)
+
+
+# ---- where cells are
+
+
+@pytest.mark.parametrize("far", [0.0, 1000.0])
+def test_rows_go_to_the_nearest_of_the_means(far):
+    Z = np.random.default_rng(0).standard_normal((900, 4)) + far
+    origin = np.full(4, far)
+    means = cell_means(Z, origin, 20, np.random.RandomState(0))
+    distances = cdist(Z - far, means)
+    assert_array_equal(nearest_mean(Z, origin, means), distances.argmin(axis=1))
+    found = np.empty((900, 7), dtype=np.int64)
+    nearest_means(np.ascontiguousarray(means.T), Z - far, found)
+    assert_array_equal(found, np.argsort(distances, axis=1)[:, :7])
+
+
+def test_a_path_passes_every_mean_once_and_mostly_near_ones():
+    means = np.random.default_rng(0).uniform(size=(200, 2))
+    path = along_a_path(means)
+    assert_array_equal(np.sort(path), np.arange(200))
+    step, any_two = (
+        np.linalg.norm(np.diff(means[p], axis=0), axis=1).mean() for p in (path, range(200))
+    )
+    assert step < any_two / 3
