@@ -27,6 +27,8 @@ from benchmarks.speed.data import clustered, draw_pairs
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "estimate.jsonl"
+# Shorter jobs are run thrice, of which the median counts.
+MANY_SECONDS = 5
 TIME_GOAL, MEMORY_GOAL, SHARE_GOAL = 0.25, 0.10, 0.9
 
 
@@ -75,10 +77,10 @@ CASES = [
     Case("CosineMetric", 500_000, settings={"random_state": 0}),
     Case("PLDA", 1_000_000, settings={"random_state": 0}, dtype="float64"),
     Case("ColumnWeights", 1_000_000, settings={"random_state": 0}),
-    Case("Euclidean", 2_000_000, settings={"random_state": 0}, dtype="float64"),
+    Case("Euclidean", 1_000_000, 100, settings={"random_state": 0}),
     Case("Generative", 100_000, 20, settings={"random_state": 0}),
     Case("Generative", 20_000, 50, settings={"random_state": 0}),
-    Case("LMNN", 10_000, 20, "fit", {"random_state": 0}),
+    Case("LMNN", 3000, 20, "fit", {"random_state": 0}),
     Case("KernelA", 20_000, job="fit", settings=beta(500)),
     Case("GeometryAware", 20_000, job="fit", settings={"random_state": 0}),
     Case("KernelBeta", 3_000_000, 20, settings=beta(300, n_components=5), pairs=1000),
@@ -95,6 +97,7 @@ def name_of(case: Case) -> str:
 def measure(case: Case) -> dict[str, Any]:
     """The job itself, in this process."""
     from nearkin import Pairs
+    from nearkin.costs.trial_runs import forget_peak
 
     def run(n: int) -> tuple[float, float]:
         X, y = clustered(n, case.d)
@@ -106,6 +109,7 @@ def measure(case: Case) -> dict[str, Any]:
         learner = case.made()
         if "n_landmarks" in case.settings and case.settings["n_landmarks"] is not None:
             learner.set_params(n_landmarks=min(case.settings["n_landmarks"], n // 2))
+        forget_peak()  # of rows in the making
         start = time.perf_counter()
         learner.fit(X, y, **known)
         fitted = time.perf_counter()
@@ -114,8 +118,12 @@ def measure(case: Case) -> dict[str, Any]:
         return fitted - start, time.perf_counter() - fitted
 
     run(min(case.n, 2500 if case.learner == "KernelA" else 600))
-    fit, transform = run(case.n)
-    return {"fit": fit, "transform": transform, "memory": peak_memory_gb()}
+    runs = [run(case.n)]
+    memory = peak_memory_gb()
+    while len(runs) < 3 and sum(runs[0]) < MANY_SECONDS:
+        runs.append(run(case.n))
+    fit, transform = np.median(runs, axis=0)
+    return {"fit": fit, "transform": transform, "memory": memory}
 
 
 def foretold_and_measured(number: int) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nearkin.cli.costs import announce, refuse_what_cannot_fit
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of, triplets_of
@@ -84,12 +86,16 @@ def learned(
         settings = {**settings, "n_components": components}
     learner = cls(**settings)
     by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
+    refuse_what_cannot_fit(learner, rows, by_blocks=by_blocks)
     if by_blocks:
         get_ready()
+    start = time.perf_counter()
     X: Any = rows if by_blocks else rows.to_numpy()
     if not standardise and encoder is None and getattr(learner, "scale", None) is False:
         named = SimpleNamespace(feature_names_in_=rows.names)
         warn_of_units(named, X, "--standardise gives all columns the same say.")
+    if by_blocks:
+        announce(learner, rows, _number_of(pairs), time.perf_counter() - start)
     with leaving_out(ScaleWarning):
         if standardise and by_blocks:
             metric = _standardised(learner, rows, y, pairs)
@@ -110,6 +116,11 @@ def learned(
     if rows.names is not None:
         metric.feature_names_in_ = np.array(rows.names, dtype=object)
     return metric
+
+
+def _number_of(pairs: Pairs | Answers | None) -> int:
+    known = pairs.pairs if isinstance(pairs, Answers) else pairs
+    return 0 if known is None else len(known)
 
 
 def _reduced(

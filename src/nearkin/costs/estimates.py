@@ -10,9 +10,11 @@ import numpy as np
 from nearkin.costs.clusters import Shared, shared_among
 from nearkin.costs.fitting import fitted_prices
 from nearkin.costs.formulas import JOBS, Size, is_exact, job_terms, landmarks_of, parts_of
-from nearkin.costs.kept import Runs, keep, key_of, recalled
+from nearkin.costs.kept import Run, Runs, keep, key_of, recalled
 from nearkin.costs.machine import available_memory
+from nearkin.costs.memory import bytes_of, new_bytes
 from nearkin.costs.trial_runs import Order, ordered
+from nearkin.costs.words import in_bytes, in_time
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.registry import LEARNERS
 
@@ -119,8 +121,8 @@ def estimate(
     --------
     >>> import nearkin as nk
     >>> cost = nk.estimate(nk.GMML(), n=100_000, d=10, calibration=0.5)
-    >>> cost.fits, cost.passes
-    (True, 3)
+    >>> cost.fits
+    True
     """
     size = _checked(learner, n, d, n_pairs, job, dtype, where, workers, calibration)
     if by_labels is None:
@@ -128,15 +130,16 @@ def estimate(
     order = Order(learner, size, by_labels, calibration, where == "cuda")
     key = key_of(learner_facts(learner), size.d, size.m, size.p, dtype, by_labels, where)
     runs = recalled(key)
-    if runs is None or runs.runs[-1].size.n < fewest_useful(runs, size):
+    if runs is None or not reach_far(runs, size, calibration):
         runs = ordered(order)
         keep(key, runs)
     return foretold(learner, size, job, runs, workers=workers)
 
 
-def fewest_useful(runs: Runs, size: Size) -> int:
-    """Rows that runs should reach before they tell of a job of this size."""
-    return min(size.n // 2, runs.runs[0].size.n)
+def reach_far(runs: Runs, size: Size, seconds: float) -> bool:
+    """Whether the largest run is of many rows, or took much of the time that there is."""
+    last = runs.runs[-1]
+    return 4 * last.size.n >= size.n or last.fit + last.transform >= 0.02 * seconds
 
 
 def learner_facts(learner: Any) -> str:
@@ -152,20 +155,36 @@ def foretold(
     variance = 0.0
     for one in JOBS if job == "both" else (job,):
         terms = [job_terms(learner, run.size, one) for run in runs.runs]
-        prices = fitted_prices(terms, [getattr(run, one) for run in runs.runs])
+        prices = fitted_prices(
+            terms, [_paid_for_work(learner, run, one, runs) for run in runs.runs]
+        )
         wanted = job_terms(learner, size, one)
         for name, cost in prices.parts(wanted).items():
             parts[f"{one}: {name}"] = cost
         variance += (prices.spread(prices.total(wanted)) * prices.total(wanted)) ** 2
-    known = [run for run in runs.runs if run.memory is not None]
-    memory_terms = [job_terms(learner, run.size, "memory") for run in known]
-    prices = fitted_prices(memory_terms, [float(run.memory or 0) for run in known])
-    memory = prices.total(job_terms(learner, size, "memory"))
+    memory = sum(bytes_of(learner, size, runs.runs, part) for part in ("memory", "uncounted"))
+    if job != "fit":
+        waited = _new_memory(learner, size, runs)
+        parts |= {"transform: new memory": waited} if waited else {}
+        variance += (waited / 2) ** 2
     passes = runs.passes if job == "fit" else 1 if job == "transform" else _more(runs.passes)
     if workers is not None:
         shared = shared_among(workers, size, parts, passes or 1)
         return _of_cluster(learner, shared, variance, passes)
     return _with_interval(learner, size, parts, variance, int(memory), passes)
+
+
+def _new_memory(learner: Any, size: Size, runs: Runs) -> float:
+    """Seconds that a transform waits for memory."""
+    return runs.new_memory * new_bytes(learner, size, runs.runs)
+
+
+def _paid_for_work(learner: Any, run: Run, job: str, runs: Runs) -> float:
+    """Seconds of a trial run, without those that it waited for memory."""
+    seconds: float = getattr(run, job)
+    if job == "fit":
+        return seconds
+    return max(0.1 * seconds, seconds - _new_memory(learner, run.size, runs))
 
 
 def _more(passes: int | None) -> int | None:
@@ -284,23 +303,3 @@ def _check_device() -> None:
         ) from error
     if not torch.cuda.is_available():
         raise InputError('where="cuda": torch finds no CUDA device here.')
-
-
-def in_time(seconds: float) -> str:
-    """A time as people say it."""
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-
-
-def in_bytes(memory: float) -> str:
-    """An amount of memory as people say it."""
-    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if memory >= 0.1 * size or unit == "MB":
-            return (
-                f"{memory / size:.2g} {unit}"
-                if memory < 100 * size
-                else (f"{memory / size:.0f} {unit}")
-            )
-    raise AssertionError

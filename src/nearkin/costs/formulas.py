@@ -11,6 +11,7 @@ from typing import Any
 
 Terms = dict[str, float]
 JOBS = ("fit", "transform")
+_SQUARES = ("k × k matrices", "d × d matrices")
 
 # Up to here these learners look at all pairs of rows, beyond at neighbours.
 _DENSE_ROWS = 2000
@@ -119,12 +120,25 @@ def memory_terms(learner: Any, size: Size) -> Terms:
         name = type(learner).__name__
         k = min(k, _DENSE_ROWS) if name in ("KernelA", "LLMA") and size.m is None else k
         return {**rows, "images": n * k * size.itemsize, "k × k matrices": k * k * size.itemsize}
+    if type(learner).__name__ == "LMNN":
+        return {**rows, "pairs of rows": n * n}
     return {**rows, "d × d matrices": d * d * 8}
+
+
+def uncounted_terms(learner: Any, size: Size) -> Terms:
+    """What routines for eigenvectors take beside arrays."""
+    found = memory_terms(learner, size)
+    return {name: found[name] for name in found if name in ("start", *_SQUARES)}
 
 
 def job_terms(learner: Any, size: Size, job: str) -> Terms:
     """The parts of a job, of all learners of a composition together."""
-    terms = {"fit": fit_terms, "transform": transform_terms, "memory": memory_terms}[job]
+    terms = {
+        "fit": fit_terms,
+        "transform": transform_terms,
+        "memory": memory_terms,
+        "uncounted": uncounted_terms,
+    }[job]
     found: Terms = {}
     for part in parts_of(learner):
         if hasattr(part, "random_state") or hasattr(part, "scale"):

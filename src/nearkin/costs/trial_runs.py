@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import pickle
 import resource
@@ -14,7 +15,8 @@ import sys
 import time
 import tracemalloc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ from sklearn.base import clone
 from nearkin.costs.fitting import fitted_prices
 from nearkin.costs.formulas import Size, fewest_rows, job_terms
 from nearkin.costs.kept import Run, Runs
+from nearkin.costs.machine import available_memory
+from nearkin.costs.memory import new_bytes
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
@@ -32,11 +36,13 @@ from nearkin.rows.open import open_rows
 
 _GROWTH = 3
 _FEW_COLUMNS = 64
-# Jobs shorter than this are run more than once, of which the fastest counts.
-_SHORT, _REPEATS = 0.3, 3
-# Of the time, for runs that memory is measured in.
-_SHARE_FOR_MEMORY = 0.3
+# Jobs are run so often, or for so many seconds.
+_SHORT, _REPEATS = 1.0, 3
+# Of the time, for runs that memory is measured in, and for one in which passes are counted: of few
+# rows learners remember all that they have read.
+_SHARE_FOR_MEMORY, _SHARE_FOR_PASSES = 0.2, 0.1
 _N_CLASSES = 10
+_MUCH_MEMORY = 2**31
 
 
 @dataclass(frozen=True)
@@ -75,21 +81,29 @@ def ordered(order: Order) -> Runs:
             f"known: {said[-1] if said else f'it ended with status {done.returncode}'}"
         )
     found = json.loads(done.stdout)
-    return Runs([Run(Size(**one.pop("size")), **one) for one in found["runs"]], found["passes"])
+    runs = [Run(Size(**one.pop("size")), **one) for one in found["runs"]]
+    return Runs(runs, found["passes"], found["new_memory"])
 
 
 def made(order: Order) -> Runs:
-    """Trial runs, the smallest first: as many as there is time for, three at least."""
+    """Trial runs, the smallest first: as many as there is time for, three at least.
+
+    Each is run first to see its memory, of which nothing larger has left anything behind.
+    """
     runs: list[Run] = []
     _run(order, next(sizes(order)))  # compiled code is loaded, threads are up
     start = time.perf_counter()
     for size in sizes(order):
         spent = time.perf_counter() - start
-        if len(runs) >= 3 and spent + _foretold(order, runs, size) > order.seconds:
+        foretold = _foretold(order, runs, size) if runs else 0.0
+        if len(runs) >= 3 and spent + 2 * foretold > order.seconds:
             break
-        runs.append(_timed(order, size))
-    runs = _with_memory(order, runs)
-    return Runs(runs, _passes(order, runs[0].size))
+        is_brief = len(runs) < 2 or foretold < _SHARE_FOR_MEMORY * order.seconds
+        seen = _with_memory(order, size) if is_brief else Run(size, 0.0, 0.0)
+        runs.append(_timed(order, seen))
+    brief = [run.size for run in runs if run.fit < _SHARE_FOR_PASSES * order.seconds]
+    passes = _passes(order, (brief or [runs[0].size])[-1])
+    return Runs(runs, passes, _price_of_new_memory(order, runs))
 
 
 def sizes(order: Order) -> Iterator[Size]:
@@ -118,15 +132,17 @@ def _foretold(order: Order, runs: list[Run], size: Size) -> float:
     return total
 
 
-def _timed(order: Order, size: Size) -> Run:
-    runs = [_run(order, size)]
-    while len(runs) < _REPEATS and runs[0].fit + runs[0].transform < _SHORT:
-        runs.append(_run(order, size))
+def _timed(order: Order, seen: Run) -> Run:
+    """The same run with its times: the least of a few, as others may use the machine, too."""
+    runs = [_run(order, seen.size)]
+    while len(runs) < _REPEATS and sum(run.fit + run.transform for run in runs) < _SHORT:
+        runs.append(_run(order, seen.size))
     fit, transform = (min(getattr(run, job) for run in runs) for job in ("fit", "transform"))
-    return Run(size, fit, transform)
+    return replace(seen, fit=fit, transform=transform)
 
 
-def _run(order: Order, size: Size) -> Run:
+def _run(order: Order, size: Size, begin: Callable[[], object] = lambda: None) -> Run:
+    """A fit and a transform; ``begin`` is called when the rows are there."""
     X, y = synthetic_rows(size)
     known: dict[str, Any] = {}
     if not order.by_labels:
@@ -136,6 +152,7 @@ def _run(order: Order, size: Size) -> Run:
     if size.m is not None and learner.get_params().get("n_landmarks") is not None:
         learner.set_params(n_landmarks=size.m)
     rows, finish = _placed(X, order.on_device)
+    begin()
     start = time.perf_counter()
     learner.fit(rows, y, **known)
     finish()
@@ -159,53 +176,62 @@ def synthetic_rows(size: Size) -> tuple[Floats, Ints]:
     rng = np.random.default_rng(0)
     dtype = np.dtype(f"f{size.itemsize}")
     y = rng.integers(_N_CLASSES, size=size.n)
-    X = rng.standard_normal((size.n, size.d), dtype=dtype)  # type: ignore[call-overload]
+    X = rng.standard_normal((size.n, size.d), dtype=dtype)
     spread = min(10, size.d)
     X[:, spread:] *= 0.3
     X[:, :spread] += (3 * rng.standard_normal((_N_CLASSES, spread)).astype(dtype))[y]
     return X, y
 
 
-def _with_memory(order: Order, runs: list[Run]) -> list[Run]:
-    """The same runs, with the memory of those that there is time to repeat.
-
-    Arrays are counted as they are made, so that small jobs tell exactly; what is not counted, such
-    as modules and buffers of threads, is the same for all.
-    """
+def _with_memory(order: Order, size: Size) -> Run:
+    """A run of which memory is known: arrays are counted as they are made."""
     if order.on_device:
-        return [_on_device(order, run) for run in runs]
-    budget, measured = _SHARE_FOR_MEMORY * order.seconds, dict[Size, int]()
-    for run in reversed(runs):
-        if len(measured) >= 2 and run.fit + run.transform > budget:
-            continue
-        budget -= run.fit + run.transform
-        tracemalloc.start()
-        _run(order, run.size)
-        measured[run.size] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    uncounted = max(0, peak_memory() - max(measured.values()))
-    return [
-        replace(run, memory=measured[run.size] + uncounted) if run.size in measured else run
-        for run in runs
-    ]
+        import torch
+
+        torch.cuda.reset_peak_memory_stats()
+        run = _run(order, size)
+        return replace(run, memory=int(torch.cuda.max_memory_allocated()), uncounted=0)
+    tracemalloc.start()
+    run = _run(order, size, _forget_peaks)
+    memory = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return replace(run, memory=memory, uncounted=max(0, peak_memory() - memory))
 
 
-def _on_device(order: Order, run: Run) -> Run:
-    import torch
+def _forget_peaks() -> None:
+    forget_peak()
+    tracemalloc.reset_peak()
 
-    torch.cuda.reset_peak_memory_stats()
-    _run(order, run.size)
-    return replace(run, memory=int(torch.cuda.max_memory_allocated()))
+
+def forget_peak() -> None:
+    """Let :func:`peak_memory` begin anew, where the system can do that."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back to the system
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> int:
-    """Most bytes that this process has held."""
+    """Most bytes that this process has held, since :func:`forget_peak`."""
     status = Path("/proc/self/status")
     if status.exists():  # what children are said to have held may be their parents'
         line = next(one for one in status.read_text().splitlines() if one.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _price_of_new_memory(order: Order, runs: list[Run]) -> float:
+    """Seconds a byte, beyond what it takes to write there: for as many as the job needs."""
+    wanted = int(min(new_bytes(order.learner, order.target, runs), _MUCH_MEMORY))
+    if order.on_device or not 0 < 4 * wanted < available_memory():
+        return 0.0
+    start = time.perf_counter()
+    array = np.ones(wanted, dtype=np.uint8)
+    made = time.perf_counter()
+    array.fill(2)
+    filled = time.perf_counter()
+    return max(0.0, (made - start) - (filled - made)) / wanted
 
 
 def _passes(order: Order, size: Size) -> int | None:
@@ -235,5 +261,4 @@ def _passes(order: Order, size: Size) -> int | None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     found = made(pickle.loads(sys.stdin.buffer.read()))
-    shown = {"runs": [asdict(run) for run in found.runs], "passes": found.passes}
-    sys.stdout.write(json.dumps(shown))
+    sys.stdout.write(json.dumps(asdict(found)))

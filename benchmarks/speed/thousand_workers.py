@@ -1,0 +1,186 @@
+"""A thousand workers: does the scheduler, or the client, keep them waiting?
+
+Dask's own scheduler runs the very graph that nearkin builds for a sum over all rows, a tree of sums
+with eight results to a task, on workers of one thread each; a task of known length stands for the
+work on a chunk: it sleeps. All workers are in one process here and share its Python with the
+scheduler, so that the time it seems to need for a task is more than that of a scheduler alone.
+
+``python -m benchmarks.speed.thousand_workers WORKERS CHUNKS SECONDS`` measures one of them as JSON.
+The second table is on paper: what a pass over 10⁹ and 10¹⁰ rows takes with these figures.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.progress import track
+
+from benchmarks.record import ROOT, Table, Text, publish, store, stored
+
+FOLDER = Path(__file__).parent
+RAW = FOLDER / "thousand_workers.jsonl"
+# Workers, chunks and seconds of a task.
+SETTINGS = ((10, 2000, 0.0), (100, 1000, 1.0), (300, 2400, 2.0), (1000, 4000, 10.0))
+N_ROWS = (10**9, 10**10)
+N_WORKERS = (16, 100, 1000)
+N_COLUMNS, CHUNK_BYTES = 50, 128 * 10**6
+# Rows a second of one core, fit and transform of KernelBeta with 1000 landmarks and 10 columns out:
+# benchmarks/speed/COMMAND_LINE.md has two cores and the start of a program.
+ROWS_A_SECOND = 200_000
+# What does not grow with rows: eigenvectors of 1000 landmarks, pairs, messages.
+CLIENT_SECONDS = 1.0
+PASSES = 4
+
+
+def slept(block: np.ndarray, seconds: float) -> tuple[Any, ...]:
+    time.sleep(seconds)
+    return (block.sum(axis=0),)
+
+
+def measure(workers: int, chunks: int, seconds: float) -> dict[str, Any]:
+    """A sum over all rows, which each worker takes part in."""
+    from functools import partial
+
+    import dask
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    from nearkin.dask import DaskRows
+
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    settings = {
+        "distributed.worker.heartbeat-interval": "30s",
+        "distributed.scheduler.work-stealing": True,
+        "distributed.admin.tick.limit": "1h",
+        "distributed.worker.profile.enabled": False,
+        "distributed.comm.timeouts.connect": "300s",
+    }
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+            memory_limit=0,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(workers, timeout=600)
+        rows = DaskRows(da.ones((chunks, 2), chunks=(1, 2)), client=client)
+        rows.reduced(partial(slept, seconds=0.0))  # everything is imported
+        rows = DaskRows(da.ones((chunks, 2), chunks=(1, 2)), client=client)
+        start, work = time.perf_counter(), time.process_time()
+        total = rows.reduced(partial(slept, seconds=seconds))
+        wall, work = time.perf_counter() - start, time.process_time() - work
+    assert total[0].tolist() == [chunks, chunks]
+    return {
+        "workers": workers,
+        "chunks": chunks,
+        "task_seconds": seconds,
+        "seconds": wall,
+        "work": work,
+        "tasks": tasks_of(chunks),
+    }
+
+
+def tasks_of(chunks: int) -> int:
+    """Tasks of a pass: one to make a chunk and one to sum it up, and the tree."""
+    from nearkin.costs.clusters import n_tasks
+
+    return n_tasks(chunks, 1) + chunks
+
+
+def run(draws: int) -> None:
+    """Measure everything and store the raw results; ``draws`` is not used."""
+    del draws
+    rows = []
+    for setting in track(SETTINGS, description="workers"):
+        command = [sys.executable, "-m", "benchmarks.speed.thousand_workers", *map(str, setting)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+        rows.append(json.loads(done.stdout.splitlines()[-1]))
+    store(RAW, rows)
+
+
+def score() -> None:
+    """Tables from the stored results."""
+    source, rows = stored(RAW)
+    title = "A thousand workers, and 10¹⁰ rows on paper"
+    publish(FOLDER / "THOUSAND_WORKERS.md", title, tables(rows), source)
+
+
+def per_task(row: dict[str, Any]) -> float:
+    """Seconds of the one process that all share, for each task."""
+    return float(row["work"] / row["tasks"])
+
+
+def tables(rows: list[dict[str, Any]]) -> list[Table | Text]:
+    """What was measured, and what follows from it."""
+    body = []
+    for row in rows:
+        ideal = -(-row["chunks"] // row["workers"]) * row["task_seconds"]
+        body.append(
+            [
+                f"{row['workers']:,}",
+                f"{row['chunks']:,}",
+                f"{row['task_seconds']:g}",
+                f"{ideal:.1f}",
+                f"{row['seconds']:.1f}",
+                f"{100 * ideal / row['seconds']:.0f} %",
+                f"{1000 * per_task(row):.2f}",
+            ]
+        )
+    header = ["workers", "chunks", "a task, s", "ideal, s", "measured, s", "busy", "ms a task"]
+    measured = Table("A sum over all rows, as nearkin builds it", header, body, n_words=0)
+    overhead = float(np.median([per_task(row) for row in rows]))
+    return [measured, *on_paper(overhead)]
+
+
+def on_paper(overhead: float) -> list[Table | Text]:
+    """Seconds of a fit and a transform, by who is busy."""
+    body = []
+    for n in N_ROWS:
+        chunks = -(-n * N_COLUMNS * 4 // CHUNK_BYTES)
+        for workers in N_WORKERS:
+            of_workers = n / ROWS_A_SECOND / workers
+            scheduler = PASSES * tasks_of(chunks) * overhead
+            total = max(of_workers, scheduler) + CLIENT_SECONDS
+            slowest = "workers" if of_workers > scheduler else "scheduler"
+            body.append(
+                [
+                    f"{n:.0e}".replace("+", ""),
+                    f"{workers:,}",
+                    f"{chunks:,}",
+                    f"{of_workers:,.0f}",
+                    f"{scheduler:,.0f}",
+                    f"{CLIENT_SECONDS:.0f}",
+                    f"{total:,.0f}",
+                    slowest,
+                ]
+            )
+    header = ["rows", "workers", "chunks", "workers, s", "scheduler, s", "client, s", "all, s"]
+    crossing = CHUNK_BYTES / 4 / N_COLUMNS / ROWS_A_SECOND / (PASSES * 2.2 * overhead)
+    words = (
+        "Both grow with the chunks, so that it is the number of workers that decides: with more "
+        f"than about {crossing:,.0f} of them the scheduler is what all wait for, with {PASSES} "
+        f"passes over chunks of {CHUNK_BYTES // 10**6} MB; larger chunks move that. The client "
+        "waits for one result of a pass, which has as many numbers as the sum, whatever the number "
+        "of workers; its own second is that of eigenvectors."
+    )
+    title = (
+        f"On paper: KernelBeta with 1000 landmarks, rows of {N_COLUMNS} float32, "
+        f"{ROWS_A_SECOND:,} rows a second and core, {PASSES} passes"
+    )
+    return [Table(title, [*header, "waiting for"], body, n_words=0), Text(words)]
+
+
+if __name__ == "__main__":
+    n_workers, n_chunks, length = sys.argv[1:]
+    print(json.dumps(measure(int(n_workers), int(n_chunks), float(length))))
