@@ -145,6 +145,16 @@ def score() -> None:
     publish(FOLDER / "THOUSAND_WORKERS.md", title, tables(rows), source)
 
 
+def headline(rows: list[dict[str, Any]]) -> list[str]:
+    """What to expect of it, in a line."""
+    most = max(rows, key=lambda row: row["workers"])
+    return [
+        f"a tree of sums with {most['workers']:,} workers of dask",
+        f"{1000 * per_task(most):.1f} ms of the scheduler for a task, "
+        f"{most['client']:.1f} s of the client for {most['chunks']:,} chunks",
+    ]
+
+
 def per_task(row: dict[str, Any]) -> float:
     """Seconds of the scheduler's process for each task."""
     return float(row["scheduler"] / row["tasks"])

@@ -16,7 +16,7 @@ from nearkin.costs.formulas import Size
 _CHUNK_BYTES = 128 * 10**6
 _FAN_IN = 8
 # What the scheduler needs for a task: benchmarks/speed/THOUSAND_WORKERS.md.
-SECONDS_OF_A_TASK = 0.6e-3
+SECONDS_OF_A_TASK = 1.1e-3
 # Terms of formulas.py that grow with the rows.
 _SHARED = (
     "rows",

@@ -34,13 +34,13 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.open import open_rows
 
-_GROWTH = 4
+_GROWTH = 3
 _FEW_COLUMNS = 64
 # Jobs are run so often, or for so many seconds.
 _SHORT, _REPEATS = 2.0, 3
 # Of the time, for runs that memory is measured in, and for one in which passes are counted: of few
 # rows learners remember all that they have read.
-_SHARE_FOR_MEMORY, _SHARE_FOR_PASSES = 0.05, 0.05
+_SHARE_FOR_MEMORY, _SHARE_FOR_PASSES = 0.2, 0.05
 _N_CLASSES = 10
 _MUCH_MEMORY = 2**31
 
@@ -98,7 +98,7 @@ def made(order: Order) -> Runs:
         foretold = _foretold(order, runs, size) if runs else 0.0
         if len(runs) >= 3 and spent + _REPEATS * foretold > order.seconds:
             break
-        is_brief = len(runs) < 2 or foretold < _SHARE_FOR_MEMORY * order.seconds
+        is_brief = len(runs) < 3 or foretold < _SHARE_FOR_MEMORY * order.seconds
         seen = _with_memory(order, size) if is_brief else Run(size, 0.0, 0.0)
         runs.append(_timed(order, seen))
     brief = [run.size for run in runs if run.fit < _SHARE_FOR_PASSES * order.seconds]
