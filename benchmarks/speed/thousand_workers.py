@@ -30,7 +30,7 @@ from benchmarks.record import ROOT, Table, Text, publish, store, stored
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "thousand_workers.jsonl"
 # Workers, chunks and seconds of a task.
-SETTINGS = ((10, 2000, 0.0), (100, 1000, 1.0), (300, 1500, 3.0), (1000, 2000, 15.0))
+SETTINGS = ((10, 2000, 0.0), (100, 1000, 1.0), (300, 1500, 3.0), (1000, 2000, 10.0))
 QUIET = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "300s",

@@ -57,7 +57,7 @@ def fitted_prices(terms: Sequence[Terms], costs: Sequence[float]) -> Prices:
     A = np.array([[one.get(name, 0.0) for name in names] for one in terms])
     b = np.maximum(np.asarray(costs, dtype=float), 1e-9)
     scales = np.maximum(A.max(axis=0), 1e-300)
-    weights = (1.0 + np.arange(len(b))) / b
+    weights = (1.0 + np.arange(len(b))) ** 2 / b
     found, _ = nnls(A / scales * weights[:, None], b * weights)
     predicted = A / scales @ found
     error = float(np.abs(predicted / b - 1)[len(b) // 2 :].max())

@@ -34,10 +34,11 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.open import open_rows
 
-_GROWTH = 3
+# From one run to the next: until there are all columns and landmarks, and then.
+_GROWTH, _GROWTH_OF_ROWS = 3, 8
 _FEW_COLUMNS = 64
 # Jobs are run so often, or for so many seconds.
-_SHORT, _REPEATS = 2.0, 3
+_SHORT, _REPEATS = 2.0, 2
 # Of the time, for runs that memory is measured in, and for one in which passes are counted: of few
 # rows learners remember all that they have read.
 _SHARE_FOR_MEMORY, _SHARE_FOR_PASSES = 0.2, 0.05
@@ -118,7 +119,7 @@ def sizes(order: Order) -> Iterator[Size]:
         if d < target.d:
             d = min(target.d, 4 * d)
         elif n < most:
-            n = min(most, _GROWTH * n)
+            n = min(most, (_GROWTH if m != target.m else _GROWTH_OF_ROWS) * n)
         else:
             return
 
