@@ -34,6 +34,9 @@ SETTINGS = ((10, 2000, 0.0), (100, 1000, 1.0), (300, 1500, 3.0), (1000, 2000, 10
 QUIET = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "300s",
+    # What each worker does many times a second, of which there are a thousand in one process.
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "3600s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "3600s",
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "3600s",
 }
 N_ROWS = (10**9, 10**10)

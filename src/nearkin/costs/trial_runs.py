@@ -97,7 +97,7 @@ def made(order: Order) -> Runs:
     for size in sizes(order):
         spent = time.perf_counter() - start
         foretold = _foretold(order, runs, size) if runs else 0.0
-        if len(runs) >= 3 and spent + _REPEATS * foretold > order.seconds:
+        if len(runs) >= 3 and spent + _REPEATS * foretold > _patience(order, runs):
             break
         is_brief = len(runs) < 3 or foretold < _SHARE_FOR_MEMORY * order.seconds
         seen = _with_memory(order, size) if is_brief else Run(size, 0.0, 0.0)
@@ -105,6 +105,13 @@ def made(order: Order) -> Runs:
     brief = [run.size for run in runs if run.fit < _SHARE_FOR_PASSES * order.seconds]
     passes = _passes(order, (brief or [runs[0].size])[-1])
     return Runs(runs, passes, _price_of_new_memory(order, runs))
+
+
+def _patience(order: Order, runs: list[Run]) -> float:
+    """Seconds for all runs: more until two of them have all columns and landmarks."""
+    target = order.target
+    alike = sum((run.size.d, run.size.m) == (target.d, target.m) for run in runs)
+    return order.seconds * (1 if alike >= 2 else 3)
 
 
 def sizes(order: Order) -> Iterator[Size]:
