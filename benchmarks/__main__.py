@@ -35,6 +35,8 @@ BENCHMARKS = {
     "dask": "benchmarks.speed.cluster",
     "streaming": "benchmarks.speed.streaming",
     "command_line": "benchmarks.speed.command_line",
+    "estimate": "benchmarks.speed.estimate",
+    "thousand_workers": "benchmarks.speed.thousand_workers",
     "studio": "benchmarks.studio.run",
     # The last: its page shows results of the others too.
     "speed": "benchmarks.speed.run",

@@ -416,6 +416,18 @@ SECTIONS = (
         from_benchmark("cluster"),
     ),
     Section(
+        "A thousand workers",
+        "thousand_workers.jsonl",
+        "python -m benchmarks thousand_workers",
+        from_benchmark("thousand_workers"),
+    ),
+    Section(
+        "What a job will cost",
+        "estimate.jsonl",
+        "python -m benchmarks estimate",
+        from_benchmark("estimate"),
+    ),
+    Section(
         "One more pair",
         "one_more_pair.jsonl",
         "python -m benchmarks one_more_pair",

@@ -25,6 +25,7 @@ Where to look:
 - ``RecordMatcher``, ``link``: records of a table, or of two, that are the same thing
 - ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer;
   ``outlook``: whether further answers are worth it
+- ``estimate``: what a job will cost, before it is begun
 - ``metric.map_``, ``maps``: what was learned, as a value
 - ``metric.save``, ``load``, ``onnx_file``: keep a metric in a file; ``open_rows``: rows that do not
   fit into memory; ``nearkin.dask``: rows on a cluster; ``plot``: pictures
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from nearkin import onnx_file as onnx_file
     from nearkin import plot as plot
     from nearkin import scores as scores
+    from nearkin.costs.estimates import Estimate as Estimate
+    from nearkin.costs.estimates import estimate as estimate
     from nearkin.errors import NearkinError as NearkinError
     from nearkin.learners.column_weights import ColumnWeights as ColumnWeights
     from nearkin.learners.compositions import Blend as Blend
@@ -111,6 +114,7 @@ _HOMES = {
     "Answers": "nearkin.pairs.answered",
     "Conflict": "nearkin.pairs.pairs",
     "ContradictionWarning": "nearkin.pairs.supervision",
+    "Estimate": "nearkin.costs.estimates",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
     "LiveView": "nearkin.learners.live_view",
     "MPCKMeans": "nearkin.tasks.mpck_means",
@@ -131,6 +135,7 @@ _HOMES = {
     "TableEncoder": "nearkin.tables.encoding",
     "TableWarning": "nearkin.tables.values",
     "cross_validate": "nearkin.tasks.cross_validation",
+    "estimate": "nearkin.costs.estimates",
     "grid_search": "nearkin.tasks.cross_validation",
     "learn_actively": "nearkin.tasks.questions.active",
     "link": "nearkin.records.matcher",

@@ -3,6 +3,7 @@
 import builtins
 import io
 import os
+import pickle
 import pty
 import re
 import subprocess
@@ -15,7 +16,8 @@ import pytest
 
 import nearkin
 from nearkin.cli import main
-from nearkin.rows.compiled import REORDER, Announcer, compiled
+from nearkin.rows.compiled import REORDER, compiled
+from nearkin.rows.numba_loops import Announcer
 from nearkin.rows.progress import hush, note
 from nearkin.spaces.local_weights import combine
 
@@ -35,7 +37,7 @@ def begun(module, kept="folder"):
 
 def test_every_compiled_loop_is_made_in_one_place_and_kept():
     users = [path for path in SOURCES.rglob("*.py") if re.search(r"\bnumba\b", path.read_text())]
-    assert users == [SOURCES / "rows" / "compiled.py"]
+    assert users == [SOURCES / "rows" / "numba_loops.py"]
     assert combine.stats.cache_path
 
 
@@ -115,3 +117,65 @@ def test_the_first_process_says_it_and_the_next_has_nothing_to_compile(tmp_path)
     assert shown_by_a_process(tmp_path / "another", terminal=False) == ""
     assert shown_by_a_process(tmp_path / "cache", terminal=True).count("compiling") == 1
     assert shown_by_a_process(tmp_path / "cache", terminal=True) == ""
+
+
+def total_in_a_process(cache):
+    """A sum by two loops of a file, of which one calls the other, and whether it was compiled."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import loops, numpy as np; "
+        "print(loops.outer(np.arange(4.0)), sum(loops.outer.stats.cache_misses.values()))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache / "kept")}
+    command = [sys.executable, "-c", code, str(cache)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    total, n_compiled = done.stdout.split()
+    return float(total), int(n_compiled)
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_damaged_files_of_compiled_loops_are_compiled_anew(tmp_path):
+    (tmp_path / "loops.py").write_text(
+        "from nearkin.rows.compiled import compiled\n\n"
+        "@compiled()\ndef inner(values, i):\n    return 2 * values[i]\n\n"
+        "@compiled()\ndef outer(values):\n    total = 0.0\n"
+        "    for i in range(len(values)):\n        total += inner(values, i)\n    return total\n"
+    )
+    assert total_in_a_process(tmp_path) == (12.0, 1)
+    assert total_in_a_process(tmp_path) == (12.0, 0)
+
+    def flipped(data):
+        return (
+            data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+        )
+
+    damages = [("*.nbc", flipped), ("*.nbc", lambda data: data[:100]), ("*.nbi", lambda data: b"")]
+    damages.append(("*.nbi", lambda data: data[:-30]))
+    for files, damage in damages:
+        for path in (tmp_path / "kept").rglob(files):
+            path.write_bytes(damage(path.read_bytes()))
+        assert total_in_a_process(tmp_path) == (12.0, 1), files
+        assert total_in_a_process(tmp_path) == (12.0, 0), files
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_loops_of_another_version_are_passed_by(tmp_path):
+    (tmp_path / "loops.py").write_text(
+        "from nearkin.rows.compiled import compiled\n\n"
+        "@compiled()\ndef outer(values):\n    return values.sum()\n"
+    )
+    assert total_in_a_process(tmp_path) == (6.0, 1)
+    for path in (tmp_path / "kept").rglob("*.nbi"):
+        path.write_bytes(pickle.dumps("0.1") + b"of another form")
+    assert total_in_a_process(tmp_path) == (6.0, 1)
+    assert total_in_a_process(tmp_path) == (6.0, 0)
+
+
+def test_loops_are_pickled_by_name_and_numba_waits_for_the_first_call():
+    assert pickle.loads(pickle.dumps(combine)) is combine
+    code = (
+        "import sys, nearkin.spaces.local_weights as w; assert 'numba' not in sys.modules; "
+        "from nearkin.rows.compiled import get_ready; get_ready().join(); "
+        "assert 'numba' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

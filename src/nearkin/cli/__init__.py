@@ -17,8 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Status for the process to end with.
     """
-    from nearkin.cli.process import ended_well
+    from nearkin.cli.process import ended_well, start_at_once
 
+    if arguments is None:
+        start_at_once()
     return ended_well(lambda: _run(arguments), is_all=arguments is None)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
 
+from nearkin.cli.costs import announce, refuse_what_cannot_fit
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.named_rows import NamedRows
 from nearkin.cli.files.pairs import pairs_of, triplets_of
@@ -22,6 +22,7 @@ from nearkin.learners.euclidean import Euclidean
 from nearkin.pairs.answered import Answers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.rows.compiled import get_ready
 from nearkin.rows.notices import leaving_out
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
 from nearkin.rows.streams import RowStream
@@ -85,14 +86,22 @@ def learned(
         settings = {**settings, "n_components": components}
     learner = cls(**settings)
     by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
+    refuse_what_cannot_fit(learner, rows, by_blocks=by_blocks)
+    if by_blocks:
+        get_ready()
+    start = time.perf_counter()
     X: Any = rows if by_blocks else rows.to_numpy()
     if not standardise and encoder is None and getattr(learner, "scale", None) is False:
         named = SimpleNamespace(feature_names_in_=rows.names)
         warn_of_units(named, X, "--standardise gives all columns the same say.")
+    if by_blocks:
+        announce(learner, rows, _number_of(pairs), time.perf_counter() - start)
     with leaving_out(ScaleWarning):
         if standardise and by_blocks:
             metric = _standardised(learner, rows, y, pairs)
         elif standardise:
+            from sklearn.preprocessing import StandardScaler
+
             metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
         else:
             metric = learner.fit(X, y, pairs=pairs)
@@ -109,10 +118,17 @@ def learned(
     return metric
 
 
+def _number_of(pairs: Pairs | Answers | None) -> int:
+    known = pairs.pairs if isinstance(pairs, Answers) else pairs
+    return 0 if known is None else len(known)
+
+
 def _reduced(
     metric: Any, X: Any, y: Any, pairs: Pairs | Answers | None, components: int, seed: int | None
 ) -> Chain:
     """A metric along the principal axes of what it makes of its rows; it judges anew by pairs."""
+    from sklearn.decomposition import PCA
+
     axes = [PCA(min(components, len(X)), random_state=seed), Euclidean(random_state=seed)]
     vars(metric).pop("feature_names_in_", None)
     with leaving_out(ContradictionWarning, ScaleWarning):  # of which the metric has a word
@@ -124,6 +140,8 @@ def _reduced(
 
 def _standardised(learner: Any, rows: RowStream, y: Any, pairs: Any) -> Chain:
     """What a chain learns from the same rows in memory."""
+    from sklearn.preprocessing import StandardScaler
+
     scaler = StandardScaler()
     for block in rows:
         scaler.partial_fit(block)

@@ -5,6 +5,7 @@ What is imported here is there before any command, so that Ctrl-C finds it at an
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,11 +15,21 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from nearkin.cli.failures import DONE, INTERRUPTED
+from nearkin.cli.late_imports import import_late
 from nearkin.cli.messages import complain
 from nearkin.storage.endings import Ended, tidied_up
 
 # Before what was lost in a callback is said again.
 _SECONDS = 0.02
+# New objects before Python looks for garbage.
+_OBJECTS = 200_000
+
+
+def start_at_once() -> None:
+    """Spare a process that runs one command what only imports would make it do."""
+    # Imports make hundreds of thousands of objects, none of which is garbage.
+    gc.set_threshold(_OBJECTS)
+    import_late()
 
 
 def ended_well(run: Callable[[], int], *, is_all: bool) -> int:

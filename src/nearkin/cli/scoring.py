@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from nearkin import scores
 from nearkin.cli.failures import UserError
@@ -81,6 +80,8 @@ def scores_by_labels(model: Model, rows: RowStream, y: Any, seed: int) -> list[S
     n_classes = len(np.unique(classes))
 
     def rand(Z: Floats) -> float:
+        from sklearn.cluster import KMeans
+
         found = KMeans(n_classes, n_init=10, random_state=seed).fit_predict(Z)
         return scores.balanced_rand(classes, found)
 

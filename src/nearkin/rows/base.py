@@ -22,6 +22,8 @@ from nearkin.rows.arrays import Floats
 Parts = tuple[Any, ...]
 # Numbers that are centred at a time.
 _PIECE_NUMBERS = 2**18
+# Rows that are looked at to see in which units columns are: what most learners do first.
+ROWS_FOR_UNITS = 2_000
 # Rows taken by number are remembered up to this size, since learners ask for the same ones again.
 _REMEMBERED_BYTES = 2**26
 
@@ -119,6 +121,11 @@ def merged_moments(a: Parts, b: Parts) -> Parts:
     square = np.multiply.outer(apart, apart) if scatter_a.ndim == 2 else apart**2
     mean = mean_a + (n_b / n) * apart
     return n, mean, scatter_a + scatter_b + (n_a * n_b / n) * square
+
+
+def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
+    """So many of the numbers from 0 to n - 1, the first and the last among them."""
+    return np.linspace(0, n - 1, most).astype(np.int64)
 
 
 class RemoteRows(ABC):

@@ -22,12 +22,12 @@ from scipy.stats import spearmanr
 
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.arrays import Doubles
+from nearkin.rows.base import ROWS_FOR_UNITS, evenly_spaced
 from nearkin.rows.sparse import is_sparse
 
 # So many rows tell how wide columns are, fewer what their units are; and so many numbers are looked
 # at at a time.
 MOST_ROWS = 10_000
-_ROWS_FOR_UNITS = 2_000
 _BLOCK_NUMBERS = 2**22
 # The share of rows at either end that a column's spread is first found without, and how many times
 # that the others may lie from the middle: long tails tell classes apart, and stay; what is farther
@@ -118,7 +118,7 @@ def differing_units(X: Any) -> UnitsDiffer | None:
     X : array or sparse matrix of shape (n, d), or RemoteRows
         At most 2000 rows of it are looked at, evenly spaced; those of an accelerator stay there.
     """
-    X = _some_rows(X, _ROWS_FOR_UNITS)
+    X = _some_rows(X, ROWS_FOR_UNITS)
     if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
         return None
     units = column_units(X)
@@ -166,7 +166,7 @@ def column_units(X: Any) -> Doubles:
         The distance within which nine tenths of these entries lie: 1 for columns of zeros and
         ones, whichever is the rarer. 0 where fewer than five entries differ.
     """
-    X = _some_rows(X, _ROWS_FOR_UNITS)
+    X = _some_rows(X, ROWS_FOR_UNITS)
     if devices.is_foreign(X):
         return _home(_foreign_units(X))
     if not is_sparse(X):
@@ -189,7 +189,7 @@ def _some_rows(X: Any, most: int) -> Any:
     if len(numbers) <= most and not devices.is_remote(X):
         return X
     if len(numbers) > most:
-        numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(np.int64)]
+        numbers = numbers[evenly_spaced(len(numbers), most)]
     return access.take(sparse.csr_array(X) if is_sparse(X) else X, numbers)
 
 

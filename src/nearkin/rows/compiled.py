@@ -1,24 +1,21 @@
 """Loops that Numba compiles: once on a machine, and not in silence.
 
-Every compiled loop of the house is made here, so that all of them are kept. Numba keeps what it
-compiled beside the source file, or in the user's cache where that folder is read-only, or in the
-folder that the environment variable ``NUMBA_CACHE_DIR`` names.
+Every compiled loop of the house is made here, so that all of them are kept. Numba is imported when
+one of them is first called (:mod:`nearkin.rows.numba_loops`): most commands end before that.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
+from functools import update_wrapper
 from typing import Any, TypeVar, cast
-
-from numba import njit
-from numba.core import event
-
-from nearkin.rows.progress import note
 
 # Sums may be reordered for speed; infinities and NaN keep their meaning.
 REORDER = frozenset({"reassoc", "contract", "nsz"})
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_LOCK = threading.RLock()
 
 
 def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Function]:
@@ -39,40 +36,56 @@ def compiled(*, fastmath: Collection[str] = ()) -> Callable[[_Function], _Functi
     """
 
     def decorate(function: _Function) -> _Function:
-        options: dict[str, Any] = {"nogil": True, "fastmath": set(fastmath)}
-        try:
-            made: Any = njit(cache=True, **options)(function)
-        except RuntimeError:  # no folder to keep it in
-            made = njit(**options)(function)
-        return cast(_Function, made)
+        return cast(_Function, _Loop(function, {"nogil": True, "fastmath": set(fastmath)}))
 
     return decorate
 
 
-class Announcer(event.Listener):
-    """Says that something is being compiled: once, and only if it was not kept."""
+class _Loop:
+    """A function that Numba takes over when it is first needed, by Python or by another loop."""
 
-    def __init__(self) -> None:
-        self.said = False
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._options = options
+        self._made: Any = None
 
-    def on_start(self, event: Any) -> None:
-        """What Numba calls before it compiles a function."""
-        dispatcher = event.data["dispatcher"]
-        package = (dispatcher.py_func.__module__ or "").partition(".")[0]
-        if self.said or package != "nearkin":
-            return
-        self.said = True
-        if dispatcher.stats.cache_path is None:
-            note(
-                "nearkin: compiling, which takes some seconds in every program, since no folder "
-                "can be written to keep it in: let NUMBA_CACHE_DIR name one"
-            )
-        else:
-            note("nearkin: compiling for this machine, which takes some seconds the first time")
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._made or self._dispatcher())(*arguments)
 
-    def on_end(self, event: Any) -> None:
-        """What Numba calls when it is done."""
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._dispatcher(), name)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks for, where one loop calls another."""
+        return self._dispatcher()._numba_type_
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__
+
+    def _dispatcher(self) -> Any:
+        from nearkin.rows.numba_loops import dispatcher
+
+        with _LOCK:
+            if self._made is None:
+                self._made = dispatcher(self._function, self._options)
+            return self._made
 
 
-_listen: Any = event.register  # which has no types
-_listen("numba:compile", Announcer())
+def get_ready() -> threading.Thread:
+    """Import Numba in a thread of its own, with all that loops need when they are first called.
+
+    That takes half a second of a core, in which files can be read.
+    """
+    thread = threading.Thread(target=_imported, name="nearkin-compiled")
+    thread.start()
+    return thread
+
+
+def _imported() -> None:
+    from nearkin.rows.numba_loops import get_ready
+
+    get_ready()

@@ -38,10 +38,23 @@ def marks_of(X: Any) -> Marks:
 
 def smallest_marks(blocks: Iterable[Any]) -> Marks:
     """The smallest marks of rows that come block by block, each once, in their order."""
-    kept = np.empty(0, dtype=np.uint32)
+    kept = without_marks()
     for block in blocks:
-        kept = np.union1d(kept, marks_of(block))[:MOST]
+        kept = with_marks_of(block, kept)
     return kept
+
+
+def without_marks() -> Marks:
+    """Marks of no rows."""
+    return np.empty(0, dtype=np.uint32)
+
+
+def with_marks_of(X: Any, kept: Marks) -> Marks:
+    """The smallest marks after further rows."""
+    found = marks_of(X)
+    if len(kept) == MOST:  # which most rows do not reach
+        found = found[found < kept[-1]]
+    return np.union1d(kept, found)[:MOST]
 
 
 def are_marks(found: Any) -> bool:

@@ -99,24 +99,13 @@ def fit(
     """
     from dataclasses import replace
 
-    from nearkin.cli.apart import Part, kept_apart, what_is_apart
     from nearkin.cli.commands.transform import checked_output, write_embedding
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.inputs import is_standard_output
     from nearkin.cli.files.output import Output, check_target
     from nearkin.cli.files.tables import open_table
-    from nearkin.cli.learners import learner_class, parameters
-    from nearkin.cli.learning import known_of, learned
-    from nearkin.cli.messages import say
-    from nearkin.cli.models import Model, part_with, remembered
-    from nearkin.cli.scoring import score_table
-    from nearkin.errors import counted
-    from nearkin.pairs.answerers import table as answerers_table
-    from nearkin.storage.models import Facts, save
-    from nearkin.storage.row_marks import smallest_marks
+    from nearkin.cli.marking import MarkedRows, read_ahead
 
-    cls = learner_class(learner)
-    given = parameters(cls, settings, seed)
     if pairs is None and labels is None and triplets is None:
         raise UserError(
             "there is nothing to learn from: give --pairs FILE, --triplets FILE or --labels COLUMN."
@@ -127,7 +116,7 @@ def fit(
         raise UserError("--output: a model is written to a file; name one.")
     if test is not None and not 0 < test < 1:
         raise UserError(f"--test {test:g}: give a share of the rows between 0 and 1, such as 0.2.")
-    if components is not None and "n_components" in given:
+    if components is not None and any(s.split("=")[0].strip() == "n_components" for s in settings):
         raise UserError("--components: --set n_components says it already.")
     check_target(output, (), force=force)
     scores = None if test is None else Output(None, as_json=as_json)
@@ -136,17 +125,32 @@ def fit(
         columns, exclude, one_hot, id_column, delimiter, form, missing, kinds, dates
     )
     table = open_table(data, choice, labels=labels)
+    marked = MarkedRows(table.rows)
+    with read_ahead(marked.rows):
+        from nearkin.cli.apart import Part, kept_apart, what_is_apart
+        from nearkin.cli.learners import learner_class, parameters
+        from nearkin.cli.learning import known_of, learned
+        from nearkin.cli.messages import say
+        from nearkin.cli.models import Model, part_with, remembered
+        from nearkin.cli.scoring import score_table
+        from nearkin.errors import counted
+        from nearkin.pairs.answerers import table as answerers_table
+        from nearkin.storage.models import Facts, save
+
+        cls = learner_class(learner)
+        given = parameters(cls, settings, seed)
     if forget_names and table.encoder is not None:
         raise UserError("--forget-names: columns of words are known by their names.")
     y = None if labels is None else table.labels(labels)
-    whole = Part(table.rows, y, *known_of(table, pairs, choice.delimiter, triplets))
+    whole = Part(marked.rows, y, *known_of(table, pairs, choice.delimiter, triplets))
     learn, apart = (whole, None) if test is None else kept_apart(whole, test, seed)
     if apart is not None:
         say(what_is_apart(whole, learn, apart))
+        marked = MarkedRows(learn.rows)
     metric = learned(
         cls,
         given,
-        learn.rows,
+        marked.rows,
         learn.labels,
         learn.told(cls),
         standardise=standardise,
@@ -155,7 +159,7 @@ def fit(
     )
     for name, value in remembered(table).items():
         setattr(metric, name, value)
-    facts = Facts(None if forget_rows else smallest_marks(learn.rows))
+    facts = Facts(None if forget_rows else marked.marks())
     if apart is not None:
         tested = apart.scores(Model(output, (metric, facts)), seed)
         facts = replace(facts, tested=tested)

@@ -34,7 +34,6 @@ from nearkin.cli.files.features import (
 )
 from nearkin.cli.files.formats import Source, open_source
 from nearkin.cli.files.named_rows import NamedRows, refuse_unknown
-from nearkin.cli.files.words import features_of_table, fitted_encoder, refuse_missing_policy
 from nearkin.rows.arrays import Floats
 from nearkin.rows.streams import RowStream
 
@@ -149,6 +148,12 @@ def open_table(
             others |= set(along)
         layout, of_words = _layout(source, choice, others, labels, model, words=words)
         if of_words:
+            from nearkin.cli.files.words import (
+                features_of_table,
+                fitted_encoder,
+                refuse_missing_policy,
+            )
+
             if encoder is None:
                 encoder = fitted_encoder(source, [one.column for one in layout], choice)
             refuse_missing_policy(choice)

@@ -1,0 +1,160 @@
+"""How the work and the memory of learners grow: the terms of a sum, without their prices.
+
+A term is a number of operations, or of bytes, up to a factor that trial runs tell
+(:mod:`nearkin.costs.fitting`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Terms = dict[str, float]
+JOBS = ("fit", "transform")
+_SQUARES = ("k × k matrices", "d × d matrices")
+
+# Up to here these learners look at all pairs of rows, beyond at neighbours.
+_DENSE_ROWS = 2000
+# Rows that MetricLearner compares learners on.
+_COMPARED_ROWS = 5000
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a job is.
+
+    Attributes
+    ----------
+    n, d : int
+        Rows and columns.
+    m : int or None
+        Landmarks; None if every row is one.
+    p : int
+        Pairs.
+    itemsize : int
+        Bytes of a number.
+    """
+
+    n: int
+    d: int
+    m: int | None = None
+    p: int = 200
+    itemsize: int = 8
+
+    @property
+    def k(self) -> int:
+        """Rows that the kernel is computed for."""
+        return self.n if self.m is None else min(self.m, self.n)
+
+
+def has_kernel(learner: Any) -> bool:
+    """Whether a learner works in the feature space of a kernel."""
+    return getattr(learner, "kernel", None) is not None and type(learner).__name__ != (
+        "GeometryAware"
+    )
+
+
+def is_exact(learner: Any) -> bool:
+    """Whether every row is a landmark, so that n × n numbers are held."""
+    named = not isinstance(getattr(learner, "landmarks", "random"), str)
+    return has_kernel(learner) and learner.n_landmarks is None and not named
+
+
+def landmarks_of(learner: Any) -> int | None:
+    """How many landmarks a learner takes, None if it takes all rows or needs none."""
+    named = getattr(learner, "landmarks", "random")
+    if not isinstance(named, str):
+        return len(named)
+    found: int | None = getattr(learner, "n_landmarks", None)
+    return found
+
+
+def parts_of(learner: Any) -> list[Any]:
+    """The learners of a composition, or the learner itself."""
+    steps = getattr(learner, "steps", None) or getattr(learner, "learners", None)
+    return [learner] if steps is None else [part for step in steps for part in parts_of(step)]
+
+
+def fit_terms(learner: Any, size: Size) -> Terms:
+    """The parts of ``fit`` of one learner."""
+    n, d, p, k = size.n, size.d, size.p, size.k
+    name = type(learner).__name__
+    if name == "LMNN":
+        return {"start": 1, "neighbours": n * n * d, "rows": n * d * d}
+    if name == "Generative":
+        return {"start": 1, "rows": n * d * d, "a matrix for each row": n * d**3}
+    if name in ("KernelA", "LLMA"):
+        if n <= _DENSE_ROWS:
+            return {"start": 1, "pairs of rows": n * n * d, "n × n matrices": n**3}
+        k = min(k, _DENSE_ROWS) if name == "LLMA" else k
+        return {"start": 1, "neighbours": n * n * d, "rows": n * k * d, "k × k matrices": k**3}
+    if name == "GeometryAware":
+        return {"start": 1, "neighbours": n * n * d, "vectors": n * learner.n_vectors}
+    if name == "MetricLearner":
+        return {"start": 1, "comparison": min(n, _COMPARED_ROWS), "rows": n * d}
+    if has_kernel(learner):
+        kernel = {"kernel": k * k * d, "eigenvectors": k**3, "pairs": p * k}
+        return {"start": 1, "rows": n * d, **kernel}
+    return {"start": 1, "rows": n * d * d, "d × d matrices": d**3, "pairs": p * d * d}
+
+
+def transform_terms(learner: Any, size: Size) -> Terms:
+    """The parts of ``transform`` of as many rows."""
+    n, d, k = size.n, size.d, size.k
+    if has_kernel(learner) or type(learner).__name__ in ("MetricLearner", "KernelA"):
+        columns = min(getattr(learner, "n_components", None) or k, k)
+        products = {"products with landmarks": n * k * d, "columns": n * columns}
+        if is_exact(learner):
+            products["n × n matrices"] = n * k * columns
+        return {"start": 1, **products}
+    if type(learner).__name__ == "GeometryAware":
+        return {"start": 1, "neighbours": n * n * d}
+    return {"start": 1, "products": n * d * d}
+
+
+def memory_terms(learner: Any, size: Size) -> Terms:
+    """What is held at a time: rows, images, and what has as many numbers as landmarks squared."""
+    n, d, k = size.n, size.d, size.k
+    rows = {"start": 1.0, "rows": n * d * size.itemsize}
+    if has_kernel(learner) or type(learner).__name__ in ("KernelA", "LLMA"):
+        name = type(learner).__name__
+        k = min(k, _DENSE_ROWS) if name in ("KernelA", "LLMA") and size.m is None else k
+        return {**rows, "images": n * k * size.itemsize, "k × k matrices": k * k * size.itemsize}
+    if type(learner).__name__ == "LMNN":
+        return {**rows, "pairs of rows": n * n}
+    return {**rows, "d × d matrices": d * d * 8}
+
+
+def uncounted_terms(learner: Any, size: Size) -> Terms:
+    """What routines for eigenvectors take beside arrays."""
+    found = memory_terms(learner, size)
+    return {name: found[name] for name in found if name in ("start", *_SQUARES)}
+
+
+def job_terms(learner: Any, size: Size, job: str) -> Terms:
+    """The parts of a job, of all learners of a composition together."""
+    terms = {
+        "fit": fit_terms,
+        "transform": transform_terms,
+        "memory": memory_terms,
+        "uncounted": uncounted_terms,
+    }[job]
+    found: Terms = {}
+    for part in parts_of(learner):
+        if hasattr(part, "random_state") or hasattr(part, "scale"):
+            for name, amount in terms(part, size).items():
+                found[name] = found.get(name, 0.0) + amount
+    return {**(found or {"rows": size.n * size.d}), "start": 1}
+
+
+def least_memory(learner: Any, size: Size, *, in_memory: bool = True) -> int:
+    """Bytes that a fit needs at least, whatever the machine; rows may be read from files."""
+    rows = size.n * size.d * size.itemsize if in_memory else 0
+    square = max((size.n if is_exact(part) else 0) for part in parts_of(learner))
+    return rows + square * square * size.itemsize
+
+
+def fewest_rows(learner: Any, n: int) -> int:
+    """From how many rows on a learner works as it does with n."""
+    names = {type(part).__name__ for part in parts_of(learner)}
+    return _DENSE_ROWS + 500 if names & {"KernelA", "LLMA"} and n > _DENSE_ROWS else 500

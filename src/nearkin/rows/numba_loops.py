@@ -1,0 +1,109 @@
+"""What Numba makes of a function, and where that is kept.
+
+Numba keeps what it compiled beside the source file, or in the user's cache where that folder is
+read-only, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names. What another
+version of Numba or another processor left there is passed by; what is damaged is compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from numba import njit
+from numba.core import event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from nearkin.rows.progress import note
+
+_DIGEST_BYTES = 16
+
+
+def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Numba's object for a function, with what was compiled of it before."""
+    made: Any = njit(**options)(function)
+    if made is not function:  # as where Numba is switched off
+        with suppress(RuntimeError):  # no folder to keep it in
+            made._cache = _Kept(function)
+    return made
+
+
+def get_ready() -> None:
+    """Have Numba import what it needs when it first loads or compiles something."""
+    with global_compiler_lock:
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
+
+
+class _CheckedFile(IndexDataCacheFile):
+    """A file that knows whether it is what was written."""
+
+    def _dump(self, obj: Any) -> bytes:
+        data = super()._dump(obj)
+        return bytes(data + _digest(data))  # pickle reads to its own end
+
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            data = file.read()
+        if data[-_DIGEST_BYTES:] != _digest(data[:-_DIGEST_BYTES]):
+            raise ValueError(f"{name} is damaged")
+        return super()._load_data(name)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+
+class _Kept(FunctionCache):
+    """What was compiled before; nothing, where it cannot be read."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file.__class__ = _CheckedFile
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Numba's object for these types, or None."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # pickle has many
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep it, unless the disk is full."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+class Announcer(event.Listener):
+    """Says that something is being compiled: once, and only if it was not kept."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        """What Numba calls before it compiles a function."""
+        dispatcher = event.data["dispatcher"]
+        package = (dispatcher.py_func.__module__ or "").partition(".")[0]
+        if self.said or package != "nearkin":
+            return
+        self.said = True
+        if dispatcher.stats.cache_path is None:
+            note(
+                "nearkin: compiling, which takes some seconds in every program, since no folder "
+                "can be written to keep it in: let NUMBA_CACHE_DIR name one"
+            )
+        else:
+            note("nearkin: compiling for this machine, which takes some seconds the first time")
+
+    def on_end(self, event: Any) -> None:
+        """What Numba calls when it is done."""
+
+
+_listen: Any = event.register  # which has no types
+_listen("numba:compile", Announcer())
