@@ -341,6 +341,36 @@ def gpu(found: dict[str, Row], folder: Path) -> Shown:
     return Shown(blocks, expect)
 
 
+def gpu_stream(found: dict[str, Row], folder: Path) -> Shown:
+    """Files that a GPU maps, beside reading and writing alone."""
+    del folder
+    about, seconds = found["about"], found["seconds"]
+    then, beside = seconds["read then write"], seconds["read beside write"]
+    body = [
+        [
+            name,
+            number(took),
+            number(about["rows"] / took),
+            number(then / took),
+            number(beside / took),
+        ]
+        for name, took in seconds.items()
+    ]
+    columns = [
+        "",
+        "seconds",
+        "rows a second",
+        "speed ÷ reading then writing",
+        "speed ÷ reading beside writing",
+    ]
+    title = f"{about['rows']:,} rows of 50 columns, {about['cores']} cores, {about['device']}"
+    share = number(then / seconds["KernelBeta"])
+    what = "`KernelBeta`, from one Parquet file to another by way of a GPU"
+    return Shown(
+        [Table(title, columns, body)], [[what, f"{share} of the speed of reading then writing"]]
+    )
+
+
 def from_benchmark(name: str) -> Callable[[list[Row], Path], Shown]:
     """The tables and the headline of a benchmark of its own, imported only if it was measured."""
 
@@ -394,6 +424,14 @@ SECTIONS = (
         gpu,
         "The ceilings are measured in the same run, in float32 without TF32: the product of rows "
         "and landmarks and nothing else, a large square product, and a copy.",
+    ),
+    Section(
+        "Files by way of a GPU",
+        "gpu_stream.json",
+        "python -m benchmarks.speed.gpu_stream --out benchmarks/speed/gpu_stream.json",
+        gpu_stream,
+        "From one Parquet file to another, read from memory that caches it. Reading then writing is "
+        "the time of both alone, one after the other; beside each other is the longer of the two.",
     ),
     Section(
         "Larger than memory",
