@@ -430,8 +430,8 @@ SECTIONS = (
         "gpu_stream.json",
         "python -m benchmarks.speed.gpu_stream --out benchmarks/speed/gpu_stream.json",
         gpu_stream,
-        "From one Parquet file to another, read from memory that caches it. Reading then writing is "
-        "the time of both alone, one after the other; beside each other is the longer of the two.",
+        "From one Parquet file to another, read from memory that caches it. Reading then writing "
+        "is the time of both alone, one after the other; beside each other, of the longer.",
     ),
     Section(
         "Larger than memory",
