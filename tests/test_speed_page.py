@@ -46,6 +46,13 @@ def everything(tmp_path):
     on_workers = {"method": "KernelBeta", "n": 5000, "sum": 7.0}
     times = ((1, 1.8), (2, 1.0))
     store(tmp_path / "dask.jsonl", [{**on_workers, "workers": w, "seconds": s} for w, s in times])
+    simulated = {"workers": 100, "chunks": 200, "task_seconds": 1.0, "tasks": 500}
+    found = {"seconds": 2.5, "scheduler": 0.5, "client": 0.1}
+    store(tmp_path / "thousand_workers.jsonl", [{**simulated, **found}])
+    job = {"learner": "GMML", "n": 1000, "d": 5, "job": "both", "settings": {}, "pairs": 200}
+    said = {"dtype": "float32", "calibration": 5.0, "seconds": 1.1, "low": 0.9, "high": 1.3}
+    truth = {"memory": 0.4, "true": {"fit": 0.5, "transform": 0.5, "memory": 0.41}}
+    store(tmp_path / "estimate.jsonl", [{**job, **said, **truth}])
     answer = {"name": "KernelBeta", "learn": 0.004, "view": 0.003, "transform": 0.02}
     answers = [{**answer, "what": what} for what in ("answer", "undo", "fit")]
     store(tmp_path / "one_more_pair.jsonl", answers)

@@ -10,7 +10,7 @@ from pathlib import Path
 from nearkin._version import __version__
 
 # With whose versions the costs of a job change.
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "llvmlite", "torch")
 
 
 def available_memory() -> int:

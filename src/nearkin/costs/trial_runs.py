@@ -99,7 +99,7 @@ def made(order: Order) -> Runs:
         foretold = _foretold(order, runs, size) if runs else 0.0
         if len(runs) >= 3 and spent + _REPEATS * foretold > _patience(order, runs):
             break
-        is_brief = len(runs) < 3 or foretold < _SHARE_FOR_MEMORY * order.seconds
+        is_brief = _n_alike(order, runs) < 2 or foretold < _SHARE_FOR_MEMORY * order.seconds
         seen = _with_memory(order, size) if is_brief else Run(size, 0.0, 0.0)
         runs.append(_timed(order, seen))
     brief = [run.size for run in runs if run.fit < _SHARE_FOR_PASSES * order.seconds]
@@ -108,10 +108,14 @@ def made(order: Order) -> Runs:
 
 
 def _patience(order: Order, runs: list[Run]) -> float:
-    """Seconds for all runs: more until two of them have all columns and landmarks."""
+    """Seconds for all runs: more until two of them are like the job."""
+    return order.seconds * (1 if _n_alike(order, runs) >= 2 else 3)
+
+
+def _n_alike(order: Order, runs: list[Run]) -> int:
+    """Runs that have all columns and landmarks."""
     target = order.target
-    alike = sum((run.size.d, run.size.m) == (target.d, target.m) for run in runs)
-    return order.seconds * (1 if alike >= 2 else 3)
+    return sum((run.size.d, run.size.m) == (target.d, target.m) for run in runs)
 
 
 def sizes(order: Order) -> Iterator[Size]:
