@@ -67,6 +67,9 @@ def everything(tmp_path):
     }
     figures = {"KernelBeta transform, rows/s": 2e7, **ceilings}
     (tmp_path / page.GPU).write_text(json.dumps({"about": {"device": "a GPU"}, "torch": figures}))
+    seconds = {"KernelBeta": 2.0, "read then write": 1.6, "read beside write": 1.0}
+    streamed = {"about": {"rows": 1000, "device": "cuda", "cores": 16}, "seconds": seconds}
+    (tmp_path / "gpu_stream.json").write_text(json.dumps(streamed))
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearkin import LMNN, RCA, EnergyClassifier
-from nearkin.solvers import class_energy
+from nearkin.solvers import class_energy, energy_sums
 from nearkin.solvers.class_energy import (
     FACTORS,
     choose_margin,
@@ -81,7 +81,7 @@ def test_blocks_of_points_change_nothing(monkeypatch):
     X, y, X_new = random_case()
     members, _ = gather_members(X, y, 2)
     whole = energies(X_new, members, np.array([1.0]), 0.5)
-    monkeypatch.setattr(class_energy, "_BLOCK_BYTES", 900)
+    monkeypatch.setattr(energy_sums, "_BLOCK_BYTES", 900)
     assert_allclose(energies(X_new, members, np.array([1.0]), 0.5), whole)
 
 

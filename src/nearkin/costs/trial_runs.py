@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 import tracemalloc
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -73,7 +72,7 @@ class Order:
 
 def ordered(order: Order) -> Runs:
     """Have trial runs made by a new process, so that neither disturbs the other."""
-    command = [sys.executable, "-m", "nearkin.costs.trial_runs"]
+    command = [sys.executable, "-W", "ignore", "-m", "nearkin.costs.trial_runs"]
     done = subprocess.run(command, input=pickle.dumps(order), capture_output=True, check=False)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
@@ -271,6 +270,5 @@ def _passes(order: Order, size: Size) -> int | None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
     found = made(pickle.loads(sys.stdin.buffer.read()))
     sys.stdout.write(json.dumps(asdict(found)))

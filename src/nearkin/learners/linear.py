@@ -12,14 +12,14 @@ from sklearn.utils import Tags
 
 from nearkin.learners.incremental import TeachableMixin
 from nearkin.learners.two_steps import Coordinates, Learned, Taught
-from nearkin.rows import access, devices
+from nearkin.rows import access, devices, wide
 from nearkin.rows.arrays import Doubles, Floats
 from nearkin.rows.blocks import blocks
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.notices import notice
 from nearkin.rows.once import once
 from nearkin.rows.sparse import all_equal, along, is_sparse, leading_axes
-from nearkin.rows.wide import MOST_COLUMNS, axes_of_wide_rows
+from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     FeatureSpace,
@@ -151,7 +151,7 @@ def axes_of(X: Any, mean: Doubles, rng: np.random.RandomState | None) -> Floats 
     """The few axes that rows of very many columns are seen along; None if there are none."""
     if is_sparse(X):
         return leading_axes(centred(X, middle(X)), deepcopy(rng))
-    if X.shape[1] <= MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
+    if X.shape[1] <= wide.MOST_COLUMNS:  # a copy of the generator takes longer than many a fit
         return None
     return axes_of_wide_rows(X, mean, deepcopy(rng))
 

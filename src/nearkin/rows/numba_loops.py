@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
+from pickle import UnpicklingError
 from typing import Any
 
 from numba import njit
@@ -50,7 +51,7 @@ class _CheckedFile(IndexDataCacheFile):
         with open(self._data_path(name), "rb") as file:
             data = file.read()
         if data[-_DIGEST_BYTES:] != _digest(data[:-_DIGEST_BYTES]):
-            raise ValueError(f"{name} is damaged")
+            raise UnpicklingError(f"{name} is damaged")
         return super()._load_data(name)
 
 
