@@ -93,8 +93,8 @@ def estimate(
 
     The learner is run at small sizes in a process of its own, on rows that are made up; what the
     parts of its work cost on this machine is found from that, and kept in the user's cache. Solvers
-    that stop when they are done, such as that of LMNN, may take longer for other data, and rows with
-    more dimensions in a kernel's space have more columns afterwards (``n_components`` settles that).
+    that stop when they are done, such as that of LMNN, may take longer for other data. Rows have as
+    many columns in a kernel's space as they have dimensions there, unless ``n_components`` says it.
 
     Parameters
     ----------
