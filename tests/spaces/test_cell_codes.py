@@ -93,9 +93,10 @@ def test_codes_stand_for_rows_up_to_the_error():
         stands_for = places[c] + found.units[c] * found.steps[c].astype(np.float64) * numbers
         missed = np.linalg.norm(Z[rows] - stands_for, axis=1).max() / found.units[c]
         assert_allclose(missed, found.errors[c], rtol=1e-9)
-        radius = np.linalg.norm(Z[rows] - places[c], axis=1).max() / found.units[c]
-        assert_allclose(radius, found.radii[c], rtol=1e-9)
-        assert missed < 0.01 * radius
+        lengths = np.linalg.norm(stands_for - places[c], axis=1) / found.units[c]
+        assert_allclose(found.lengths[found.starts[c] : found.starts[c + 1]], lengths**2, rtol=1e-6)
+        assert_allclose(lengths.max(), found.radii[c], rtol=1e-9)
+        assert missed < 0.01 * lengths.max()
 
 
 def test_a_query_finds_the_same_alone_as_among_others_on_several_cores():

@@ -6,6 +6,9 @@ step that the cell has for this column. What they stand for is no farther from z
 one, and a row needs a closer look only if its estimate is within 2 e of the k-th best. What is
 found is what exact distances from all rows of the cells would find.
 
+Estimates are :math:`\|q - c\|^2 + \|z\|^2 - 2 (q - c)^\top z`, with z as its code has it, which
+takes one product for each number. How far that is rounded is known, too.
+
 Rows lie in tiles. In a tile numbers of one column follow one another, so that a loop over rows
 takes many of them at a time; and tile after tile, memory is read from one end to the other.
 """
@@ -50,7 +53,9 @@ class CellCodes(NamedTuple):
         a cell are in its unit.
     steps : float32 ndarray of shape (c, q)
     errors, radii : ndarray of shape (c,)
-        Largest distance of a row from what its code stands for, and from the place.
+        Largest distance of a row from what its code stands for, and of that from the place.
+    lengths : float32 ndarray of shape (n,)
+        Squared distance from the place of what each code stands for, in the order of ``order``.
     codes : int8 ndarray of shape (n q,)
         Those of a tile follow one another, column by column.
     """
@@ -62,6 +67,7 @@ class CellCodes(NamedTuple):
     steps: Any
     errors: Doubles
     radii: Doubles
+    lengths: Any
     codes: Any
 
 
@@ -78,15 +84,16 @@ def coded(Z: Floats, cell: Ints, places: Doubles) -> CellCodes:
 
     Notes
     -----
-    O(n q) time; memory of the result: n (q + 8) bytes.
+    O(n q) time; memory of the result: n (q + 12) bytes.
     """
     n_cells, q = places.shape
     order = np.argsort(cell, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
     units, errors, radii = (np.empty(n_cells) for _ in range(3))
     steps = np.empty((n_cells, q), dtype=np.float32)
+    lengths = np.empty(len(Z), dtype=np.float32)
     codes = np.empty(Z.size, dtype=np.int8)
-    found = CellCodes(order, starts, places, units, steps, errors, radii, codes)
+    found = CellCodes(order, starts, places, units, steps, errors, radii, lengths, codes)
 
     def work(some: slice) -> None:
         _encode(some.start, some.stop, unwritable(Z), *found)
@@ -144,6 +151,7 @@ def _encode(
     steps: Any,
     errors: Any,
     radii: Any,
+    lengths: Any,
     codes: Any,
 ) -> None:
     """Fill in what is known of cells ``first`` to ``last``."""
@@ -171,34 +179,33 @@ def _encode(
                 wide = min(_TILE, n - tile)
                 codes[(start + tile) * q + c * wide + i % _TILE] = np.int8(code)
                 missed += (difference - step * code) ** 2
-                length += difference * difference
+                length += (step * code) ** 2
+            lengths[start + i] = length
             error, radius = max(error, missed), max(radius, length)
         errors[cell], radii[cell] = np.sqrt(error), np.sqrt(radius)
 
 
 @compiled(fastmath=REORDER)
-def _estimate(codes: Any, start: int, n: int, steps: Any, query: Any, squared: Any) -> None:
-    """Squared distances of a query from the n rows of a tile, four columns at a time."""
-    q = len(query)
-    squared[:n] = 0.0
-    whole = q - q % 4
+def _add_products(codes: Any, start: int, n: int, factors: Any, totals: Any) -> None:
+    """Add the products of factors with the n rows of a tile, four columns at a time."""
+    whole = len(factors) - len(factors) % 4
     for c in range(0, whole, 4):
         at = start + c * n
         column_a, column_b = codes[at : at + n], codes[at + n : at + 2 * n]
         column_c, column_d = codes[at + 2 * n : at + 3 * n], codes[at + 3 * n : at + 4 * n]
-        query_a, query_b, query_c, query_d = query[c], query[c + 1], query[c + 2], query[c + 3]
-        step_a, step_b, step_c, step_d = steps[c], steps[c + 1], steps[c + 2], steps[c + 3]
+        factor_a, factor_b = factors[c], factors[c + 1]
+        factor_c, factor_d = factors[c + 2], factors[c + 3]
         for i in range(n):
-            a = query_a - step_a * np.float32(column_a[i])
-            b = query_b - step_b * np.float32(column_b[i])
-            d = query_c - step_c * np.float32(column_c[i])
-            e = query_d - step_d * np.float32(column_d[i])
-            squared[i] += a * a + b * b + d * d + e * e
-    for c in range(whole, q):
-        column = codes[start + c * n : start + (c + 1) * n]
+            totals[i] += (
+                factor_a * np.float32(column_a[i])
+                + factor_b * np.float32(column_b[i])
+                + factor_c * np.float32(column_c[i])
+                + factor_d * np.float32(column_d[i])
+            )
+    for c in range(whole, len(factors)):
+        column, factor = codes[start + c * n : start + (c + 1) * n], factors[c]
         for i in range(n):
-            a = query[c] - steps[c] * np.float32(column[i])
-            squared[i] += a * a
+            totals[i] += factor * np.float32(column[i])
 
 
 @compiled(fastmath=REORDER)
@@ -246,6 +253,7 @@ def _scan(
     steps: Any,
     errors: Any,
     radii: Any,
+    lengths: Any,
     codes: Any,
     Z: Any,
     Q: Any,
@@ -255,7 +263,7 @@ def _scan(
     """Write the nearest rows of the cells that each query looks into."""
     q, k = Q.shape[1], rows.shape[1]
     estimates = np.empty(_TILE, dtype=np.float32)
-    query = np.empty(q, dtype=np.float32)
+    factors = np.empty(q, dtype=np.float32)
     waiting, at_least = np.empty(_WAITING * k, dtype=np.int64), np.empty(_WAITING * k)
     at_most, exact = np.empty(k), np.empty(k)
     for i in range(len(Q)):
@@ -266,14 +274,15 @@ def _scan(
             reach = 0.0
             for c in range(q):
                 difference = (Q[i, c] - places[cell, c]) / unit
-                query[c] = difference
+                factors[c] = -2.0 * difference * steps[cell, c]
                 reach += difference * difference
-            rounding = (q + 8) * _ROUNDING * (np.sqrt(reach) + radii[cell])
-            slack = errors[cell] + rounding + _VANISHING if reach < _FAR else np.inf
-            limit = np.float32((bound / unit + slack) ** 2)
+            slack = errors[cell] + _VANISHING if reach < _FAR else np.inf
+            rounding = (q + 8) * _ROUNDING * (np.sqrt(reach) + radii[cell]) ** 2
+            limit = np.float32((bound / unit + slack) ** 2 + rounding)
             for tile in range(start, start + n, _TILE):
                 wide = min(_TILE, start + n - tile)
-                _estimate(codes, tile * q, wide, steps[cell], query, estimates)
+                estimates[:wide] = lengths[tile : tile + wide] + np.float32(reach)
+                _add_products(codes, tile * q, wide, factors, estimates)
                 for t in range(wide):
                     if estimates[t] > limit:
                         continue
@@ -282,10 +291,10 @@ def _scan(
                             waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i]
                         )
                         n_waiting = 0
-                    estimate = np.sqrt(np.float64(estimates[t]))
+                    least, most = max(estimates[t] - rounding, 0.0), estimates[t] + rounding
                     waiting[n_waiting] = order[tile + t]
-                    at_least[n_waiting] = (estimate - slack) * unit
+                    at_least[n_waiting] = (np.sqrt(least) - slack) * unit
                     n_waiting += 1
-                    bound = min(bound, _kth_smallest(at_most, (estimate + slack) * unit))
-                    limit = np.float32((bound / unit + slack) ** 2)
+                    bound = min(bound, _kth_smallest(at_most, (np.sqrt(most) + slack) * unit))
+                    limit = np.float32((bound / unit + slack) ** 2 + rounding)
         _look_closely(waiting, at_least, n_waiting, bound, Z, Q[i], exact, rows[i])

@@ -36,7 +36,7 @@ SEARCHES = ("auto", "exact", "approximate")
 # Rows that the number of cells to look into is measured on.
 _SAMPLE = 200
 # Rows that are kept beyond those asked for, since sums are rounded otherwise here.
-_SPARE = 4
+_SPARE = 2
 _QUERIES, _BLOCK = 16384, 256
 # Every row's neighbours: from this many rows on "auto" is approximate, the share of them that is to
 # be found, and the share of all cells up to which these are faster than products of matrices.
@@ -70,7 +70,7 @@ class Cells:
 
     Notes
     -----
-    O(n √n q) time. Memory: n (q + 8) bytes. A query takes O((n_cells + n_probes √n) q).
+    O(n √n q) time. Memory: n (q + 12) bytes. A query takes O((n_cells + n_probes √n) q).
     """
 
     _n_means_rows: int  # of which the means were found

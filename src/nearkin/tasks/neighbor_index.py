@@ -58,8 +58,8 @@ class NeighborIndex(IndexedGroups):
 
     Notes
     -----
-    Memory: the embeddings, and the ids; one more byte for each number, and 8 for each row, with the
-    approximate search.
+    Memory: the embeddings, and the ids; with the approximate search, a byte more for each number
+    and 12 for each row.
     Queries take O(n) time each, or O(√n) with the approximate search, in which :meth:`add` only
     stores: cells are made at the next query. Later rows are put into them once they are more than a
     sixteenth of those that are there, and are all compared with till then; cells are made anew when
