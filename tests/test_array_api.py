@@ -45,6 +45,7 @@ from nearkin.solvers import matrix_sign
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import (
     _foreign_metrics,
+    _mostly_single_metrics,
     bias_matrices,
     local_metrics,
     mean_local_metric,
@@ -596,6 +597,37 @@ def test_sign_function(place):
     found = matrix_sign.sign_function(place.put(matrices), 1e-8)
     assert_allclose(devices.to_numpy(found), expected, atol=1e-9)
     assert_allclose(matrix_sign.sign_function(matrices, 1e-8), expected, atol=1e-9)
+
+
+def test_sign_mostly_in_single_precision(place):
+    rng = np.random.default_rng(1)
+    U = np.linalg.qr(rng.standard_normal((4, 40, 40)))[0]
+    values = rng.choice([-1, 1], (4, 40)) * rng.uniform(1e-6, 1e-3, (4, 40))
+    values[0, :2] = 1, -0.03  # two that exceed the others a thousand times
+    values[1, :4] = 1, 0.9, 0.8, 1e-8  # three of them: nothing to set apart
+    values[2, :2] = 1, 0.03
+    values[2, 5] = 0
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    matrices = (U * values[:, None, :]) @ U.transpose(0, 2, 1)
+    found, doubt = matrix_sign.sign_by_single(
+        place.put((matrices + matrices.transpose(0, 2, 1)) / 2)
+    )
+    expected = (U * np.sign(values)[:, None, :]) @ U.transpose(0, 2, 1)
+    doubt = devices.to_numpy(doubt)[:, 0, 0]
+    assert (doubt[[0, 3]] < 1e-4).all()
+    assert (doubt[[1, 2]] > 0.5).all()
+    assert_allclose(devices.to_numpy(found)[[0, 3]], expected[[0, 3]], atol=1e-3)
+
+
+def test_local_metrics_mostly_in_single_precision(place):
+    X, y, _, _ = example("float64", n=150, d=30)
+    models = fit_class_models(X, y)
+    Phi = bias_matrices(X, models)
+    Phi[3] = 0
+    Phi[4] = np.outer(X[4], X[4])  # of rank one: in doubt
+    expected = local_metrics(Phi)
+    found = devices.to_numpy(_mostly_single_metrics(place.put(Phi)))
+    assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_log_determinants_also_of_what_is_not_definite(place):

@@ -27,7 +27,7 @@ def usable(X: Any, dtype: str = "float32") -> bool:
     """Whether kernels can be tried on an array: foreign, of that type, on a CUDA device."""
     if not devices.is_foreign(X) or devices.dtype_name(X) != dtype or _state.broken:
         return False
-    if not _is_there():
+    if devices.library(X) not in ("torch", "cupy") or not _is_there():
         return False
     return interpreted() or (not devices.on_host(X) and X.shape[0] >= FEW_ROWS)
 

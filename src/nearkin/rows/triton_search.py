@@ -8,17 +8,19 @@ Each slot of a tile keeps its three least as whole numbers, in which the last bi
 least, hold the number of the tile; so nothing is compared across slots before all tiles are
 through. The least of all slots are the shortlist, and nothing else is nearer than its ``limit``.
 
-*The truth.* Distances of what is listed come from differences. Tensor cores cut numbers to ten
-digits. With rows and points rounded to these beforehand, products are exact, and distances are
-those of rows and points that have moved a little: by the triangle inequality a distance was off
-by no more than they moved. So it is known whether anything could have been missed. If it could,
-the row is *open*, to be looked at again with all digits and other slots, and then in another way.
+*The truth.* Distances of what is listed come from differences. The product is of numbers of half
+precision, whose ten digits are as many as tensor cores look at in longer ones, in half the time.
+With rows and points rounded to these beforehand, products are exact, and distances are those of
+rows and points that have moved a little: by the triangle inequality a distance was off by no more
+than they moved. So it is known whether anything could have been missed. If it could, the row is
+*open*, to be looked at again with all digits and other slots, and then in another way.
 
 This module needs Triton: :mod:`nearkin.rows.fused` says whether it is there.
 """
 
 # Kernels read their annotations and globals themselves: nothing is annotated but constants.
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -27,13 +29,17 @@ import triton.language as tl
 
 from nearkin.rows.distances import FAR
 
-# The product's digits: one pass of the tensor cores, or three that are as good as float32's.
-PRECISIONS = ("tf32", "tf32x3")
+# The product's digits: half precision, or three passes that are as good as single precision.
+PRECISIONS = ("half", "tf32x3")
+# Largest entry of points in half precision, which goes to 65504; rows further out are cut there.
+_HALF_REACH, _HALF_MOST, _MOST_GROWN = 2.0**11, 60000.0, 2.0**60
 # Points that a list has beyond those wanted: so many may be out of order.
 SPARE = 3
+# Points that a slot keeps: with two, one row in ten would have lost one.
+_KEPT = 3
 _NOWHERE = 3e38
-_WHOLE_ROWS = 128  # columns that a block of rows keeps; wider ones are read by parts
-_PART = 32
+# Columns that a block of rows keeps; wider ones are read by parts, and very wide ones by others.
+_WHOLE_ROWS, _VERY_WIDE = 128, 512
 # A distance in single precision, and a little more.
 NEARLY = 1.000001
 # Units of the last place: of sums by entry, of squared lengths, and of a product in three passes.
@@ -63,9 +69,11 @@ class Points(NamedTuple):
     center : tensor of shape (d,)
     scale : float
         What rows and points are moved and multiplied by.
-    precision : {"tf32", "tf32x3"}
+    precision : {"half", "tf32x3"}
     plan : Plan
-    tiles : float32 tensor of shape (a multiple of the tile, columns)
+    grown : float
+        What they are multiplied by beside, a power of two, to be well within half precision.
+    tiles : float16 or float32 tensor of shape (a multiple of the tile, columns)
         Prepared points times −2 in an order of their own, with zeros around them.
     lengths : float32 tensor of shape (a multiple of the tile,)
         Their squared lengths; beyond all numbers where there is no point.
@@ -82,6 +90,7 @@ class Points(NamedTuple):
     scale: float
     precision: str
     plan: Plan
+    grown: float
     tiles: torch.Tensor
     lengths: torch.Tensor
     order: torch.Tensor
@@ -114,14 +123,17 @@ class Nearest(NamedTuple):
 
 def planned(d: int, precision: str) -> Plan:
     """Sizes by the number of columns."""
-    single = precision == "tf32"
+    half = precision == "half"
     columns = max(16, triton.next_power_of_2(d))
     if columns < _WHOLE_ROWS:
-        return Plan(64, 64, columns, columns, 4, 3 if single else 2)
+        return Plan(64, 64, columns, columns, 4, 3 if half else 2)
     if columns == _WHOLE_ROWS:
-        return Plan(128, 64, columns, columns, 8, 3 if single else 2)
-    columns = -(-d // _PART) * _PART
-    return Plan(64, 128, columns, _PART, 8, 5) if single else Plan(128, 64, columns, _PART, 8, 4)
+        return Plan(128, 64, columns, columns, 8, 3 if half else 2)
+    part = 64 if half else 32
+    columns = -(-d // part) * part
+    if half and columns > _VERY_WIDE:
+        return Plan(64, 128, columns, part, 8, 5)
+    return Plan(128, 64, columns, part, 8, 4)
 
 
 class Search:
@@ -182,7 +194,7 @@ def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: 
     rows : float tensor of shape (m, d)
     center : float64 tensor of shape (d,)
     scale : float
-    precision : {"tf32", "tf32x3"}
+    precision : {"half", "tf32x3"}
     """
     m, d = rows.shape
     plan = planned(d, precision)
@@ -190,13 +202,14 @@ def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: 
     generator = torch.Generator().manual_seed(PRECISIONS.index(precision))
     order = torch.randperm(m, generator=generator).to(rows.device)
     height = -(-m // plan.tile) * plan.tile
-    tiles = torch.zeros((height, plan.columns), dtype=torch.float32, device=rows.device)
     exact = (rows[order].to(torch.float64) - center) * scale
+    grown, dtype = 1.0, torch.float32
+    if precision == "half":
+        largest = max(float(exact.abs().max()), _HALF_REACH / _MOST_GROWN)
+        grown, dtype = 2.0 ** math.floor(math.log2(_HALF_REACH / largest)), torch.float16
+    exact *= grown
+    tiles = torch.zeros((height, plan.columns), dtype=dtype, device=rows.device)
     tiles[:m, :d] = -2.0 * exact
-    if precision == "tf32":
-        bits = tiles.view(torch.int32)
-        bits += 0x1000
-        bits &= ~0x1FFF
     points = -0.5 * tiles[:m, :d].to(torch.float64)
     squared = (points * points).sum(dim=1)
     lengths = torch.full((height,), _NOWHERE, dtype=torch.float32, device=rows.device)
@@ -210,6 +223,7 @@ def laid_out(rows: torch.Tensor, center: torch.Tensor, scale: float, precision: 
         scale,
         precision,
         plan,
+        grown,
         tiles,
         lengths,
         order.to(torch.int32),
@@ -237,14 +251,14 @@ def _listed(X: torch.Tensor, points: Points, size: int) -> Nearest:
     found = torch.empty((n, size), dtype=torch.int32, device=device)
     squared = torch.empty((n, size), dtype=torch.float32, device=device)
     limit = torch.empty(n, dtype=torch.float32, device=device)
-    single, n_tiles = points.precision == "tf32", points.tiles.shape[0] // plan.tile
+    half, n_tiles = points.precision == "half", points.tiles.shape[0] // plan.tile
     rows, lengths, moved = prepared(X, points)
-    product = (d * _SUM + (0.0 if single else _PRODUCT)) * 2.0 * points.reach
+    product = (d * _SUM + (0.0 if half else _PRODUCT)) * 2.0 * points.reach
     _shortlist[(len(rows) // plan.rows,)](
         rows, lengths, moved, points.tiles, points.lengths, points.order, found, limit, n, n_tiles,
-        points.moved, product, _LENGTH, _LENGTH * points.reach**2,
+        points.moved, product, _LENGTH, _LENGTH * points.reach**2, 1.0 / points.grown,
         ROWS=plan.rows, TILE=plan.tile, COLUMNS=plan.columns, PART=plan.part, SIZE=size,
-        LOW=2**points.tile_bits - 1, PRECISION=points.precision,
+        LOW=2**points.tile_bits - 1, KEPT=_KEPT,
         num_warps=plan.warps, num_stages=plan.stages,
     )  # fmt: skip
     _measure[(triton.cdiv(n, _ROWS),)](
@@ -258,12 +272,13 @@ def prepared(X: torch.Tensor, points: Points) -> tuple[torch.Tensor, torch.Tenso
     """Rows as kernels compare them, with zeros around them, their squared lengths and moves."""
     (n, d), plan = X.shape, points.plan
     height = -(-n // plan.rows) * plan.rows
-    rows = torch.empty((height, plan.columns), dtype=torch.float32, device=X.device)
+    rows = torch.empty((height, plan.columns), dtype=points.tiles.dtype, device=X.device)
     lengths = torch.empty(height, dtype=torch.float32, device=X.device)
     moved = torch.empty(height, dtype=torch.float32, device=X.device)
     _prepare[(height // plan.rows,)](
-        X, points.center, rows, lengths, moved, n, d, points.scale, *X.stride(), FAR,
-        ROWS=plan.rows, COLUMNS=plan.columns, PART=plan.part, ROUND=points.precision == "tf32",
+        X, points.center, rows, lengths, moved, n, d, points.scale * points.grown, *X.stride(),
+        FAR * points.grown, _HALF_MOST,
+        ROWS=plan.rows, COLUMNS=plan.columns, PART=plan.part, HALF=points.precision == "half",
         num_warps=4,
     )  # fmt: skip
     return rows, lengths, moved
@@ -271,8 +286,8 @@ def prepared(X: torch.Tensor, points: Points) -> tuple[torch.Tensor, torch.Tenso
 
 @triton.jit
 def _prepare(
-    X, center, out, lengths, moved, n, d, scale, by_row, by_column, far,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr, ROUND: tl.constexpr,
+    X, center, out, lengths, moved, n, d, scale, by_row, by_column, far, most,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr, HALF: tl.constexpr,
 ):  # fmt: skip
     """Rows moved, scaled, held within numbers that can be squared, and rounded if asked."""
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
@@ -285,8 +300,8 @@ def _prepare(
         x = (x - tl.load(center + column, column < d, 0.0)[None, :]) * scale
         x = tl.where(inside, tl.minimum(tl.maximum(x, -far), far), 0.0)
         y = x.to(tl.float32)
-        if ROUND:
-            y = ((y.to(tl.int32, bitcast=True) + 0x1000) & -8192).to(tl.float32, bitcast=True)
+        if HALF:
+            y = tl.minimum(tl.maximum(y, -most), most).to(tl.float16).to(tl.float32)
         off = (y - x).to(tl.float32)
         total += tl.sum(y * y, axis=1)
         change += tl.sum(off * off, axis=1)
@@ -298,51 +313,54 @@ def _prepare(
 @triton.jit
 def _shortlist(
     rows, own, moved, points, lengths, order, found, limit, n, n_tiles,
-    points_moved, product_error, length_error, constant_error,
+    points_moved, product_error, length_error, constant_error, shrink,
     ROWS: tl.constexpr, TILE: tl.constexpr, COLUMNS: tl.constexpr, PART: tl.constexpr,
-    SIZE: tl.constexpr, LOW: tl.constexpr, PRECISION: tl.constexpr,
+    SIZE: tl.constexpr, LOW: tl.constexpr, KEPT: tl.constexpr,
 ):  # fmt: skip
-    """The least distances of each row, by slots that keep three each."""
+    """The least distances of each row, by slots that keep some each."""
     most: tl.constexpr = 0x7FFFFFFF
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     slot = tl.arange(0, TILE)
     column = tl.arange(0, PART)
     mine = tl.load(own + row)
-    first = tl.full((ROWS, TILE), most, dtype=tl.int32)
-    second = first
-    third = first
+    best = ()
+    for _ in tl.static_range(KEPT):
+        best = best + (tl.full((ROWS, TILE), most, dtype=tl.int32),)
     if PART == COLUMNS:
         x = tl.load(rows + row[:, None] * COLUMNS + column[None, :])
     for tile in range(n_tiles):
         place = tile * TILE + slot
         if PART == COLUMNS:
             y = tl.load(points + place[None, :] * COLUMNS + column[:, None])
-            product = tl.dot(x, y, input_precision=PRECISION)
+            product = tl.dot(x, y, input_precision="tf32x3")
         else:
             product = tl.zeros((ROWS, TILE), dtype=tl.float32)
             for start in range(0, COLUMNS, PART):
                 u = tl.load(rows + row[:, None] * COLUMNS + (start + column)[None, :])
                 v = tl.load(points + place[None, :] * COLUMNS + (start + column)[:, None])
-                product = tl.dot(u, v, product, input_precision=PRECISION)
+                product = tl.dot(u, v, product, input_precision="tf32x3")
         squared = tl.maximum(product + (mine[:, None] + tl.load(lengths + place)[None, :]), 0.0)
         key = (squared.to(tl.int32, bitcast=True) & ~LOW) | tile
-        third = tl.minimum(third, tl.maximum(second, key))
-        second = tl.minimum(second, tl.maximum(first, key))
-        first = tl.minimum(first, key)
-    beyond = tl.min(third, axis=1)
+        kept = ()
+        for t in tl.static_range(KEPT):
+            kept = kept + (tl.minimum(best[t], key),)
+            key = tl.maximum(best[t], key)
+        best = kept
+    beyond = tl.min(best[KEPT - 1], axis=1)
     for turn in tl.static_range(SIZE):
-        least = tl.min(first, axis=1)
-        chosen = tl.min(tl.where(first == least[:, None], slot[None, :], TILE), axis=1)
+        least = tl.min(best[0], axis=1)
+        chosen = tl.min(tl.where(best[0] == least[:, None], slot[None, :], TILE), axis=1)
         number = tl.load(order + (least & LOW) * TILE + chosen, row < n, 0)
         tl.store(found + row * SIZE + turn, number, row < n)
         taken = slot[None, :] == chosen[:, None]
-        first = tl.where(taken, second, first)
-        second = tl.where(taken, third, second)
-        third = tl.where(taken, most, third)
-    beyond = (tl.minimum(beyond, tl.min(first, axis=1)) & ~LOW).to(tl.float32, bitcast=True)
+        moved_up = ()
+        for t in tl.static_range(KEPT - 1):
+            moved_up = moved_up + (tl.where(taken, best[t + 1], best[t]),)
+        best = moved_up + (tl.where(taken, most, best[KEPT - 1]),)
+    beyond = (tl.minimum(beyond, tl.min(best[0], axis=1)) & ~LOW).to(tl.float32, bitcast=True)
     error = product_error * tl.sqrt(mine) + length_error * mine + constant_error
     beyond = tl.sqrt(tl.maximum(beyond - error, 0.0)) - tl.load(moved + row) - points_moved
-    tl.store(limit + row, beyond, row < n)
+    tl.store(limit + row, beyond * shrink, row < n)
 
 
 @triton.jit

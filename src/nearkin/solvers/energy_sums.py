@@ -152,7 +152,8 @@ class _Kernels:
         )
 
     def for_each_block(self, work: Callable[[slice], None], Z: Any) -> None:
-        columns = 2 * Z.shape[1] + 8 * self.rows.n_classes * (self.rows.n_neighbors + 4)
+        c = self.rows.n_classes
+        columns = 2 * Z.shape[1] + 8 * c * (self.rows.n_neighbors + 4 + c)
         access.for_each_block(work, Z, 8 * columns)
 
     def nearest(self, points: Any, absent: Any) -> Any:

@@ -13,8 +13,10 @@ import torch
 import triton
 import triton.language as tl
 
-# Points and rows of a tile, columns at a time, and the warps that work on it.
-_POINTS, _TILE, _PART, _WARPS = 16, 128, 32, 4
+# Points and rows of a tile, columns at a time, and the warps that work on it. Classes go side by
+# side: each of them alone has too few tiles to keep a device busy.
+_POINTS, _PART, _WARPS = 32, 16, 4
+_NEAREST_TILE, _HINGES_TILE = 64, 128
 # Neighbours and classes that the kernels are made for.
 MOST_NEIGHBORS = 8
 MOST_CLASSES = 64
@@ -55,10 +57,10 @@ def nearest_by_class(points: torch.Tensor, rows: Rows, absent: torch.Tensor) -> 
     """Squared distances to the nearest rows of each class, then ∞: (n_points, n_classes, k)."""
     n, k = len(points), rows.n_neighbors
     found = torch.empty((n, rows.n_classes, k), dtype=torch.float64, device=points.device)
-    _nearest_by_class[(triton.cdiv(n, _POINTS),)](
+    _nearest_by_class[(triton.cdiv(n, _POINTS), rows.n_classes)](
         points, (points * points).sum(dim=1), rows.Z, rows.lengths, rows.starts, absent, found,
         n, points.shape[1], rows.n_classes,
-        POINTS=_POINTS, TILE=_TILE, PART=_PART, K=k, num_warps=_WARPS,
+        POINTS=_POINTS, TILE=_NEAREST_TILE, PART=_PART, K=k, num_warps=_WARPS,
     )  # fmt: skip
     return found
 
@@ -90,19 +92,19 @@ def hinges(
     impostors, intrusions : float64 tensors of shape (n_margins, n_points, n_classes)
     """
     n, c = len(points), rows.n_classes
-    shape = (len(margins), n, c)
-    impostors = torch.empty(shape, dtype=torch.float64, device=points.device)
-    intrusions = torch.empty(shape, dtype=torch.float64, device=points.device)
+    intrusions = torch.empty((len(margins), n, c), dtype=torch.float64, device=points.device)
+    # By class of the impostors, and then of those that they are impostors to.
+    impostors = torch.empty((c, len(margins), n, c), dtype=torch.float64, device=points.device)
     # No row is nearer than a limit of −∞.
     limits = torch.where(own.isfinite(), own, -torch.inf).to(torch.float32)
-    _hinges[(triton.cdiv(n, _POINTS), len(margins))](
+    _hinges[(triton.cdiv(n, _POINTS), c, len(margins))](
         points, (points * points).sum(dim=1), rows.Z, rows.lengths, rows.starts, rows.nearest,
         rows.reach.to(torch.float32), absent, limits, margins.to(torch.float32), impostors,
-        intrusions, n, points.shape[1], c,
-        POINTS=_POINTS, TILE=_TILE, PART=_PART, CLASSES=triton.next_power_of_2(c),
+        intrusions, n, points.shape[1], c, len(margins),
+        POINTS=_POINTS, TILE=_HINGES_TILE, PART=_PART, CLASSES=triton.next_power_of_2(c),
         K=rows.n_neighbors, SOME_ABSENT=some_absent, num_warps=_WARPS,
     )  # fmt: skip
-    return impostors, intrusions
+    return impostors.sum(dim=0), intrusions
 
 
 @triton.jit
@@ -140,95 +142,96 @@ def _nearest_by_class(
     points, lengths, rows, row_lengths, starts, left_out, found, n, d, n_classes,
     POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, K: tl.constexpr,
 ):  # fmt: skip
-    """The K nearest rows of each class: each slot of a tile keeps K."""
+    """The K nearest rows of one class: each slot of a tile keeps K."""
     point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
     slot = tl.arange(0, TILE)
     absent = tl.load(left_out + point, point < n, -1)
-    for c in range(n_classes):
-        begin = tl.load(starts + c)
-        stop = tl.load(starts + c + 1)
-        best = ()
-        for _ in tl.static_range(K):
-            best = best + (tl.full((POINTS, TILE), float("inf"), dtype=tl.float64),)
-        for start in range(begin, stop, TILE):
-            value = _squared(
-                points, lengths, rows, row_lengths, absent, point, start + slot, stop, n, d,
-                POINTS, TILE, PART,
-            )  # fmt: skip
-            kept = ()
-            for t in tl.static_range(K):
-                kept = kept + (tl.minimum(best[t], value),)
-                value = tl.maximum(best[t], value)
-            best = kept
+    c = tl.program_id(1)
+    begin = tl.load(starts + c)
+    stop = tl.load(starts + c + 1)
+    best = ()
+    for _ in tl.static_range(K):
+        best = best + (tl.full((POINTS, TILE), float("inf"), dtype=tl.float64),)
+    for start in range(begin, stop, TILE):
+        value = _squared(
+            points, lengths, rows, row_lengths, absent, point, start + slot, stop, n, d,
+            POINTS, TILE, PART,
+        )  # fmt: skip
+        kept = ()
         for t in tl.static_range(K):
-            least = tl.min(best[0], axis=1)
-            chosen = tl.min(tl.where(best[0] == least[:, None], slot[None, :], TILE), axis=1)
-            tl.store(found + (point * n_classes + c) * K + t, least, point < n)
-            taken = slot[None, :] == chosen[:, None]
-            moved = ()
-            for s in tl.static_range(K - 1):
-                moved = moved + (tl.where(taken, best[s + 1], best[s]),)
-            best = moved + (tl.where(taken, float("inf"), best[K - 1]),)
+            kept = kept + (tl.minimum(best[t], value),)
+            value = tl.maximum(best[t], value)
+        best = kept
+    for t in tl.static_range(K):
+        least = tl.min(best[0], axis=1)
+        chosen = tl.min(tl.where(best[0] == least[:, None], slot[None, :], TILE), axis=1)
+        tl.store(found + (point * n_classes + c) * K + t, least, point < n)
+        taken = slot[None, :] == chosen[:, None]
+        moved = ()
+        for s in tl.static_range(K - 1):
+            moved = moved + (tl.where(taken, best[s + 1], best[s]),)
+        best = moved + (tl.where(taken, float("inf"), best[K - 1]),)
 
 
 @triton.jit
 def _hinges(
     points, lengths, rows, row_lengths, starts, nearest, reach, left_out, own, margins,
-    impostors, intrusions, n, d, n_classes,
+    impostors, intrusions, n, d, n_classes, n_margins,
     POINTS: tl.constexpr, TILE: tl.constexpr, PART: tl.constexpr, CLASSES: tl.constexpr,
     K: tl.constexpr, SOME_ABSENT: tl.constexpr,
 ):  # fmt: skip
-    """Both sums, class by class of the rows."""
+    """Both sums over the rows of one class."""
     point = (tl.program_id(0) * POINTS + tl.arange(0, POINTS)).to(tl.int64)
     there = point < n
     slot = tl.arange(0, TILE)
     label = tl.arange(0, CLASSES)
     absent = tl.load(left_out + point, there, -1)
-    margin = tl.load(margins + tl.program_id(1))
-    out = (tl.program_id(1) * n + point) * n_classes
+    c = tl.program_id(1)
+    begin = tl.load(starts + c)
+    stop = tl.load(starts + c + 1)
+    margin = tl.load(margins + tl.program_id(2))
+    out = (tl.program_id(2) * n + point) * n_classes
     pushed = tl.zeros((POINTS, CLASSES), dtype=tl.float64)
-    for c in range(n_classes):
-        begin = tl.load(starts + c)
-        stop = tl.load(starts + c + 1)
-        intruded = tl.zeros((POINTS,), dtype=tl.float64)
-        for start in range(begin, stop, TILE):
-            place = start + slot
-            squared = _squared(
-                points, lengths, rows, row_lengths, absent, point, place, stop, n, d,
-                POINTS, TILE, PART,
-            )  # fmt: skip
+    intruded = tl.zeros((POINTS,), dtype=tl.float64)
+    for start in range(begin, stop, TILE):
+        place = start + slot
+        squared = _squared(
+            points, lengths, rows, row_lengths, absent, point, place, stop, n, d,
+            POINTS, TILE, PART,
+        )  # fmt: skip
 
-            # As many of the nearest as count; the one more takes the place of one left out.
-            near_by = squared.to(tl.float32)
-            total = tl.zeros((POINTS, TILE), dtype=tl.float32)
-            if SOME_ABSENT:
-                n_own = tl.zeros((POINTS, TILE), dtype=tl.int32)
-                for t in tl.static_range(K + 1):
-                    near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
-                    far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0) + margin
-                    counts = (near >= 0)[None, :] & (near[None, :] != absent[:, None])
-                    counts = counts & (n_own < K)
-                    total += tl.where(counts, tl.maximum(far[None, :] - near_by, 0.0), 0.0)
-                    n_own += counts.to(tl.int32)
-                total *= K / tl.maximum(n_own, 1).to(tl.float32)
-            else:
-                n_near = tl.zeros((TILE,), dtype=tl.int32)
-                for t in tl.static_range(K):
-                    near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
-                    far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0) + margin
-                    total += tl.maximum(tl.where(near >= 0, far, 0.0)[None, :] - near_by, 0.0)
-                    n_near += (near >= 0).to(tl.int32)
-                total *= (K / tl.maximum(n_near, 1).to(tl.float32))[None, :]
-            intruded += tl.sum(total, axis=1).to(tl.float64)
+        # As many of the nearest as count; the one more takes the place of one left out.
+        near_by = squared.to(tl.float32)
+        total = tl.zeros((POINTS, TILE), dtype=tl.float32)
+        if SOME_ABSENT:
+            n_own = tl.zeros((POINTS, TILE), dtype=tl.int32)
+            for t in tl.static_range(K + 1):
+                near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
+                far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0) + margin
+                counts = (near >= 0)[None, :] & (near[None, :] != absent[:, None])
+                counts = counts & (n_own < K)
+                total += tl.where(counts, tl.maximum(far[None, :] - near_by, 0.0), 0.0)
+                n_own += counts.to(tl.int32)
+            total *= K / tl.maximum(n_own, 1).to(tl.float32)
+        else:
+            n_near = tl.zeros((TILE,), dtype=tl.int32)
+            for t in tl.static_range(K):
+                near = tl.load(nearest + place * (K + 1) + t, place < stop, -1)
+                far = tl.load(reach + place * (K + 1) + t, place < stop, 0.0) + margin
+                total += tl.maximum(tl.where(near >= 0, far, 0.0)[None, :] - near_by, 0.0)
+                n_near += (near >= 0).to(tl.int32)
+            total *= (K / tl.maximum(n_near, 1).to(tl.float32))[None, :]
+        intruded += tl.sum(total, axis=1).to(tl.float64)
 
-            for other in range(n_classes):
-                nearer = tl.zeros((POINTS, TILE), dtype=tl.float32)
-                for t in tl.static_range(K):
-                    mine = tl.load(own + (point * n_classes + other) * K + t, there, -margin)
-                    nearer += tl.maximum((mine + margin)[:, None] - near_by, 0.0)
-                those = (label == other) & (label != c)
-                added = tl.sum(nearer, axis=1).to(tl.float64)
-                pushed += tl.where(those[None, :], added[:, None], 0.0)
-        tl.store(intrusions + out + c, intruded, there)
+        for other in range(n_classes):
+            nearer = tl.zeros((POINTS, TILE), dtype=tl.float32)
+            for t in tl.static_range(K):
+                mine = tl.load(own + (point * n_classes + other) * K + t, there, -margin)
+                nearer += tl.maximum((mine + margin)[:, None] - near_by, 0.0)
+            those = (label == other) & (label != c)
+            added = tl.sum(nearer, axis=1).to(tl.float64)
+            pushed += tl.where(those[None, :], added[:, None], 0.0)
+    tl.store(intrusions + out + c, intruded, there)
     known = there[:, None] & (label < n_classes)[None, :]
+    out += c.to(tl.int64) * n_margins * n * n_classes
     tl.store(impostors + out[:, None] + label[None, :], pushed, known)

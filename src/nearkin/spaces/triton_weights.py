@@ -57,7 +57,7 @@ class Systems(NamedTuple):
         k : int
             Neighbours, whose system is in the registers of a thread.
         coordinates : float32 tensor of shape (m, q)
-        precision : {"tf32", "tf32x3"}
+        precision : {"half", "tf32x3"}
         out : float32 tensor of shape (n, q), written
         is_open : int8 tensor of shape (n,), written
             1 for rows of ``out`` that are to be found in another way.
