@@ -200,13 +200,35 @@ def test_the_largest_eigenpairs_of_matrices_in_parts(A):
     assert (vectors * values) @ vectors.T == pytest.approx(A * (0.01 * values[0] < A), abs=1e-10)
 
 
+@pytest.mark.parametrize("n_large", [40, 300])  # few of all vectors, and many
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_largest_eigenpairs_are_orthonormal_and_solve_the_problem(n_large, dtype):
+    spectrum = np.r_[np.linspace(1, 2, n_large), np.full(400 - n_large, 1e-4)]
+    A = with_spectrum(spectrum).astype(dtype)
+    values, vectors = linalg._largest_eigenpairs(A, 0.01)
+    assert values.dtype == vectors.dtype == dtype
+    rounding = 5000 * float(np.finfo(dtype).eps)
+    assert np.sort(values) == pytest.approx(spectrum[:n_large], abs=rounding)
+    assert vectors.T @ vectors == pytest.approx(np.eye(n_large), abs=rounding)
+    assert A @ vectors == pytest.approx(vectors * values, abs=rounding)
+
+
+def test_few_eigenpairs_where_inverse_iteration_does_not_converge(monkeypatch):
+    A = with_spectrum(1 / np.arange(1.0, 401.0))
+    expected = leading_eigenpairs(A, 0.05)
+    monkeypatch.setattr(linalg, "dstein", lambda *arguments: (np.zeros((400, 20)), 1))
+    found = leading_eigenpairs(A, 0.05)
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    assert found[1] == pytest.approx(expected[1], abs=1e-10)
+
+
 def test_the_full_decomposition_where_lapack_does_not_find_the_largest(monkeypatch):
     def fails(*arguments, **options):
         raise np.linalg.LinAlgError
 
     A = with_spectrum(1 / np.arange(1.0, 401.0))
     expected = leading_eigenpairs(A, 0.01)
-    monkeypatch.setattr(linalg, "eigh_tridiagonal", fails)
+    monkeypatch.setattr(linalg, "eigvalsh_tridiagonal", fails)
     found = leading_eigenpairs(A, 0.01)
     assert found[0] == pytest.approx(expected[0], rel=1e-12)
     assert found[1] == pytest.approx(expected[1], abs=1e-10)

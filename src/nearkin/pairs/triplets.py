@@ -78,6 +78,8 @@ def against_pairs(triplets: Ints, groups: Groups) -> list[str]:
 
     Of what follows from pairs, too.
     """
+    if not len(triplets):
+        return []
     near, far = triplets[:, [0, 1]], triplets[:, [0, 2]]
     wrong = groups.differ(near) & groups.alike(far)
     return [

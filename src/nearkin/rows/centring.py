@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import _euclidean_distances, euclidean_distances
+from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.arrays import Doubles, Floats
@@ -133,11 +133,15 @@ def _squared_distances_and_lengths(A: Any, B: Any) -> tuple[Any, Doubles, Double
     A, B = centred(A, origin), centred(B, origin)
     own, others = squared_lengths(A), squared_lengths(B)
     magnitude = own + others.max(initial=0.0)
-    # The checks of scikit-learn take longer than small matrices do, and rows were checked before.
     is_plain = all(isinstance(one, np.ndarray) and one.dtype == np.float64 for one in (A, B))
-    unchecked = is_plain and bool(np.isfinite(magnitude).all())
-    distances = _euclidean_distances if unchecked else euclidean_distances
-    return distances(A, B, squared=True), own, others
+    if not is_plain or not np.isfinite(magnitude).all():
+        return euclidean_distances(A, B, squared=True), own, others
+    # As scikit-learn has it, without its checks, and in the memory of one matrix: new memory takes
+    # as long as the product.
+    squared = A @ (-2 * B).T
+    squared += own[:, None]
+    squared += others
+    return np.maximum(squared, 0, out=squared), own, others
 
 
 def squared_lengths(X: Any) -> Doubles:

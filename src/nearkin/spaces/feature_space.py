@@ -157,7 +157,8 @@ def feature_space_of(
     K = landmarks.kernel_matrix(around_middle=center)
     noise = 8 * largest_entry(K) * float(np.finfo(np.float64).eps)
     if center:
-        eigenvalues, directions = leading_eigenpairs(center_kernel(K), rank_tol, noise)
+        K = center_kernel(K, overwrite=True)
+        eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
     else:
         eigenvalues, directions = leading_eigenpairs(K, rank_tol, noise)
         _check_positive(K, eigenvalues, kernel)

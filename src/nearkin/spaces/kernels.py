@@ -25,7 +25,7 @@ from sklearn.utils.extmath import row_norms
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows import access, device_math, devices
 from nearkin.rows.arrays import Floats
-from nearkin.rows.blocks import block_rows, blocks
+from nearkin.rows.blocks import block_rows, for_each_block
 from nearkin.rows.centring import centred, middle, squared_distances, squared_distances_and_rounding
 from nearkin.rows.sparse import is_sparse, variances
 from nearkin.storage.schema import a, maybe, one_of, positive, real, stored
@@ -97,9 +97,9 @@ class Kernel:
     def values(self, between: Between) -> Any:
         """Kernel values from how rows lie to each other, in whatever arithmetic that is given."""
         if self.name == "rbf":
-            return between.exp(-self.gamma * between.squared_distances())
+            return self._decayed(between, between.squared_distances())
         if self.name == "laplacian":
-            return between.exp(-self.gamma * between.city_block_distances())
+            return self._decayed(between, between.city_block_distances())
         if self.name == "poly":
             return self.polynomial(between.products(self.gamma))
         if self.name == "cosine":
@@ -107,6 +107,11 @@ class Kernel:
         if self.name == "linear":
             return between.products()
         raise InputError(f"a {self.name!r} kernel cannot be evaluated on rows")
+
+    def _decayed(self, between: Between, distances: Any) -> Any:
+        """Exponentials of distances times −γ, which may be overwritten."""
+        distances *= -self.gamma
+        return between.exp(distances)
 
     def polynomial(self, products: Any) -> Any:
         """The polynomial kernel of inner products times γ, which may be overwritten."""
@@ -148,7 +153,7 @@ class Between(Protocol):
         """Inner products of rows of length one."""
 
     def exp(self, values: Any) -> Any:
-        """Exponentials."""
+        """Exponentials of values, which may be overwritten."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,9 @@ class _Rows:
         return device_math.products(unit_rows(self.A), unit_rows(self.B))
 
     def exp(self, values: Any) -> Any:
-        return devices.namespace(values).exp(values)
+        if devices.is_foreign(values):
+            return devices.namespace(values).exp(values)
+        return np.exp(values, out=values)
 
 
 def half_squared_distances(kernel: Kernel, A: Rows, B: Rows) -> tuple[Floats, Floats]:
@@ -352,12 +359,16 @@ def _squared_deviations(X: Rows, origin: Floats) -> float:
     n, d = map(int, X.shape)
     if is_sparse(X):
         return n * float(variances(centred(X, origin)).sum())
-    total, squares = np.zeros(d), 0.0
-    for rows in blocks(n, block_rows(8 * d)):
-        shifted = X[rows] - origin
-        total += shifted.sum(axis=0)
-        squares += float(np.vdot(shifted, shifted))
-    return squares - float(total @ total) / n
+    size = block_rows(32 * d)  # small enough for memory to be used again
+    totals, squares = np.empty((-(-n // size), d)), np.empty(-(-n // size))
+
+    def work(rows: slice) -> None:
+        shifted, block = X[rows] - origin, rows.start // size
+        totals[block], squares[block] = shifted.sum(axis=0), np.vdot(shifted, shifted)
+
+    for_each_block(work, n, size)
+    total = totals.sum(axis=0)
+    return float(squares.sum() - total @ total / n)
 
 
 def _called(function: KernelFunction, A: Rows, B: Rows) -> Floats:
@@ -411,10 +422,10 @@ def check_kernel_matrix(K: Floats) -> None:
         )
 
 
-def center_kernel(K: Floats) -> Floats:
+def center_kernel(K: Floats, *, overwrite: bool = False) -> Floats:
     """``H K H`` with ``H = I − 11ᵀ/n``: the kernel matrix of feature vectors with mean zero."""
     means = K.mean(axis=0)
-    centered: Floats = K - means
+    centered: Floats = np.subtract(K, means, out=K if overwrite else None)
     centered -= means[:, None]
     centered += means.mean()
     return centered

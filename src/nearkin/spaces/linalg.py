@@ -7,10 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import eigh, eigh_tridiagonal, eigvalsh_tridiagonal, get_lapack_funcs, svd
+from scipy.linalg.lapack import dstein
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import PCA
 
-from nearkin.rows.arrays import Floats
+from nearkin.rows.arrays import Doubles, Floats
 from nearkin.rows.thread_limits import one_blas_thread
 
 # Up to this size a full decomposition is faster than asking Lanczos how many vectors are needed.
@@ -19,6 +20,10 @@ _FULL_EIGH_ROWS = 1500
 # few.
 _SOME_EIGH_ROWS = 300
 _LEAST_CUT = 1e-3
+# The share of all vectors of a tridiagonal matrix up to which each is found by itself; entries
+# beside its diagonal that are smaller than this share of their neighbours on it part the matrix.
+_FEW_OF_ALL = 0.25
+_APART = 1e-15
 # Eigenvectors that Lanczos is asked for first, and most columns of a low-rank factor.
 _FEW = 64
 _LOW_RANK = 256
@@ -224,32 +229,54 @@ def _eigenpairs(matrix: Floats, rank_tol: float, noise: float) -> tuple[Floats, 
 def _largest_eigenpairs(matrix: Floats, rank_tol: float) -> tuple[Floats, Floats] | None:
     """Those above ``rank_tol`` of the largest, or None where LAPACK does not find them.
 
-    As ``eigh`` has them, but that it is the vectors wanted which are found and turned back, and
-    by relatively robust representations: ``eigh`` takes bisection for some of them, which is slow.
+    As ``eigh`` has them, but that it is the vectors wanted which are turned back, and no value is
+    found by bisection, which is slow.
     """
     n = len(matrix)
     lapack: Any = get_lapack_funcs(("sytrd", "ormqr"), (matrix,))
     reduce, turn = lapack
     # With room for blocks of 64 columns, by which LAPACK works on matrices of any size.
     reflectors, diagonal, beside, factors, info = reduce(matrix.T, lower=1, lwork=64 * n)
+    if info != 0:
+        return None
     try:
-        largest = eigvalsh_tridiagonal(diagonal, beside, select="i", select_range=(n - 1, n - 1))[0]
-        if info != 0 or largest <= 0:
-            return None
-        # A little below the cut-off, so that rounding does not decide what is found.
-        values, vectors = eigh_tridiagonal(
-            diagonal,
-            beside,
-            select="v",
-            select_range=(0.999 * rank_tol * largest, 2 * largest),
-            lapack_driver="stemr",
+        found = _largest_of_tridiagonal(
+            diagonal.astype(np.float64), beside.astype(np.float64), rank_tol
         )
     except np.linalg.LinAlgError:
         return None
+    if found is None:
+        return None
     # The first row is not turned: reflectors are those of a QR factorisation of the others.
-    vectors = np.asfortranarray(vectors)
+    vectors = np.asfortranarray(found[1], dtype=matrix.dtype)
     vectors[1:], _, info = turn("L", "N", reflectors[1:, :-1], factors, vectors[1:], 64 * n)
-    return (values, vectors) if info == 0 else None
+    return (found[0].astype(matrix.dtype), vectors) if info == 0 else None
+
+
+def _largest_of_tridiagonal(
+    diagonal: Doubles, beside: Doubles, rank_tol: float
+) -> tuple[Floats, Floats] | None:
+    """Eigenpairs of a tridiagonal matrix above ``rank_tol`` of the largest, if that is positive.
+
+    All values are found at once. Few vectors follow from them by inverse iteration, many with all
+    others by relatively robust representations; so do those of a matrix in parts, of which inverse
+    iteration would have to know.
+    """
+    n = len(diagonal)
+    values = eigvalsh_tridiagonal(diagonal, beside, lapack_driver="sterf")
+    if values[-1] <= 0:
+        return None
+    # A little below the cut-off, so that rounding does not decide what is found.
+    wanted = values > 0.999 * rank_tol * values[-1]
+    size = np.abs(diagonal)
+    in_parts = np.any(np.abs(beside) <= _APART * np.sqrt(size[1:] * size[:-1]))
+    if wanted.sum() <= _FEW_OF_ALL * n and not in_parts:
+        one_part = np.ones(n, np.int32)
+        vectors, info = dstein(diagonal, beside, values[wanted], one_part, n * one_part)
+        if info == 0:
+            return values[wanted], vectors
+    values, vectors = eigh_tridiagonal(diagonal, beside, lapack_driver="stemr")
+    return values[wanted], vectors[:, wanted]
 
 
 def _foreseen_rank(leading: Floats, rank_tol: float) -> float:

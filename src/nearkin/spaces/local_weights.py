@@ -38,6 +38,9 @@ NEARER = 1e12
 # Numbers that are equal in single precision differ by no more than this share, twice over.
 _COARSE = 2.0**-22
 _LARGE = 1e30
+# Rows whose weights are found at once. No multiple of 16: columns of their numbers would lie in the
+# same few places of the cache.
+PART_ROWS = 248
 _TINY = 2.0**-126  # the least positive number of single precision, with all its digits
 
 
@@ -427,9 +430,9 @@ def weights_from_distances(
     weights : float ndarray of shape (n, K), written
     """
     n, k = neighbors.shape
-    half = np.empty((_entry(k, 0), n))
+    half = empty_squares(n, k, min(n, PART_ROWS))
     _take_given(to_landmarks, zero, among_landmarks, saturating, neighbors, half)
-    _solve(half, weights)
+    _solve_by_parts(half, weights)
 
 
 @compiled()
@@ -443,7 +446,7 @@ def _take_given(
     keys, nearest = np.empty(m, np.float32), np.empty(k, np.float32)
     least = np.empty(m // CHUNK, np.float32)
     for i in range(to_landmarks.shape[0]):
-        near = neighbors[i]
+        near, part, place = neighbors[i], i // half.shape[2], i % half.shape[2]
         _find_smallest(to_landmarks[i], near, smallest, minima)
         unit = smallest[k - 1]
         if unit == 0.0 or 1 / _LARGE < unit < _LARGE:  # others would leave single precision
@@ -455,9 +458,9 @@ def _take_given(
         for a in range(k):
             value = to_landmarks[i, near[a]]
             e = value if value > zero[i] else 0.0
-            half[_entry(a, a), i] = -np.expm1(-e) if saturating else e
+            half[part, _entry(a, a), place] = -np.expm1(-e) if saturating else e
             for b in range(a):
-                half[_entry(a, b), i] = among[near[a], near[b]]
+                half[part, _entry(a, b), place] = among[near[a], near[b]]
 
 
 @compiled()

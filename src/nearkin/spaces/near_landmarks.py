@@ -34,6 +34,7 @@ from nearkin.rows.distances import FAR
 from nearkin.rows.thread_limits import one_thread
 from nearkin.spaces.kernels import unit_rows
 from nearkin.spaces.local_weights import (
+    PART_ROWS,
     empty_squares,
     neighbors_of_rows,
     prepare_rows,
@@ -44,12 +45,12 @@ from nearkin.storage.silence import silenced
 # Distances of this many bytes stay in a core's own cache. Products of fewer rows are slow, and of
 # more rows nothing is faster.
 _PART_BYTES = 2**20
-_LEAST_ROWS, _MOST_ROWS = 128, 512
+_LEAST_ROWS, _MOST_ROWS = 128, 504
 # Pivots at most, and rounds of k-means that place them; rows that are shared out among them at
 # once, the more the better, if there are some for every core; and those of one part.
 _MOST_PIVOTS, _ROUNDS = 64, 10
 _SHARED_ROWS = (16384, 65536)
-_SHARED_PART = 256
+_SHARED_PART = PART_ROWS
 # From so many rows and landmarks on, pivots may pay; rows on which that is measured, and the share
 # of all landmarks that may remain.
 _MANY_ROWS, _MANY_LANDMARKS = 20_000, 256
@@ -174,8 +175,8 @@ class NearLandmarks:
             return self._weights_by_pivots(X)
         m = len(self.points)
         fitting = _PART_BYTES // (m * X.dtype.itemsize)
-        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS, len(X))
-        squared = empty_squares(len(X), self._n_neighbors, size)
+        size = min(max(fitting, _LEAST_ROWS), _MOST_ROWS) // 16 * 16 + 8  # see PART_ROWS
+        squared = empty_squares(len(X), self._n_neighbors, min(size, len(X)))
         neighbors = np.empty((len(X), self._n_neighbors), np.int32)
         self._search(X, self._landmarks(X.dtype), neighbors, squared)
         return neighbors, self._solved(squared, X)
