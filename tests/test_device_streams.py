@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from nearkin import GMML, ITML, Generative, KernelBeta, MetricLearner, Pairs, open_rows
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
-from nearkin.rows import devices, feed, parquet
+from nearkin.rows import devices, feed, parquet, parquet_writing
 from nearkin.rows.ahead import ahead, mapped_ahead
 from nearkin.rows.base import Block, block_moments, column_moments
 
@@ -254,8 +254,8 @@ def test_an_error_of_any_thread_is_raised_once(who, device, tmp_path, monkeypatc
                 raise Broken
             return made(pa, names, block)
 
-        made = parquet._batch
-        monkeypatch.setattr(parquet, "_batch", batch)
+        made = parquet_writing._batch
+        monkeypatch.setattr(parquet_writing, "_batch", batch)
     with pytest.raises(Broken):
         stream.write(tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())

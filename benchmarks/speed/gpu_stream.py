@@ -86,7 +86,7 @@ def measured(path: Path, device: str, turns: int) -> dict[str, float]:
     from nearkin import KernelBeta, open_rows
     from nearkin.rows.base import Block
     from nearkin.rows.feed import Feed
-    from nearkin.rows.parquet import write_parquet
+    from nearkin.rows.parquet_writing import write_parquet
     from nearkin.storage.whole_file import whole_file
 
     rows: Any = open_rows(path, device=device)

@@ -17,11 +17,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Status for the process to end with.
     """
-    from nearkin.cli.process import ended_well, start_at_once
+    from nearkin.cli.process import end_at_once, ended_well, start_at_once
 
-    if arguments is None:
-        start_at_once()
-    return ended_well(lambda: _run(arguments), is_all=arguments is None)
+    if arguments is not None:
+        return ended_well(lambda: _run(arguments), is_all=False)
+    start_at_once()
+    status = ended_well(lambda: _run(None), is_all=True)
+    end_at_once()
+    return status
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -86,6 +86,13 @@ def learned(
         settings = {**settings, "n_components": components}
     learner = cls(**settings)
     by_blocks = getattr(cls, "_remote", False) and n * d > _MOST_READ and not is_reduced
+    if rows.device is not None:
+        by_blocks = getattr(cls, "_remote", False) and not is_reduced
+        if not by_blocks:
+            raise UserError(
+                f"--device: {cls.__name__} needs all rows at once on the host"
+                f"{' for --components' * is_reduced}; --learner kernel-beta works there."
+            )
     refuse_what_cannot_fit(learner, rows, by_blocks=by_blocks)
     if by_blocks:
         get_ready()

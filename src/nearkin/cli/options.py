@@ -252,6 +252,16 @@ SavePath: TypeAlias = Annotated[
         help="Of records: keep what was learned in a file, by custom .nearkin.",
     ),
 ]
+Device: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        show_default=False,
+        help="Work on rows there, block by block: cuda, cuda:1 or cpu, as torch calls them (needs "
+        "torch). Without: NumPy on the host.",
+    ),
+]
 Seed: TypeAlias = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same result.")
 ]

@@ -18,6 +18,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 from nearkin.rows.progress import note
 
@@ -34,10 +35,9 @@ def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def get_ready() -> None:
-    """Have Numba import what it needs when it first loads or compiles something."""
+    """Have Numba import what it needs when it first loads something."""
     with global_compiler_lock:
-        cpu_target.typing_context.refresh()
-        cpu_target.target_context.refresh()
+        rtsys.initialize(cpu_target.target_context)
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -69,7 +69,10 @@ class _Kept(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Numba's object for these types, or None."""
         try:
-            return super().load_overload(sig, target_context)
+            # All of what Numba knows to compile, which it would import here, is not needed to run.
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # pickle has many
             with suppress(OSError):
                 self.flush()

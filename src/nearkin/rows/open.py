@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Block
-from nearkin.rows.blocks import blocks
 from nearkin.rows.checks import checked_dtype, checked_rows, rows_of_a_block
-from nearkin.rows.feed import Feed
 from nearkin.rows.parquet import ParquetFiles
 from nearkin.rows.streams import RowStream
 from nearkin.storage.whole_file import StrPath
 
 if TYPE_CHECKING:
     from nearkin.rows.dask import DaskRows
+    from nearkin.rows.feed import Feed
 
 
 def open_rows(
@@ -110,9 +109,12 @@ def open_stream(
     device: str | None = None,
 ) -> RowStream:
     """What :func:`open_rows` gives for all but dask collections."""
-    feed = None if device is None else Feed(device)
-    stream = _opened(source, columns, carry, feed)
-    return stream if feed is None else stream.on(feed)
+    if device is None:
+        return _opened(source, columns, carry, None)
+    from nearkin.rows.feed import Feed
+
+    feed = Feed(device)
+    return _opened(source, columns, carry, feed).on(feed)
 
 
 def _opened(
@@ -209,16 +211,17 @@ def _array_rows(
 
     def read(wanted: NDArray[np.int64] | None) -> Iterator[Block]:
         check()
-        for part in blocks(len(X), rows_of_a_block(X.shape[1], dtype)):
+        size = rows_of_a_block(X.shape[1], dtype)
+        for start in range(0, len(X), size):
             if wanted is not None:
-                inside = wanted[slice(*np.searchsorted(wanted, [part.start, part.stop]))]
+                inside = wanted[slice(*np.searchsorted(wanted, [start, start + size]))]
                 # One by one, so that of a file only their pages are read.
                 for number in inside.tolist():
                     row = np.asarray(X[number : number + 1], dtype=dtype)
                     yield Block(number, checked_rows(row, number, source))
                 continue
-            rows = np.asarray(X[part], dtype=dtype)
-            yield Block(part.start, checked_rows(rows, part.start, source))
+            rows = np.asarray(X[start : start + size], dtype=dtype)
+            yield Block(start, checked_rows(rows, start, source))
 
     return RowStream(read, n_rows=len(X), n_columns=X.shape[1], dtype=dtype, source=source)
 

@@ -1,55 +1,36 @@
-"""Rows of Parquet files, read and written block by block with pyarrow."""
+"""Rows of Parquet files, read block by block with pyarrow."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import InputError, InputTypeError, few, needing
+from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.ahead import mapped_ahead
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Block
-from nearkin.rows.checks import (
-    BLOCK_BYTES,
-    BLOCK_ROWS,
-    checked_dtype,
-    checked_rows,
-    rows_of_a_block,
+from nearkin.rows.checks import checked_rows, rows_of_a_block
+from nearkin.rows.parquet_columns import (
+    chosen_columns,
+    common_type,
+    imported_pyarrow,
+    is_list,
+    number_type,
+    readable_as,
 )
 
-# Rows that are put together from columns at a time, so that they stay in a core's cache.
-_PIECE_ROWS = 1024
+# Rows that are put together from columns at a time, so that they stay in a core's cache: by Arrow,
+# which leaves Python's lock to other threads, and by NumPy, where columns differ in type.
+_PIECE_ROWS, _PIECE_ROWS_MIXED = 4096, 1024
 # Threads that fill blocks of columns for a device, while others are read.
 _FILLING_THREADS = 4
 # Read from a file at a time, for each column.
 _BUFFER_BYTES = 2**16
-
-
-def _pyarrow() -> Any:
-    with needing("Parquet files need pyarrow", "parquet"):
-        import pyarrow
-        import pyarrow.dataset
-        import pyarrow.parquet
-    return pyarrow
-
-
-@contextmanager
-def readable_as(form: str, name: str) -> Iterator[None]:
-    """Say which file it is that pyarrow cannot read, and what it was to be."""
-    pa = _pyarrow()
-    try:
-        yield
-    except (pa.ArrowMemoryError, FileNotFoundError):
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name} cannot be read as {form}: {error}") from error
 
 
 class ParquetFiles:
@@ -85,11 +66,11 @@ class ParquetFiles:
         carry: Sequence[str],
         empty: Callable[[int, int, np.dtype[Any]], Floats] | None = None,
     ) -> None:
-        pa = _pyarrow()
+        pa = imported_pyarrow()
         self._empty = empty
         self.name = os.fspath(source) if isinstance(source, str | os.PathLike) else "the dataset"
         self._dataset = _opened(pa, source, self.name)
-        self._columns = _chosen(self._dataset.schema, columns, carry, self.name)
+        self._columns = chosen_columns(self._dataset.schema, columns, carry, self.name)
         self._carry = list(carry)
         self._read_columns = list(dict.fromkeys([*self._columns, *self._carry]))
         self._pieces = self._row_groups()
@@ -98,14 +79,15 @@ class ParquetFiles:
         if self.n_rows == 0:
             raise InputError(f"{self.name} has no rows.")
         types = [self._dataset.schema.field(column).type for column in self._columns]
-        self._is_vector = len(types) == 1 and _is_list(pa, types[0])
+        self._is_vector = len(types) == 1 and is_list(pa, types[0])
         if self._is_vector:
             self.n_columns = self._width_of_vectors()
-            self.dtype = _number_type(pa, types[0].value_type, self._columns[0], self.name)
+            self.dtype = number_type(pa, types[0].value_type, self._columns[0], self.name)
         else:
             self.n_columns = len(types)
-            self.dtype = _common_type(pa, dict(zip(self._columns, types, strict=True)), self.name)
+            self.dtype = common_type(pa, dict(zip(self._columns, types, strict=True)), self.name)
         self.names = None if self._is_vector else self._columns
+        self._has_one_type = set(types) == {pa.from_numpy_dtype(self.dtype)}
 
     def read(self, wanted: NDArray[np.int64] | None = None) -> Iterator[Block]:
         """Blocks in order; without row groups that have none of the wanted rows, if given."""
@@ -144,7 +126,7 @@ class ParquetFiles:
 
     def _batches(self, fragment: Any) -> Iterator[Any]:
         """The columns in use of a row group, some rows at a time."""
-        pa = _pyarrow()
+        pa = imported_pyarrow()
         size = rows_of_a_block(self.n_columns, self.dtype)
         schema, own = self._dataset.schema, fragment.physical_schema
         # Types of numbers are equal in all files, and whether they may be null does not matter.
@@ -185,18 +167,30 @@ class ParquetFiles:
         if self._is_vector:
             rows = self._vectors(batch.column(self._columns[0]), start)
             return checked_rows(rows, start, self.name, self.names)
-        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self._columns]
-        if self._empty is not None:
-            rows = self._empty(len(batch), self.n_columns, self.dtype)
-            for j, column in enumerate(columns):
-                rows[:, j] = column
-        else:
-            rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
-            for first in range(0, len(rows), _PIECE_ROWS):
-                piece = slice(first, first + _PIECE_ROWS)
-                for j, column in enumerate(columns):
-                    rows[piece, j] = column[piece]
+        rows = self._columns_for_a_device(batch) if self._empty else self._rows_of_columns(batch)
         return checked_rows(rows, start, self.name, self.names)
+
+    def _columns_for_a_device(self, batch: Any) -> Floats:
+        assert self._empty is not None
+        rows = self._empty(len(batch), self.n_columns, self.dtype)
+        for j, name in enumerate(self._columns):
+            rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+        return rows
+
+    def _rows_of_columns(self, batch: Any) -> Floats:
+        rows = np.empty((len(batch), self.n_columns), dtype=self.dtype)
+        if self._has_one_type:
+            chosen = batch.select(self._columns)
+            for first in range(0, len(rows), _PIECE_ROWS):
+                piece = chosen.slice(first, _PIECE_ROWS).to_tensor(row_major=True)
+                rows[first : first + _PIECE_ROWS] = piece.to_numpy()
+            return rows
+        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self._columns]
+        for first in range(0, len(rows), _PIECE_ROWS_MIXED):
+            part = slice(first, first + _PIECE_ROWS_MIXED)
+            for j, column in enumerate(columns):
+                rows[part, j] = column[part]
+        return rows
 
     def _vectors(self, column: Any, start: int) -> Floats:
         where = f"column {self._columns[0]!r} of {self.name}"
@@ -253,7 +247,7 @@ class ParquetFiles:
 
     def _width_of_vectors(self) -> int:
         kind = self._dataset.schema.field(self._columns[0]).type
-        if _pyarrow().types.is_fixed_size_list(kind):
+        if imported_pyarrow().types.is_fixed_size_list(kind):
             return int(kind.list_size)
         # Of the first row group alone: the dataset's own head would read ahead.
         group = next(fragment for start, stop, fragment in self._pieces if stop > start)
@@ -262,57 +256,6 @@ class ParquetFiles:
         if not first[0].is_valid or len(first[0]) == 0:
             raise InputError(f"column {self._columns[0]!r} of {self.name} has no vector in row 0.")
         return len(first[0])
-
-
-def write_parquet(path: Path, names: Sequence[str], blocks: Iterable[Block]) -> None:
-    """Write blocks, with a column for each of theirs after those carried along.
-
-    Blocks of few rows share a row group: a file of many small ones is slow to read.
-    """
-    pa = _pyarrow()
-    batches = (_batch(pa, names, block) for block in blocks)
-    first = next(batches, None)
-    if first is None:
-        raise InputError("there are no rows to write.")
-    carried = [name for name in first.schema.names if name not in set(names)]
-    # Numbers that differ from row to row: neither a dictionary nor packing helps, and who reads
-    # them never skips pages by their range.
-    with pa.parquet.ParquetWriter(
-        path,
-        first.schema,
-        compression="none",
-        use_dictionary=False,
-        write_statistics=carried or False,
-    ) as writer:
-        waiting: list[Any] = []
-        n_rows = n_bytes = 0
-        for batch in chain([first], batches):
-            waiting.append(batch)
-            n_rows += len(batch)
-            n_bytes += batch.nbytes
-            if n_rows >= BLOCK_ROWS or n_bytes >= BLOCK_BYTES:
-                writer.write_table(pa.Table.from_batches(waiting))
-                waiting, n_rows, n_bytes = [], 0, 0
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting))
-
-
-def _batch(pa: Any, names: Sequence[str], block: Block) -> Any:
-    fields: list[Any] = []
-    arrays: list[Any] = []
-    if block.carried is not None:
-        fields, arrays = list(block.carried.schema), list(block.carried.columns)
-    clash = [name for name in names if name in {field.name for field in fields}]
-    if clash:
-        raise InputError(
-            f"a carried column has the name of a new one, {clash[0]!r}: rename it in the file."
-        )
-    values = np.asfortranarray(block.rows)
-    # None is null, which spares a level for each number: half the time.
-    kind = pa.from_numpy_dtype(values.dtype)
-    fields += [pa.field(name, kind, nullable=False) for name in names]
-    arrays += [pa.array(values[:, j]) for j in range(len(names))]
-    return pa.record_batch(arrays, schema=pa.schema(fields))
 
 
 def _opened(pa: Any, source: Any, name: str) -> Any:
@@ -333,72 +276,6 @@ def _opened(pa: Any, source: Any, name: str) -> Any:
     if not source.files:
         raise InputError(f"{name} has no Parquet files.")
     return source
-
-
-def _chosen(
-    schema: Any, columns: Sequence[str] | None, carry: Sequence[str], name: str
-) -> list[str]:
-    for argument, value in (("columns", columns), ("carry", carry)):
-        if isinstance(value, str):
-            raise InputTypeError(f"{argument}={value!r} must be a list of names: [{value!r}].")
-    known = list(schema.names)
-    left_out = {*carry, *_pandas_index(schema)}
-    chosen = [c for c in known if c not in left_out] if columns is None else list(columns)
-    for column in [*chosen, *carry]:
-        if column not in known:
-            raise InputError(
-                f"{name} has no column {column!r}: it has {few(map(repr, known), 20)}."
-            )
-    if not chosen:
-        raise InputError(f"no columns of {name} are left to use.")
-    for names in (chosen, list(carry)):
-        twice = [column for column in names if names.count(column) > 1]
-        if twice:
-            raise InputError(f"column {twice[0]!r} is named twice.")
-    return chosen
-
-
-def _pandas_index(schema: Any) -> list[str]:
-    """Columns that were the index of a data frame: names of rows, not features."""
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [column for column in index if isinstance(column, str)]
-
-
-def _common_type(pa: Any, types: dict[str, Any], name: str) -> np.dtype[Any]:
-    vectors = [column for column, kind in types.items() if _is_list(pa, kind)]
-    if vectors:
-        raise InputTypeError(
-            f"{name} has vectors in column {vectors[0]!r} beside other columns, but one column of "
-            f"vectors is used alone: choose it with columns=[{vectors[0]!r}]."
-        )
-    other = [column for column, kind in types.items() if not _is_number(pa, kind)]
-    if other:
-        shown = few(f"{column!r} ({types[column]})" for column in other)
-        raise InputTypeError(
-            f"{name} has columns that are not numbers: {shown}. Choose others with "
-            "columns=[...], take them along with carry=[...], or turn them into numbers first."
-        )
-    kinds = {_number_type(pa, kind, column, name) for column, kind in types.items()}
-    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
-
-
-def _is_list(pa: Any, kind: Any) -> bool:
-    return bool(
-        pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    )
-
-
-def _is_number(pa: Any, kind: Any) -> bool:
-    return bool(
-        pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-    )
-
-
-def _number_type(pa: Any, kind: Any, column: str, name: str) -> np.dtype[Any]:
-    where = f"column {column!r} of {name}"
-    if not _is_number(pa, kind):
-        raise InputTypeError(f"{where} holds vectors of {kind}, not of numbers.")
-    return checked_dtype(np.dtype(kind.to_pandas_dtype()), where)
 
 
 def _stamp(fragment: Any) -> tuple[Any, ...]:

@@ -91,6 +91,7 @@ def fit(
         bool, typer.Option("--json", help="The scores of --test as JSON lines instead of CSV.")
     ] = False,
     force: o.Force = False,
+    device: o.Device = None,
     seed: o.Seed = 0,
 ) -> None:
     """Learn a distance from pairs, labels or both.
@@ -99,7 +100,7 @@ def fit(
     """
     from dataclasses import replace
 
-    from nearkin.cli.commands.transform import checked_output, write_embedding
+    from nearkin.cli.commands.transform import checked_output, on_device, write_embedding
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.inputs import is_standard_output
     from nearkin.cli.files.output import Output, check_target
@@ -118,6 +119,8 @@ def fit(
         raise UserError(f"--test {test:g}: give a share of the rows between 0 and 1, such as 0.2.")
     if components is not None and any(s.split("=")[0].strip() == "n_components" for s in settings):
         raise UserError("--components: --set n_components says it already.")
+    if device is not None and (standardise or test is not None):
+        raise UserError("--device: --standardise and --test work on the host; leave one out.")
     check_target(output, (), force=force)
     scores = None if test is None else Output(None, as_json=as_json)
     written = None if embedding is None else checked_output(embedding, force=force)
@@ -125,7 +128,7 @@ def fit(
         columns, exclude, one_hot, id_column, delimiter, form, missing, kinds, dates
     )
     table = open_table(data, choice, labels=labels)
-    marked = MarkedRows(table.rows)
+    marked = MarkedRows(table.rows if device is None else on_device(table.rows, device))
     with read_ahead(marked.rows):
         from nearkin.cli.apart import Part, kept_apart, what_is_apart
         from nearkin.cli.learners import learner_class, parameters
@@ -188,4 +191,4 @@ def fit(
         scores.write(score_table(tested))
     if written is not None:
         rows = o.choice_of([], [], [], id_column, delimiter, form, missing)
-        write_embedding(Model(output, (metric, facts)), data, written, rows)
+        write_embedding(Model(output, (metric, facts)), data, written, rows, device=device)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nearkin.cli.files.column_choice import Choice
     from nearkin.cli.files.output import Output
     from nearkin.cli.models import Model
+    from nearkin.rows.streams import RowStream
 
 
 def checked_output(
@@ -23,6 +24,13 @@ def checked_output(
     from nearkin.cli.files.output import TABLES, Output
 
     return Output(path, as_json=as_json, force=force, quote=quote, suffixes=(*TABLES, ".npy"))
+
+
+def on_device(rows: RowStream, device: str) -> RowStream:
+    """The same rows, worked on on a device of torch; an error if it is not there."""
+    from nearkin.rows.feed import Feed
+
+    return rows.on(Feed(device))
 
 
 def transform(
@@ -60,6 +68,7 @@ def transform(
     as_json: o.Json = False,
     force: o.Force = False,
     quote: o.Quote = False,
+    device: o.Device = None,
     seed: o.Seed = 0,
 ) -> None:
     """Write rows so that Euclidean distances between them are the learned ones.
@@ -72,7 +81,9 @@ def transform(
 
     out = checked_output(output, as_json=as_json, force=force, quote=quote)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
-    write_embedding(Model(model), data, out, choice, carry=carry, components=components)
+    write_embedding(
+        Model(model), data, out, choice, carry=carry, components=components, device=device
+    )
 
 
 def write_embedding(
@@ -83,6 +94,7 @@ def write_embedding(
     *,
     carry: Sequence[str] = (),
     components: int | None = None,
+    device: str | None = None,
 ) -> None:
     """Write the rows of a file in the learned space."""
     from nearkin.cli.failures import UserError
@@ -98,8 +110,18 @@ def write_embedding(
         raise UserError(
             f"{out.path}: an array has no room for other columns; leave out --carry and --id."
         )
+    if device is not None and components is not None:
+        raise UserError("--device: principal axes are found on the host; leave out --components.")
+    if device is not None and hasattr(learned.metric, "steps_"):
+        raise UserError(
+            f"--device: {learned.file} has several steps, such as --standardise makes, which work "
+            "on the host; leave it out."
+        )
     table = open_table(data, choice, carry=along, model=learned)
-    stream = table.rows.mapped(learned.embed, learned.output_names)
+    if device is None:
+        stream = table.rows.mapped(learned.embed, learned.output_names)
+    else:
+        stream = learned.metric.transform(on_device(table.rows, device))
     if components is not None:
         stream = along_axes(stream, components)
     kind = ".jsonl" if out.as_json else "" if out.path is None else ending(out.path)

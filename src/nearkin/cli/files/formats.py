@@ -16,7 +16,7 @@ from nearkin.cli.files.inputs import Input, form_of_name, found_input, is_stream
 from nearkin.cli.files.json_lines import JsonLinesFile
 from nearkin.cli.files.npz import NpzArrays
 from nearkin.rows.open import mapped_array
-from nearkin.rows.parquet import readable_as
+from nearkin.rows.parquet_columns import readable_as
 
 # Rows of a batch; vectors are wide.
 _ROWS, _ROWS_OF_VECTORS = 2**16, 2**12
