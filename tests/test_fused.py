@@ -244,3 +244,16 @@ def test_signs_of_matrices_that_commute():
     assert_allclose(found, found.transpose(0, 2, 1), atol=0)
     halves = triton_sign.split(put(matrices.astype(np.float32)))
     assert_allclose(triton_sign.joined(halves, 70).cpu().numpy(), matrices, atol=1e-7)
+
+
+def test_nearest_rows_among_points_in_several_parts(monkeypatch):
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((150, 3))
+    B[[5, 60, 120]] = B[7]  # equals in several parts: the first comes first
+    A = np.concatenate([B[:20], rng.standard_normal((5, 3))])
+    monkeypatch.setattr(device_math, "_POINTS_AT_ONCE", 64)
+    squared, places = device_math.nearest_rows(put(A), put(B), 4)
+    apart = ((A[:, None] - B[None]) ** 2).sum(axis=2)
+    expected = np.argsort(apart, axis=1, kind="stable")[:, :4]
+    assert_array_equal(places.cpu().numpy(), expected)
+    assert_allclose(squared.cpu().numpy(), np.take_along_axis(apart, expected, 1), atol=1e-12)

@@ -9,6 +9,7 @@ as JSON too. ``--device cpu`` tries the program itself on a small scale.
   60 000 × 40 and 60 000 × 164, and the largest difference from the metric in float64 on the host,
   relative to the largest entry.
 - EnergyClassifier: points a second, 60 000 training rows of 40 columns.
+- NeighborIndex: exact queries a second among a million rows of 50 columns, ten neighbours.
 - Rows of 128, 384 and 768 columns beside the product alone, how many rows have the neighbours of
   float64, and how many the fused kernels leave to the libraries' functions.
 - What the device can do: the product of rows and landmarks alone, a large square product (both
@@ -33,7 +34,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import nearkin
 from benchmarks.speed.data import clustered, gaussian_classes
-from nearkin import EnergyClassifier, Generative, KernelBeta, Pairs
+from nearkin import EnergyClassifier, Generative, KernelBeta, NeighborIndex, Pairs
 from nearkin.rows import devices, fused
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.local_metrics import mean_local_metric
@@ -252,6 +253,21 @@ def energy(on: Device, small: bool) -> dict[str, float]:
     }
 
 
+def neighbor_index(on: Device, small: bool) -> dict[str, float]:
+    """Exact neighbours of many rows among a million: vectors come from the host and go back."""
+    rows, _ = clustered(20_000 if small else 1_000_000)
+    queries = rows[:: 10 if small else 50] + np.float32(1e-3)
+    index = NeighborIndex(device=on.device, n_neighbors=10).fit(rows)
+    taken = on.seconds(lambda: index.query(queries), turns=2)
+    some = queries[:200]
+    exact = NeighborIndex(search="exact", n_neighbors=10).fit(rows).query(some)[1]
+    return {
+        "NeighborIndex, exact: queries/s": len(queries) / taken,
+        "NeighborIndex, rows with the neighbours of the host, %": 100
+        * float((index.query(some)[1] == exact).all(axis=1).mean()),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.gpu", description=__doc__)
     parser.add_argument("--device", default="cuda", help="of torch (cuda)")
@@ -277,6 +293,7 @@ def main() -> None:
                 lambda on=on: generative(on, 40, small),
                 lambda on=on: generative(on, 164, small),
                 lambda on=on: energy(on, small),
+                *([lambda on=on: neighbor_index(on, small)] if library == "torch" else []),
             ):
                 for name, value in measure().items():
                     figures[name] = value

@@ -1,4 +1,4 @@
-"""A million pairs: what each operation on :class:`nearkin.Pairs` takes."""
+"""A million and ten million pairs: what operations on :class:`nearkin.Pairs` take."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from nearkin import Pairs
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "pairs.jsonl"
-N_PAIRS = 1_000_000
-N_ROWS = 2_000_000
+SIZES = (1_000_000, 10_000_000)  # among twice as many rows
 
 
-def operations() -> dict[str, Callable[[], Any]]:
+def operations(n_pairs: int) -> dict[str, Callable[[], Any]]:
+    """What is timed, at this number of pairs, half of each kind."""
     rng = np.random.default_rng(0)
-    must, cannot, more = rng.integers(N_ROWS, size=(3, N_PAIRS // 2, 2))
+    n_rows = 2 * n_pairs
+    must, cannot, more = rng.integers(n_rows, size=(3, n_pairs // 2, 2))
     must, cannot = must[must[:, 0] != must[:, 1]], cannot[cannot[:, 0] != cannot[:, 1]]
-    y = rng.integers(10, size=N_ROWS)
-    half = np.arange(N_ROWS) % 2 == 0
-    pairs = Pairs(must, cannot, n_rows=N_ROWS)
-    others = Pairs(more, n_rows=N_ROWS)
-    contradicted = Pairs(must, np.concatenate([cannot, must[:1000]]), n_rows=N_ROWS)
+    y = rng.integers(10, size=n_rows)
+    half = np.arange(n_rows) % 2 == 0
+    pairs = Pairs(must, cannot, n_rows=n_rows)
+    others = Pairs(more, n_rows=n_rows)
+    contradicted = Pairs(must, np.concatenate([cannot, must[:1000]]), n_rows=n_rows)
     return {
-        "Pairs(must_link, cannot_link)": lambda: Pairs(must, cannot, n_rows=N_ROWS),
-        "Pairs.from_labels(y, 1_000_000)": lambda: Pairs.from_labels(y, N_PAIRS, random_state=0),
+        "Pairs(must_link, cannot_link)": lambda: Pairs(must, cannot, n_rows=n_rows),
+        "Pairs.from_labels(y, n)": lambda: Pairs.from_labels(y, n_pairs, random_state=0),
         "components()": pairs.components,
         "conflicts(), 1000 of them": contradicted.conflicts,
         "closure()": pairs.closure,
@@ -44,21 +45,31 @@ def run(draws: int) -> None:
     """Time every operation a few times and store the raw results; ``draws`` is not used."""
     del draws
     rows = []
-    for name, operation in track(operations().items(), description="a million pairs"):
-        for turn in range(3):
-            start = time.perf_counter()
-            operation()
-            rows.append({"name": name, "turn": turn, "seconds": time.perf_counter() - start})
+    for n_pairs in SIZES:
+        for name, operation in track(operations(n_pairs).items(), description=f"{n_pairs:,}"):
+            for turn in range(3):
+                start = time.perf_counter()
+                operation()
+                seconds = time.perf_counter() - start
+                rows.append({"n_pairs": n_pairs, "name": name, "turn": turn, "seconds": seconds})
     store(RAW, rows)
 
 
 def score() -> None:
     """The median of each operation."""
     source, rows = stored(RAW)
-    names = dict.fromkeys(row["name"] for row in rows)
-    body = []
-    for name in names:
-        seconds = np.median([row["seconds"] for row in rows if row["name"] == name])
-        body.append([f"`{name}`", f"{seconds:.2f}"])
-    title = f"{N_PAIRS:,} pairs, half of each kind, among {N_ROWS:,} rows"
-    publish(FOLDER / "PAIRS.md", "A million pairs", [Table(title, ["", "seconds"], body)], source)
+
+    def median(name: str, n_pairs: int) -> float:
+        return float(
+            np.median(
+                [row["seconds"] for row in rows if (row["name"], row["n_pairs"]) == (name, n_pairs)]
+            )
+        )
+
+    body = [
+        [f"`{name}`", *(f"{median(name, n_pairs):.2f}" for n_pairs in SIZES)]
+        for name in dict.fromkeys(row["name"] for row in rows)
+    ]
+    title = "Seconds; half of the pairs are of each kind, among twice as many rows"
+    header = ["", *(f"{n_pairs:,} pairs" for n_pairs in SIZES)]
+    publish(FOLDER / "PAIRS.md", "Millions of pairs", [Table(title, header, body)], source)

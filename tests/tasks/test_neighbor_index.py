@@ -1,5 +1,6 @@
 """What NeighborIndex promises: neighbours, groups and files, against plain versions."""
 
+import pickle
 import sys
 import warnings
 
@@ -18,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.datasets import make_xor
+from nearkin.errors import InputError
 from nearkin.rows.distances import rowwise_distances
 from nearkin.spaces import neighbors as neighbor_search
 from nearkin.spaces.neighbor_cells import Cells
@@ -670,3 +672,21 @@ def test_one_row_is_checked_as_many_are(bad, n):
     X[-1, 1] = bad
     with pytest.raises(ValueError, match=r"X_new contains|square overflows|too large"):
         NeighborIndex().fit([[0.0, 1.0], [2.0, 3.0]]).query(X, 1)
+
+
+def test_queries_on_a_device():
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4)).astype(np.float32)
+    X[7] = X[3]
+    there = NeighborIndex(device="cpu", search="approximate").fit(X[:200]).add(X[200:])
+    expected = NeighborIndex(search="exact").fit(X).query(X[:50], 5)
+    for index in (there, pickle.loads(pickle.dumps(there))):
+        found = index.query(X[:50], 5)
+        assert_allclose(found[0], expected[0], rtol=1e-6)
+        assert_array_equal(found[1], expected[1])
+    assert there.recall() == 1
+    with pytest.raises(InputError, match="needs dense vectors"):
+        NeighborIndex(device="cpu").fit(sp.csr_array(X)).query(X[:2])
+    with pytest.raises(InputError, match="not known"):
+        NeighborIndex(device="mars").fit(X).query(X[:2])

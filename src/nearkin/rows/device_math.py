@@ -27,6 +27,8 @@ from nearkin.rows.sparse import is_sparse
 Array = Any  # an array of NumPy, torch or CuPy
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
+# Points of one fused search, whose tiles are numbered in the last digits of distances.
+_POINTS_AT_ONCE = 2**16
 # Libraries that can write to places by their numbers, which the standard cannot; None is NumPy.
 _ASSIGN_BY_NUMBERS = (None, "torch", "cupy")
 
@@ -201,26 +203,38 @@ def _nearest_by_kernels(A: Array, B: Array, k: int, skip_self: bool) -> tuple[Ar
     """The same by a fused search, with one more where a row is its own neighbour."""
     from nearkin.rows.triton_search import PRECISIONS, Search
 
-    xp = namespace(A)
-    search = Search(fused.tensor(B), fused.tensor(wide(middle(B))), 1.0)
+    xp, wanted = namespace(A), k + skip_self
+    starts = range(0, B.shape[0], _POINTS_AT_ONCE)
+    parts = [B[start : start + _POINTS_AT_ONCE, :] for start in starts]
+    center = fused.tensor(wide(middle(B)))
+    searches = [Search(fused.tensor(part), center, 1.0) for part in parts]
     squared = xp.empty((A.shape[0], k), dtype=wide(A[:0, :]).dtype, device=A.device)
     places = xp.empty((A.shape[0], k), dtype=xp.int64, device=A.device)
 
-    def work(rows: slice) -> None:
-        block = A[rows, :]
-        found, is_open = search.nearest(fused.tensor(block), k + skip_self, PRECISIONS[-1])
+    def among(block: Array, part: Array, search: Search) -> tuple[Array, Array]:
+        least = min(wanted, len(search))
+        found, is_open = search.nearest(fused.tensor(block), least, PRECISIONS[-1])
         found, left = fused.as_given(found, A), fused.marked(is_open, A)
         if left.shape[0]:
-            exact, _ = squared_distances(block[left, :], B, middle(B))
-            found = replaced(found, left, smallest(exact, k + skip_self)[1])
-        near, place = _in_order(block, B, found)
+            exact, _ = squared_distances(block[left, :], part, middle(part))
+            found = replaced(found, left, smallest(exact, least)[1])
+        return _in_order(block, part, found)
+
+    def work(rows: slice) -> None:
+        block = A[rows, :]
+        near, place = among(block, parts[0], searches[0])
+        for start, part, search in zip(starts[1:], parts[1:], searches[1:], strict=True):
+            more, where = among(block, part, search)
+            near, place = xp.concat([near, more], axis=1), xp.concat([place, where + start], axis=1)
+            order = xp.argsort(near, axis=1, stable=True)[:, :wanted]
+            near, place = (xp.take_along_axis(both, order, axis=1) for both in (near, place))
         if skip_self:  # the row itself last, or of equal rows that stand before it the last
             own = place == xp.arange(rows.start, rows.stop, device=A.device)[:, None]
             order = xp.argsort(xp.astype(own, xp.int8), axis=1, stable=True)
-            near, place = (xp.take_along_axis(part, order, axis=1) for part in (near, place))
+            near, place = (xp.take_along_axis(both, order, axis=1) for both in (near, place))
         squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
 
-    for_each_block(work, A, search.bytes_per_row(k + 1) + 24 * (k + 1) * A.shape[1])
+    for_each_block(work, A, searches[0].bytes_per_row(k + 1) + 24 * (k + 1) * A.shape[1])
     return squared, places
 
 

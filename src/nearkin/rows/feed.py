@@ -148,6 +148,12 @@ class Feed:
         return self._torch.cuda.device(self.device) if self._is_cuda else nullcontext()
 
 
+def placed(rows: Any, device: str) -> Any:
+    """A copy of an array of the host on a device of torch."""
+    torch = _torch()
+    return torch.tensor(rows, device=_checked(torch, device))
+
+
 def _torch() -> Any:
     with needing("rows on a device need torch", "torch"):
         import torch

@@ -18,8 +18,9 @@ from nearkin.learners.compositions import last_learner
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.steps import sees_any_rows
 from nearkin.pairs.checks import first_true
-from nearkin.rows import access, validation
+from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows.arrays import Floats, Ints
+from nearkin.rows.feed import placed
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import Ids, with_new_ids
 from nearkin.rows.sparse import dense, is_sparse, plain
@@ -52,6 +53,7 @@ class IndexedRows(WholeState, BaseEstimator):
     n_neighbors: int
     target_recall: float
     random_state: Any
+    device: str | None
     _vectors: list[Floats]
     _ids: list[Ids]
     _known: set[Any] | range | None
@@ -59,6 +61,8 @@ class IndexedRows(WholeState, BaseEstimator):
     _witnesses: tuple[Any, Floats] | None
     # What the metric had learned when it saw the witnesses last: a value that no fit changes.
     _seen_by: Any = None
+    # The vectors, and where they are on the device.
+    _there: tuple[Any, Any] | None = None
 
     @property
     def vectors(self) -> Floats:
@@ -94,6 +98,9 @@ class IndexedRows(WholeState, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return len(self) > 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_there": None}  # devices differ from machine to machine
+
     def _hold(self, vectors: Floats, ids: Ids, *, numbered: bool | None) -> None:
         """Take vectors and their ids; ``numbered`` is None for ids that are known to differ.
 
@@ -107,6 +114,7 @@ class IndexedRows(WholeState, BaseEstimator):
         self._cells = None
         self._witnesses = None
         self._seen_by = None
+        self._there = None
 
     def _embedded(self, X: Any, name: str) -> Floats:
         """Rows as the metric sees them, checked, and C-contiguous."""
@@ -211,6 +219,8 @@ class IndexedRows(WholeState, BaseEstimator):
 
     def _nearest(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
         Z = self.vectors
+        if self.device is not None:
+            return self._nearest_there(Q, k)
         if not self._is_approximate():
             return nearest(Z, Q, k)
         cells = self._cells
@@ -220,7 +230,23 @@ class IndexedRows(WholeState, BaseEstimator):
         cells.Z = Z[: cells.n_rows]  # where they are now: once is enough
         return nearest_by_cells(cells, Z, Q, k)
 
+    def _nearest_there(self, Q: Floats, k: int) -> tuple[Floats, Ints]:
+        """By comparison with all rows, on the device."""
+        Z = self.vectors
+        if is_sparse(Z):
+            raise InputError(
+                f"device={self.device!r} needs dense vectors, but these rows are sparse: leave "
+                "device out, or use a metric with few columns."
+            )
+        if self._there is None or self._there[0] is not Z:
+            self._there = Z, placed(Z, str(self.device))
+        squared, rows = device_math.nearest_rows(placed(Q, str(self.device)), self._there[1], k)
+        distances = np.sqrt(devices.to_numpy(squared)).astype(Z.dtype)
+        return distances, devices.to_numpy(rows)
+
     def _is_approximate(self) -> bool:
+        if self.device is not None:
+            return False
         if self.search == "auto":
             return len(self) >= _MANY_ROWS and not is_sparse(self._vectors[0])
         return self.search == "approximate" and len(self) > 1

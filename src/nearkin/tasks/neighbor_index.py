@@ -50,6 +50,9 @@ class NeighborIndex(IndexedGroups):
         that takes on a sample of the rows; :meth:`recall` measures it on another.
     random_state : int, RandomState or None, default=None
         Seed of the cells, and of samples.
+    device : str, optional
+        A device of torch, such as ``"cuda"``: :meth:`query` compares with all rows there, and is
+        exact whatever ``search`` says. Vectors are kept there too.
 
     Attributes
     ----------
@@ -82,6 +85,7 @@ class NeighborIndex(IndexedGroups):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "target_recall": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
+        "device": [None, str],
     }
 
     def __init__(
@@ -92,12 +96,14 @@ class NeighborIndex(IndexedGroups):
         n_neighbors: int = 10,
         target_recall: float = 0.98,
         random_state: Any = None,
+        device: str | None = None,
     ) -> None:
         self.metric = metric
         self.search = search
         self.n_neighbors = n_neighbors
         self.target_recall = target_recall
         self.random_state = random_state
+        self.device = device
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
         """Hold these rows, and no others. The metric is not fitted: it must be already.
