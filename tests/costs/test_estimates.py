@@ -134,7 +134,9 @@ def test_workers_share_what_grows_with_rows():
     assert seconds == sorted(seconds, reverse=True)
     shared = "workers, fit: rows"
     assert found[16].parts[shared] == pytest.approx(found[1].parts[shared] / 16)
-    assert found[16].parts["scheduler"] == found[1000].parts["scheduler"] > 0
+    assert found[16].parts["client, graphs"] == found[1000].parts["client, graphs"] > 0
+    # The scheduler hears of more workers: so much as was measured.
+    assert 2 < found[1000].parts["scheduler"] / found[1].parts["scheduler"] < 3
     assert found[16].memory < 10**9
     assert found[16].seconds_low < found[16].seconds < found[16].seconds_high
 
