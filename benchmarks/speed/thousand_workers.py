@@ -223,8 +223,8 @@ def verdict(rows: list[dict[str, Any]]) -> str:
         f"{most['client']:.2f} s for {most['chunks']:,} chunks ({1000 * per_chunk(most):.2f} ms "
         f"each, whatever the number of workers), the scheduler {ratio:.0f} times as long. Without "
         f"tasks the scheduler is busy for {100 * most['scheduler_idle']:.0f} % of the time with so "
-        "many workers, which say now and then that they are there. What is missing to the ideal was "
-        "not taken apart: all workers share the cores of one machine here, with the scheduler."
+        "many workers, which say now and then that they are there. What is missing to the ideal "
+        "was not taken apart: all workers share the cores of one machine here, with the scheduler."
     )
 
 
