@@ -109,13 +109,13 @@ class Ranges:
 
 
 RANGES = {
-    "KernelBeta": Ranges((10_000, 2_000_000), (5, 300), (50, 2000)),
+    "KernelBeta": Ranges((20_000, 2_000_000), (5, 300), (50, 2000)),
     "KernelBeta, exact": Ranges((1000, 6000), (5, 100)),
     "KernelA": Ranges((500, 30_000), (5, 100), (100, 1000)),
     "GeometryAware": Ranges((1000, 30_000), (5, 100)),
-    "ITML": Ranges((20_000, 2_000_000), (5, 300), most=2e10, power=2),
-    "GMML": Ranges((20_000, 2_000_000), (5, 500), most=2e10, power=2),
-    "RCA": Ranges((50_000, 2_000_000), (5, 300), most=2e10, power=2),
+    "ITML": Ranges((100_000, 3_000_000), (10, 300), most=3e10, power=2),
+    "GMML": Ranges((100_000, 3_000_000), (10, 500), most=3e10, power=2),
+    "RCA": Ranges((200_000, 3_000_000), (10, 300), most=3e10, power=2),
     "LMNN": Ranges((500, 5000), (5, 50)),
     "Generative": Ranges((2000, 100_000), (5, 50), most=3e9, power=3),
     "MetricLearner": Ranges((300, 3000), (5, 50)),
@@ -126,8 +126,8 @@ ONLY_FIT = ("KernelA", "LMNN", "MetricLearner")
 
 def drawn(seed: int) -> list[Case]:
     """Thirty jobs."""
-    rng = np.random.default_rng(seed)
-    return [_drawn(kind, rng) for kind, n_jobs in SHARES.items() for _ in range(n_jobs)]
+    rngs = {kind: np.random.default_rng([seed, i]) for i, kind in enumerate(SHARES)}
+    return [_drawn(kind, rngs[kind]) for kind in SHARES for _ in range(SHARES[kind])]
 
 
 def _drawn(kind: str, rng: np.random.Generator) -> Case:

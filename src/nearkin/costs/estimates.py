@@ -10,9 +10,8 @@ import numpy as np
 from nearkin.costs.clusters import Shared, shared_among
 from nearkin.costs.fitting import fitted_prices
 from nearkin.costs.formulas import JOBS, Size, is_exact, job_terms, landmarks_of, parts_of
-from nearkin.costs.kept import Run, Runs, keep, key_of, recalled
+from nearkin.costs.kept import Runs, keep, key_of, recalled
 from nearkin.costs.machine import available_memory
-from nearkin.costs.memory import bytes_of, new_bytes
 from nearkin.costs.trial_runs import Order, ordered
 from nearkin.costs.words import in_bytes, in_time
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
@@ -156,18 +155,12 @@ def foretold(
     variance = 0.0
     for one in JOBS if job == "both" else (job,):
         terms = [job_terms(learner, run.size, one) for run in runs.runs]
-        prices = fitted_prices(
-            terms, [_paid_for_work(learner, run, one, runs) for run in runs.runs]
-        )
+        prices = fitted_prices(terms, [getattr(run, one) for run in runs.runs])
         wanted = job_terms(learner, size, one)
         for name, cost in prices.parts(wanted).items():
             parts[f"{one}: {name}"] = cost
         variance += (prices.spread(prices.total(wanted)) * prices.total(wanted)) ** 2
-    memory = sum(bytes_of(learner, size, runs.runs, part) for part in ("memory", "uncounted"))
-    if job != "fit":
-        waited = _new_memory(learner, size, runs)
-        parts |= {"transform: new memory": waited} if waited else {}
-        variance += (waited / 2) ** 2
+    memory = _bytes_of(learner, size, runs, "fit_memory" if job == "fit" else "memory")
     passes = runs.passes if job == "fit" else 1 if job == "transform" else _more(runs.passes)
     if workers is not None:
         shared = shared_among(workers, size, parts, passes or 1)
@@ -175,17 +168,10 @@ def foretold(
     return _with_interval(learner, size, parts, variance, int(memory), passes)
 
 
-def _new_memory(learner: Any, size: Size, runs: Runs) -> float:
-    """Seconds that a transform waits for memory."""
-    return runs.new_memory * new_bytes(learner, size, runs.runs)
-
-
-def _paid_for_work(learner: Any, run: Run, job: str, runs: Runs) -> float:
-    """Seconds of a trial run, without those that it waited for memory."""
-    seconds: float = getattr(run, job)
-    if job == "fit":
-        return seconds
-    return max(0.1 * seconds, seconds - _new_memory(learner, run.size, runs))
+def _bytes_of(learner: Any, size: Size, runs: Runs, part: str) -> float:
+    terms = [job_terms(learner, run.size, part) for run in runs.runs]
+    prices = fitted_prices(terms, [getattr(run, part) for run in runs.runs])
+    return prices.total(job_terms(learner, size, part))
 
 
 def _more(passes: int | None) -> int | None:

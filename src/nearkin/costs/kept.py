@@ -14,7 +14,7 @@ from nearkin.costs.formulas import Size
 from nearkin.costs.machine import signature
 from nearkin.storage.whole_file import whole_file
 
-_FORM = 2  # of the file
+_FORM = 3  # of the file
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,15 @@ class Run:
     size : Size
     fit, transform : float
         Seconds.
-    memory, uncounted : int or None
-        Most bytes of arrays that were held at a time, and what the process held beside them: of
-        modules, and of routines that take memory from the system. None where that was not measured.
+    fit_memory, memory : int
+        Most bytes that the process held: until the fit was done, and in all.
     """
 
     size: Size
     fit: float
     transform: float
-    memory: int | None = None
-    uncounted: int | None = None
+    fit_memory: int = 0
+    memory: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,10 @@ class Runs:
     runs : list of Run
     passes : int or None
         How often the rows are read by a fit; None if all of them must be in memory.
-    new_memory : float
-        Seconds that it takes to get a further byte from the system, where much is held.
     """
 
     runs: list[Run]
     passes: int | None
-    new_memory: float = 0.0
 
 
 def folder() -> Path:
@@ -78,7 +74,7 @@ def recalled(key: str) -> Runs | None:
         if found["signature"] != signature():
             return None
         runs = [Run(Size(**one.pop("size")), **one) for one in found["runs"]]
-        return Runs(runs, found["passes"], found["new_memory"]) if runs else None
+        return Runs(runs, found["passes"]) if runs else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -89,7 +85,6 @@ def keep(key: str, runs: Runs) -> None:
         "signature": signature(),
         "runs": [asdict(run) for run in runs.runs],
         "passes": runs.passes,
-        "new_memory": runs.new_memory,
     }
     with suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
