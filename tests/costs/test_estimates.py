@@ -3,15 +3,17 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import nearkin as nk
 from nearkin.costs import clusters, estimates, kept, trial_runs
-from nearkin.costs.fitting import fitted_prices
+from nearkin.costs.fitting import fitted_prices, prices_along_rows
 from nearkin.costs.formulas import Size, fewest_rows, job_terms, landmarks_of, least_memory
 from nearkin.costs.kept import Run, Runs
+from nearkin.costs.memory import bytes_of
 
 LEARNERS = [
     nk.KernelBeta(),
@@ -47,7 +49,7 @@ def costing(price, *, memory=1e8, passes=2):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-@pytest.mark.parametrize("job", ["fit", "transform", "memory"])
+@pytest.mark.parametrize("job", ["fit", "transform", "fit_memory"])
 def test_no_term_shrinks_with_rows_or_columns(learner, job):
     m = landmarks_of(learner)
     for n in (3000, 10**5):
@@ -81,6 +83,42 @@ def test_prices_are_those_that_jobs_were_made_with():
     assert spreads == sorted(spreads)
     assert spreads[0] > 0
     assert spreads[-1] < 1
+
+
+def test_rows_cost_what_the_last_runs_say_and_never_more_than_all():
+    prices = prices_along_rows([100, 1000, 3000], [5.0, 7.0, 9.0], "rows")
+    assert prices.of == {"rows": pytest.approx(1e-3), "start": pytest.approx(6)}
+    assert prices_along_rows([1000, 3000], [9.0, 7.0], "rows").of == {"rows": 0, "start": 7}
+    steep = prices_along_rows([1000, 3000], [1.0, 9.0], "rows").of
+    assert steep == {"rows": pytest.approx(3e-3), "start": pytest.approx(0)}
+
+
+def test_memory_grows_by_rows_and_images_and_what_else_always_grows():
+    held = (100_000, 5_000_000, 5_100_000 + 900_000)  # the first rows bring buffers
+    runs = [
+        Run(Size(n, 10), 1.0, 1.0, memory, memory, columns=5)
+        for n, memory in zip((100, 1000, 10_000), held, strict=True)
+    ]
+    least = 80  # bytes of a row, and the last run says more
+    found = bytes_of(nk.GMML(), Size(20_000, 10), Runs(runs, 2), "fit")
+    assert found == pytest.approx(6_000_000 + 10_000 * (1_000_000 / 9000), rel=1e-3)
+    assert found > 6_000_000 + 10_000 * least
+    found = bytes_of(nk.GMML(), Size(20_000, 10), Runs(runs, 2), "transform")
+    assert found == 6_000_000 + 10_000 * 120
+
+
+def test_a_transform_waits_for_memory_where_much_is_new():
+    runs = Runs([replace(run, columns=1) for run in costing(1e-7).runs], 2)
+    slow = replace(runs, new_memory=2e-9)
+    found = {
+        n: [
+            estimates.foretold(nk.GMML(), Size(n, 10), "transform", one).seconds
+            for one in (runs, slow)
+        ]
+        for n in (10**6, 10**8)
+    }
+    assert found[10**6][0] == found[10**6][1]
+    assert found[10**8][1] == pytest.approx(found[10**8][0] + 2e-9 * (8 * 10**8 - 2**28))
 
 
 def test_an_estimate_adds_up_its_parts_and_grows():
@@ -179,13 +217,13 @@ def test_trial_runs_stay_below_half_of_the_job_and_of_its_kind():
         assert all(fewest_rows(learner, n) <= size.n <= n // 2 or n <= 4000 for size in found)
         assert found[-1] == Size(n // 2, d, m)
         assert [size.n for size in found] == sorted(size.n for size in found)
-        # Rows alone grow at last: what they cost is not mistaken for what pairs do.
+        # Only rows grow at last: what they cost is not mistaken for what pairs do.
         assert len([size for size in found if (size.d, size.m, size.p) == (d, m, 200)]) >= 2
 
 
-def test_many_pairs_of_few_rows_are_tried_as_many():
+def test_pairs_grow_with_rows_where_most_rows_are_in_some():
     order = trial_runs.Order(nk.ITML(), Size(1000, 3, p=3000), by_labels=False, seconds=1.0)
-    assert [size.p for size in sizes_of(order)][-1] == 3000
+    assert sizes_of(order)[-1] == Size(500, 3, p=1500)
     order = trial_runs.Order(nk.ITML(), Size(10**5, 3, p=3000), by_labels=False, seconds=1.0)
     assert [(size.n, size.p) for size in sizes_of(order)][:3] == [
         (500, 500),
@@ -200,7 +238,8 @@ def test_the_learner_itself_is_run_and_its_passes_are_counted():
     assert runs.passes == 3
     assert len(runs.runs) >= 2
     assert all(run.fit > 0 and run.transform > 0 for run in runs.runs)
-    assert all(0 < run.fit_memory <= run.memory for run in runs.runs)
+    assert all(run.fit_memory > 0 and run.transform_memory > 0 for run in runs.runs)
+    assert runs.runs[-1].columns == 4
     labels = trial_runs.Order(nk.LMNN(), Size(300, 3), by_labels=True, seconds=0.1)
     assert trial_runs.made(labels).passes is None
 

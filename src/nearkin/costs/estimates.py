@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from nearkin.costs.clusters import Shared, shared_among
-from nearkin.costs.fitting import fitted_prices
-from nearkin.costs.formulas import JOBS, Size, is_exact, job_terms, landmarks_of, parts_of
+from nearkin.costs.fitting import fitted_prices, prices_along_rows
+from nearkin.costs.formulas import (
+    JOBS,
+    Size,
+    Terms,
+    has_squares,
+    is_exact,
+    job_terms,
+    landmarks_of,
+    name_of_rows,
+    parts_of,
+)
 from nearkin.costs.kept import Runs, keep, key_of, recalled
 from nearkin.costs.machine import available_memory
+from nearkin.costs.memory import bytes_of, images_beyond
 from nearkin.costs.trial_runs import Order, ordered
 from nearkin.costs.words import in_bytes, in_time
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
@@ -153,25 +164,38 @@ def foretold(
     """What trial runs say of a job."""
     parts: dict[str, float] = {}
     variance = 0.0
-    for one in JOBS if job == "both" else (job,):
-        terms = [job_terms(learner, run.size, one) for run in runs.runs]
-        prices = fitted_prices(terms, [getattr(run, one) for run in runs.runs])
-        wanted = job_terms(learner, size, one)
-        for name, cost in prices.parts(wanted).items():
-            parts[f"{one}: {name}"] = cost
-        variance += (prices.spread(prices.total(wanted)) * prices.total(wanted)) ** 2
-    memory = _bytes_of(learner, size, runs, "fit_memory" if job == "fit" else "memory")
+    jobs = JOBS if job == "both" else (job,)
+    for one in jobs:
+        found, spread = _times(learner, size, one, runs)
+        parts |= {f"{one}: {name}": cost for name, cost in found.items()}
+        variance += (spread * sum(found.values())) ** 2
+    memory = max(bytes_of(learner, size, runs, one) for one in jobs)
     passes = runs.passes if job == "fit" else 1 if job == "transform" else _more(runs.passes)
     if workers is not None:
         shared = shared_among(workers, size, parts, passes or 1)
         return _of_cluster(learner, shared, variance, passes)
-    return _with_interval(learner, size, parts, variance, int(memory), passes)
+    return _with_interval(learner, size, parts, variance, memory, passes)
 
 
-def _bytes_of(learner: Any, size: Size, runs: Runs, part: str) -> float:
-    terms = [job_terms(learner, run.size, part) for run in runs.runs]
-    prices = fitted_prices(terms, [getattr(run, part) for run in runs.runs])
-    return prices.total(job_terms(learner, size, part))
+def _times(learner: Any, size: Size, job: str, runs: Runs) -> tuple[dict[str, float], float]:
+    """Seconds of a fit or a transform by part, and the relative error of their sum."""
+    new = 0.0 if job == "fit" else runs.new_memory
+    costs = [
+        max(0.2 * getattr(run, job), getattr(run, job) - new * images_beyond(run, run.size.n))
+        for run in runs.runs
+    ]
+    alike = all(replace(run.size, n=size.n) == size for run in runs.runs)
+    if alike and len(costs) > 1 and not has_squares(learner):
+        name = name_of_rows(job)
+        prices = prices_along_rows([run.size.n for run in runs.runs], costs, name)
+        wanted: Terms = {"start": 1, name: size.n}
+    else:
+        prices = fitted_prices([job_terms(learner, run.size, job) for run in runs.runs], costs)
+        wanted = job_terms(learner, size, job)
+    found = prices.parts(wanted)
+    spread = prices.spread(sum(found.values()))
+    waited = new * images_beyond(runs.runs[-1], size.n)
+    return (found | {"new memory": waited} if waited else found), spread
 
 
 def _more(passes: int | None) -> int | None:

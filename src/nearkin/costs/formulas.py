@@ -66,6 +66,19 @@ def has_squares(learner: Any) -> bool:
     return any(is_exact(part) or type(part).__name__ in _BY_SQUARES for part in parts_of(learner))
 
 
+def name_of_rows(job: str) -> str:
+    """The term for all that grows with the rows."""
+    return "rows" if job == "fit" else "products"
+
+
+def holds_squares(learner: Any, size: Size) -> bool:
+    """Whether as many numbers are held as there are pairs of rows."""
+    few = ("KernelA", "LLMA") if size.n <= _DENSE_ROWS else ()
+    return any(
+        is_exact(part) or type(part).__name__ in ("LMNN", *few) for part in parts_of(learner)
+    )
+
+
 def landmarks_of(learner: Any) -> int | None:
     """How many landmarks a learner takes, None if it takes all rows or needs none."""
     named = getattr(learner, "landmarks", "random")
@@ -137,7 +150,7 @@ def job_terms(learner: Any, size: Size, job: str) -> Terms:
         "fit": fit_terms,
         "transform": transform_terms,
         "fit_memory": memory_terms,
-        "memory": memory_terms,
+        "transform_memory": memory_terms,
     }[job]
     found: Terms = {}
     for part in parts_of(learner):

@@ -26,15 +26,18 @@ class Run:
     size : Size
     fit, transform : float
         Seconds.
-    fit_memory, memory : int
-        Most bytes that the process held: until the fit was done, and in all.
+    fit_memory, transform_memory : int
+        Most bytes that the process held meanwhile.
+    columns : int
+        Of the rows after ``transform``.
     """
 
     size: Size
     fit: float
     transform: float
     fit_memory: int = 0
-    memory: int = 0
+    transform_memory: int = 0
+    columns: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,13 @@ class Runs:
     runs : list of Run
     passes : int or None
         How often the rows are read by a fit; None if all of them must be in memory.
+    new_memory : float
+        Seconds that a process waits for a further byte, where it needs many at once.
     """
 
     runs: list[Run]
     passes: int | None
+    new_memory: float = 0.0
 
 
 def folder() -> Path:
@@ -74,7 +80,7 @@ def recalled(key: str) -> Runs | None:
         if found["signature"] != signature():
             return None
         runs = [Run(Size(**one.pop("size")), **one) for one in found["runs"]]
-        return Runs(runs, found["passes"]) if runs else None
+        return Runs(runs, found["passes"], found["new_memory"]) if runs else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -85,6 +91,7 @@ def keep(key: str, runs: Runs) -> None:
         "signature": signature(),
         "runs": [asdict(run) for run in runs.runs],
         "passes": runs.passes,
+        "new_memory": runs.new_memory,
     }
     with suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)

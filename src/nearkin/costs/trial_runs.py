@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearkin.costs.fitting import fitted_prices
-from nearkin.costs.formulas import Size, fewest_rows, has_squares, job_terms
+from nearkin.costs.formulas import Size, fewest_rows, has_squares
 from nearkin.costs.kept import Run, Runs
+from nearkin.costs.machine import available_memory
+from nearkin.costs.memory import images_beyond
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
@@ -37,12 +38,13 @@ _FEW_COLUMNS = 64
 _STEPS = (8, 4, 2)
 # Runs that are like the job but for their rows, at least.
 _ALIKE = 3
-# Jobs are run so often, or for so many seconds.
-_SHORT, _REPEATS = 1.0, 3
+# Sizes are run so often, if there is time for it.
+_REPEATS = 3
 # Of the time, for a run in which passes are counted: of few rows learners remember all that they
 # have read.
 _SHARE_FOR_PASSES = 0.05
 _N_CLASSES = 10
+_MUCH_MEMORY = 2**31
 
 
 @dataclass(frozen=True)
@@ -82,44 +84,65 @@ def ordered(order: Order) -> Runs:
         )
     found = json.loads(done.stdout)
     runs = [Run(Size(**one.pop("size")), **one) for one in found["runs"]]
-    return Runs(runs, found["passes"])
+    return Runs(runs, found["passes"], found["new_memory"])
 
 
 def made(order: Order) -> Runs:
     """Trial runs, the smallest first: as many as there is time for, three at least.
 
     Columns, landmarks and pairs grow with the rows until there are as many as in the job, and only
-    rows from there on. Runs that have fewer are forgotten if there are enough of the others.
+    rows from there on. Runs that have fewer are forgotten if there are enough of the others. What
+    time is left goes to repetitions, of the largest runs first.
     """
     size = first_size(order)
     _run(order, size)  # compiled code is loaded, threads are up
     start = time.perf_counter()
-    runs = [_timed(order, size)]
-    while True:
-        left = _patience(order, runs) - (time.perf_counter() - start)
-        following = [one for one in next_sizes(order, size) if _fits(order, runs, one, left)]
-        if not following:
+    found = [[_run(order, size)]]
+    while following := next_sizes(order, size):
+        left = _patience(order, found) - (time.perf_counter() - start)
+        size = next((one for one in following if _fits(order, found, one, left)), size)
+        if size == found[-1][0].size:
             break
-        size = following[0]
-        runs.append(_timed(order, size))
-    brief = [run.size for run in runs if run.fit < _SHARE_FOR_PASSES * order.seconds]
-    passes = _passes(order, (brief or [runs[0].size])[-1])
-    alike = [run for run in runs if _is_alike(order, run.size)]
-    return Runs(alike if len(alike) >= _ALIKE else runs, passes)
+        found.append([_run(order, size)])
+    for _ in range(_REPEATS - 1):
+        for runs in reversed(found):
+            if time.perf_counter() - start + _seconds(runs[0]) < order.seconds:
+                runs.append(_run(order, runs[0].size))
+    typical = [_typical(runs) for runs in found]
+    brief = [run.size for run in typical if run.fit < _SHARE_FOR_PASSES * order.seconds]
+    passes = _passes(order, (brief or [typical[0].size])[-1])
+    alike = [run for run in typical if _is_alike(order, run.size)]
+    used = alike if len(alike) >= _ALIKE else typical
+    return Runs(used, passes, _price_of_new_memory(order, used[-1]))
 
 
-def _fits(order: Order, runs: list[Run], size: Size, left: float) -> bool:
-    """Whether there is time for a run; for three runs there is."""
-    if len(runs) < _ALIKE:
+def _seconds(run: Run) -> float:
+    return run.fit + run.transform
+
+
+def _fits(order: Order, found: list[list[Run]], size: Size, left: float) -> bool:
+    """Whether there is time for a run and its repetition; for three runs there is."""
+    if len(found) < _ALIKE:
         return True
-    foretold = _foretold(order, runs, size)
-    return min(_REPEATS, 1 + _SHORT // max(foretold, 1e-9)) * foretold <= left
+    last = found[-1][0]
+    growth = size.n / last.size.n * size.d / last.size.d
+    return 2 * _seconds(last) * growth ** (2 if has_squares(order.learner) else 1) <= left
 
 
-def _patience(order: Order, runs: list[Run]) -> float:
+def _patience(order: Order, found: list[list[Run]]) -> float:
     """Seconds for all runs: more until some of them are like the job."""
-    n_alike = sum(_is_alike(order, run.size) for run in runs)
+    n_alike = sum(_is_alike(order, runs[0].size) for runs in found)
     return order.seconds * (1 if n_alike >= _ALIKE else 3)
+
+
+def _typical(runs: list[Run]) -> Run:
+    """The run in the middle of a few, the lesser one of two: others may use the machine, too."""
+
+    def middle(name: str) -> Any:
+        return sorted(getattr(run, name) for run in runs)[(len(runs) - 1) // 2]
+
+    names = ("fit", "transform", "fit_memory", "transform_memory")
+    return replace(runs[0], **{name: middle(name) for name in names})
 
 
 def _is_alike(order: Order, size: Size) -> bool:
@@ -138,12 +161,14 @@ def first_size(order: Order) -> Size:
 def next_sizes(order: Order, size: Size) -> list[Size]:
     """Sizes of a run after one of this size, the one that is wanted most first."""
     target = order.target
+    fewest = fewest_rows(order.learner, target.n)
     most = max(20, target.n // 2)
-    if not _is_alike(order, size) and size.n < most:
-        d = min(target.d, 4 * size.d)
-        return [_of_rows(order, min(most, _GROWTH * size.n), d)]
+    if fewest > _FEW_ROWS:  # of which half may be too few
+        most = max(most, (fewest + min(target.n, 2 * fewest)) // 2)
     if size.n >= most:
         return [] if size.d >= target.d else [_of_rows(order, most, min(target.d, 4 * size.d))]
+    if not _is_alike(order, size):
+        return [_of_rows(order, min(most, _GROWTH * size.n), min(target.d, 4 * size.d))]
     steps = (2,) if has_squares(order.learner) else _STEPS
     return [_of_rows(order, min(most, step * size.n), size.d) for step in steps]
 
@@ -152,26 +177,27 @@ def _of_rows(order: Order, n: int, d: int) -> Size:
     """So many rows, with as many landmarks and pairs as go with them."""
     target = order.target
     m = None if target.m is None else min(target.m, max(2, n // 2))
-    whole = n >= target.n // 2  # no run will have more rows
-    return replace(target, n=n, d=d, m=m, p=target.p if whole else min(target.p, n))
+    # Where most rows are in some pair, that is to be so in a run.
+    many = target.p > target.n // 4
+    p = max(2, target.p * n // target.n) if many else min(target.p, n)
+    return replace(target, n=n, d=d, m=m, p=p)
 
 
-def _foretold(order: Order, runs: list[Run], size: Size) -> float:
-    total = 0.0
-    for job in ("fit", "transform"):
-        terms = [job_terms(order.learner, run.size, job) for run in runs]
-        prices = fitted_prices(terms, [getattr(run, job) for run in runs])
-        total += prices.total(job_terms(order.learner, size, job))
-    return total
+def _price_of_new_memory(order: Order, last: Run) -> float:
+    """Seconds for a byte of the job's images, beyond what it takes to write there.
 
-
-def _timed(order: Order, size: Size) -> Run:
-    """A run in the middle of a few, as others may use the machine, too."""
-    runs = [_run(order, size)]
-    while len(runs) < _REPEATS and sum(run.fit + run.transform for run in runs) < _SHORT:
-        runs.append(_run(order, size))
-    found = np.median([[run.fit, run.transform] for run in runs], axis=0)
-    return replace(runs[0], fit=float(found[0]), transform=float(found[1]))
+    Large arrays are new to the process each time; on some machines it waits for them.
+    """
+    wanted = images_beyond(last, order.target.n)
+    if order.on_device or not 0 < 4 * wanted < available_memory():
+        return 0.0
+    wanted = min(wanted, _MUCH_MEMORY)
+    start = time.perf_counter()
+    array = np.ones(wanted, dtype=np.uint8)
+    made = time.perf_counter()
+    array.fill(2)
+    filled = time.perf_counter()
+    return max(0.0, (made - start) - (filled - made)) / wanted
 
 
 def _run(order: Order, size: Size) -> Run:
@@ -191,11 +217,13 @@ def _run(order: Order, size: Size) -> Run:
     finish()
     fitted = time.perf_counter() - start
     held = peak_memory(order.on_device)
+    forget_peak(order.on_device, trim=False)
     start = time.perf_counter()
-    learner.transform(rows)
+    images = learner.transform(rows)
     finish()
     transformed = time.perf_counter() - start
-    return Run(size, fitted, transformed, held, peak_memory(order.on_device))
+    held_then = peak_memory(order.on_device)
+    return Run(size, fitted, transformed, held, held_then, int(images.shape[1]))
 
 
 def _placed(X: Floats, on_device: bool) -> tuple[Any, Any]:
@@ -219,15 +247,19 @@ def synthetic_rows(size: Size) -> tuple[Floats, Ints]:
     return X, y
 
 
-def forget_peak(on_device: bool = False) -> None:
-    """Let :func:`peak_memory` begin anew, where the system can do that."""
+def forget_peak(on_device: bool = False, *, trim: bool = True) -> None:
+    """Let :func:`peak_memory` begin anew, where the system can do that.
+
+    With ``trim`` what was freed goes back to the system before.
+    """
     if on_device:
         import torch
 
         torch.cuda.reset_peak_memory_stats()
         return
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back to the system
+    if trim:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
