@@ -32,7 +32,7 @@ from benchmarks.speed.estimate_jobs import TUNED, Case, drawn
 FOLDER = Path(__file__).parent
 # Results that are reported, and those of jobs that the model was made with.
 RAW, MADE_WITH = FOLDER / "estimate.jsonl", FOLDER / "estimate_made_with.jsonl"
-SETS = {"chosen": lambda: TUNED, "seed 1": lambda: drawn(1), "seed 2": lambda: drawn(2)}
+SETS = {"seed 2": lambda: drawn(2), "seed 1": lambda: drawn(1), "chosen": lambda: TUNED}
 REPORTED = "seed 2"
 # Shorter jobs are run thrice, of which the median counts.
 MANY_SECONDS = 5

@@ -110,13 +110,13 @@ class Ranges:
 
 RANGES = {
     "KernelBeta": Ranges((20_000, 2_000_000), (5, 300), (50, 2000)),
-    "KernelBeta, exact": Ranges((1000, 6000), (5, 100)),
-    "KernelA": Ranges((500, 30_000), (5, 100), (100, 1000)),
-    "GeometryAware": Ranges((1000, 30_000), (5, 100)),
+    "KernelBeta, exact": Ranges((1500, 6000), (5, 100)),
+    "KernelA": Ranges((1000, 30_000), (5, 100), (100, 1000)),
+    "GeometryAware": Ranges((2000, 30_000), (5, 100)),
     "ITML": Ranges((100_000, 3_000_000), (10, 300), most=3e10, power=2),
     "GMML": Ranges((100_000, 3_000_000), (10, 500), most=3e10, power=2),
     "RCA": Ranges((200_000, 3_000_000), (10, 300), most=3e10, power=2),
-    "LMNN": Ranges((500, 5000), (5, 50)),
+    "LMNN": Ranges((1000, 5000), (5, 50)),
     "Generative": Ranges((2000, 100_000), (5, 50), most=3e9, power=3),
     "MetricLearner": Ranges((300, 3000), (5, 50)),
 }

@@ -10,7 +10,7 @@ import pytest
 
 import nearkin as nk
 from nearkin.costs import clusters, estimates, kept, trial_runs
-from nearkin.costs.fitting import fitted_prices, prices_along_rows
+from nearkin.costs.fitting import fitted_prices
 from nearkin.costs.formulas import Size, fewest_rows, job_terms, landmarks_of, least_memory
 from nearkin.costs.kept import Run, Runs
 from nearkin.costs.memory import bytes_of
@@ -83,14 +83,6 @@ def test_prices_are_those_that_jobs_were_made_with():
     assert spreads == sorted(spreads)
     assert spreads[0] > 0
     assert spreads[-1] < 1
-
-
-def test_rows_cost_what_the_last_runs_say_and_never_more_than_all():
-    prices = prices_along_rows([100, 1000, 3000], [5.0, 7.0, 9.0], "rows")
-    assert prices.of == {"rows": pytest.approx(1e-3), "start": pytest.approx(6)}
-    assert prices_along_rows([1000, 3000], [9.0, 7.0], "rows").of == {"rows": 0, "start": 7}
-    steep = prices_along_rows([1000, 3000], [1.0, 9.0], "rows").of
-    assert steep == {"rows": pytest.approx(3e-3), "start": pytest.approx(0)}
 
 
 def test_memory_grows_by_rows_and_images_and_what_else_always_grows():

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from nearkin.costs.clusters import Shared, shared_among
-from nearkin.costs.fitting import fitted_prices, prices_along_rows
+from nearkin.costs.fitting import fitted_prices
 from nearkin.costs.formulas import (
     JOBS,
     Size,
-    Terms,
     has_squares,
     is_exact,
     job_terms,
@@ -184,14 +183,13 @@ def _times(learner: Any, size: Size, job: str, runs: Runs) -> tuple[dict[str, fl
         max(0.2 * getattr(run, job), getattr(run, job) - new * images_beyond(run, run.size.n))
         for run in runs.runs
     ]
-    alike = all(replace(run.size, n=size.n) == size for run in runs.runs)
-    if alike and len(costs) > 1 and not has_squares(learner):
+    sizes = [run.size for run in runs.runs]
+    wanted, *terms = (job_terms(learner, one, job) for one in (size, *sizes))
+    if not has_squares(learner) and all(replace(one, n=size.n) == size for one in sizes):
+        # Only rows differ: what grows with them is one term.
         name = name_of_rows(job)
-        prices = prices_along_rows([run.size.n for run in runs.runs], costs, name)
-        wanted: Terms = {"start": 1, name: size.n}
-    else:
-        prices = fitted_prices([job_terms(learner, run.size, job) for run in runs.runs], costs)
-        wanted = job_terms(learner, size, job)
+        wanted, *terms = ({"start": 1.0, name: float(one.n)} for one in (size, *sizes))
+    prices = fitted_prices(terms, costs)
     found = prices.parts(wanted)
     spread = prices.spread(sum(found.values()))
     waited = new * images_beyond(runs.runs[-1], size.n)

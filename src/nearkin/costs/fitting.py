@@ -48,17 +48,6 @@ class Prices:
         return min(_MOST_ERROR, max(_ERROR, self.error) + _ERROR_OF_A_DOUBLING * doublings)
 
 
-def prices_along_rows(rows: Sequence[int], costs: Sequence[float], name: str) -> Prices:
-    """Prices of a start and of rows, by the last two jobs: rows were all that differed.
-
-    Threads and caches come into play with the first thousands of rows, so that smaller jobs say
-    less. Rows cost at most what they do if the start is free.
-    """
-    (n_before, before), (n_last, last) = zip(rows[-2:], costs[-2:], strict=True)
-    price = min(max(0.0, (last - before) / (n_last - n_before)), last / n_last)
-    return Prices({name: price, "start": last - price * n_last}, _ERROR, max(costs))
-
-
 def fitted_prices(terms: Sequence[Terms], costs: Sequence[float]) -> Prices:
     """Prices that are not negative, and explain what jobs cost with small relative errors.
 

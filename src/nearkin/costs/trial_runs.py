@@ -112,7 +112,7 @@ def made(order: Order) -> Runs:
     brief = [run.size for run in typical if run.fit < _SHARE_FOR_PASSES * order.seconds]
     passes = _passes(order, (brief or [typical[0].size])[-1])
     alike = [run for run in typical if _is_alike(order, run.size)]
-    used = alike if len(alike) >= _ALIKE else typical
+    used = alike if len(alike) > 1 else typical
     return Runs(used, passes, _price_of_new_memory(order, used[-1]))
 
 
