@@ -3,7 +3,8 @@
 Each job is foretold from trial runs on fewer, made-up rows (half as many at most; of KernelA 2001
 at least), in a cache that is empty at the start, then run in a process of its own on other rows
 (``python -m benchmarks.speed.estimate SET JOB`` prints that as JSON). Times are of calls, once
-compiled code is loaded; memory is all that the process held. Jobs that are stored are not measured again.
+compiled code is loaded; memory is all that the process held. Jobs that are stored are not measured
+again.
 
 The model was made with two sets: thirty chosen jobs, and thirty of seed 1. The jobs of seed 2 were
 drawn once it was done; nothing was changed after that.
@@ -41,8 +42,8 @@ CLEAN = (
     "another seed (`benchmarks/speed/estimate_jobs.py`). The model of costs was made with those "
     "and with a chosen set; it was left as it is once these were drawn, and none of them was left "
     "out. Each job is larger than its trial runs, and has other rows: learners whose solvers stop "
-    "when they are done (GeometryAware, LMNN, KernelA) take another time for these than for rows that "
-    "are made up. The first run of these jobs, at commit 7a61d10c933b while others shared the "
+    "when they are done (GeometryAware, LMNN, KernelA) take another time for these than for rows "
+    "that are made up. The first run of these jobs, at commit 7a61d10c933b while others shared the "
     "machine in turns, had 16 within the goal for time and 23 within that for memory."
 )
 TIME_GOAL, MEMORY_GOAL, SHARE_GOAL = 0.25, 0.10, 0.9
