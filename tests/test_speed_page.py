@@ -47,7 +47,7 @@ def everything(tmp_path):
     times = ((1, 1.8), (2, 1.0))
     store(tmp_path / "dask.jsonl", [{**on_workers, "workers": w, "seconds": s} for w, s in times])
     simulated = {"workers": 100, "chunks": 200, "task_seconds": 1.0, "tasks": 500}
-    found = {"seconds": 2.5, "scheduler": 0.5, "client": 0.1}
+    found = {"seconds": 2.5, "scheduler": 0.5, "scheduler_idle": 0.01, "client": 0.1}
     store(tmp_path / "thousand_workers.jsonl", [{**simulated, **found}])
     job = {"learner": "GMML", "n": 1000, "d": 5, "job": "both", "settings": {}, "pairs": 200}
     said = {"dtype": "float32", "calibration": 5.0, "seconds": 1.1, "low": 0.9, "high": 1.3}

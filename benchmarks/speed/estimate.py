@@ -1,9 +1,13 @@
-"""``nearkin.estimate`` beside the truth: thirty jobs, larger than its trial runs.
+"""``nearkin.estimate`` beside the truth: thirty jobs that the model of costs was not made with.
 
-Each job is foretold from trial runs on made-up rows of at most half its size, in a cache that is
-empty at the start, then run in a process of its own on other rows (``python -m
-benchmarks.speed.estimate JOB`` prints that as JSON). Times are of calls, once compiled code is
-loaded; memory is all that the process held. Jobs that are stored are not measured again.
+Each job is foretold from trial runs on fewer, made-up rows (half as many at most; of KernelA 2001
+at least), in a cache that is empty at the start, then run in a process of its own on other rows
+(``python -m benchmarks.speed.estimate SET JOB`` prints that as JSON). Times are of calls, once
+compiled code is loaded; memory is all that the process held. Jobs that are stored are not measured
+again.
+
+The model was made with two sets: thirty chosen jobs, and thirty of seed 1. The jobs of seed 2 were
+drawn once it was done; nothing was changed after that.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,75 +28,25 @@ import numpy as np
 from benchmarks.record import ROOT, Table, Text, peak_memory_gb, publish, stored
 from benchmarks.resume import Job, complete
 from benchmarks.speed.data import clustered, draw_pairs
+from benchmarks.speed.estimate_jobs import TUNED, Case, drawn
 
 FOLDER = Path(__file__).parent
-RAW = FOLDER / "estimate.jsonl"
+# Results that are reported, and those of jobs that the model was made with.
+RAW, MADE_WITH = FOLDER / "estimate.jsonl", FOLDER / "estimate_made_with.jsonl"
+SETS = {"seed 2": lambda: drawn(2), "seed 1": lambda: drawn(1), "chosen": lambda: TUNED}
+REPORTED = "seed 2"
 # Shorter jobs are run thrice, of which the median counts.
 MANY_SECONDS = 5
-# What a reader must know of these jobs.
-TUNED = (
-    "No clean test: the model was changed several times while these jobs were looked at, and two "
-    "jobs that missed were replaced (LMNN with 10,000 rows, +34 % time and −77 % memory; Euclidean "
-    "with 2,000,000 × 50 float64, −85 % time). Sizes are larger than those of the trial runs, but "
-    "other jobs may be foretold worse."
+CLEAN = (
+    "These thirty jobs were drawn by a seed, from ranges that were settled before with jobs of "
+    "another seed (`benchmarks/speed/estimate_jobs.py`). The model of costs was made with those "
+    "and with a chosen set; it was left as it is once these were drawn, and none of them was left "
+    "out. Each job is larger than its trial runs, and has other rows: learners whose solvers stop "
+    "when they are done (GeometryAware, LMNN, KernelA) take another time for these than for rows "
+    "that are made up. The first run of these jobs, at commit 7a61d10c933b while others shared the "
+    "machine in turns, had 16 within the goal for time and 23 within that for memory."
 )
 TIME_GOAL, MEMORY_GOAL, SHARE_GOAL = 0.25, 0.10, 0.9
-
-
-@dataclass(frozen=True)
-class Case:
-    """A job."""
-
-    learner: str
-    n: int
-    d: int = 50
-    job: str = "both"
-    settings: dict[str, Any] = field(default_factory=dict)
-    pairs: int = 200
-    dtype: str = "float32"
-
-    def made(self) -> Any:
-        import nearkin
-
-        return getattr(nearkin, self.learner)(**self.settings)
-
-
-def beta(m: int | None, **settings: Any) -> dict[str, Any]:
-    return {"n_landmarks": m, "random_state": 0, **settings}
-
-
-CASES = [
-    Case("KernelBeta", 300_000, settings=beta(1000)),
-    Case("KernelBeta", 1_000_000, settings=beta(500, n_components=10)),
-    Case("KernelBeta", 200_000, 200, settings=beta(1000)),
-    Case("KernelBeta", 500_000, 10, settings=beta(300)),
-    Case("KernelBeta", 100_000, settings=beta(2000)),
-    Case("KernelBeta", 200_000, settings=beta(1000), dtype="float64"),
-    Case("KernelBeta", 200_000, settings=beta(1000, extension="nystroem")),
-    Case("KernelBeta", 60_000, settings=beta(500, kernel="laplacian")),
-    Case("KernelBeta", 4000, settings=beta(None), dtype="float64"),
-    Case("KernelBeta", 6000, 20, settings=beta(None)),
-    Case("ITML", 1_000_000, settings={"random_state": 0}),
-    Case("ITML", 300_000, 200, settings={"random_state": 0}),
-    Case("ITML", 100_000, settings=beta(1000, kernel="rbf")),
-    Case("GMML", 2_000_000, settings={"random_state": 0}),
-    Case("GMML", 300_000, 200, settings={"random_state": 0}, dtype="float64"),
-    Case("GMML", 50_000, 700, settings={"random_state": 0}),
-    Case("GMML", 100_000, settings=beta(800, kernel="rbf")),
-    Case("RCA", 1_500_000, settings={"random_state": 0}),
-    Case("RCA", 200_000, 300, settings={"random_state": 0, "n_components": 20}),
-    Case("CosineMetric", 500_000, settings={"random_state": 0}),
-    Case("PLDA", 1_000_000, settings={"random_state": 0}, dtype="float64"),
-    Case("ColumnWeights", 1_000_000, settings={"random_state": 0}),
-    Case("Euclidean", 1_000_000, 100, settings={"random_state": 0}),
-    Case("Generative", 100_000, 20, settings={"random_state": 0}),
-    Case("Generative", 20_000, 50, settings={"random_state": 0}),
-    Case("LMNN", 3000, 20, "fit", {"random_state": 0}),
-    Case("KernelA", 20_000, job="fit", settings=beta(500)),
-    Case("GeometryAware", 20_000, job="fit", settings={"random_state": 0}),
-    Case("KernelBeta", 3_000_000, 20, settings=beta(300, n_components=5), pairs=1000),
-    Case("GMML", 200_000, 100, settings={"random_state": 0}, pairs=5000),
-]
 
 
 def name_of(case: Case) -> str:
@@ -133,17 +87,17 @@ def measure(case: Case) -> dict[str, Any]:
     return {"fit": fit, "transform": transform, "memory": memory}
 
 
-def foretold_and_measured(number: int) -> list[dict[str, Any]]:
+def foretold_and_measured(jobs: str, number: int) -> list[dict[str, Any]]:
     from nearkin import estimate
 
-    case = CASES[number]
+    case = SETS[jobs]()[number]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NEARKIN_CACHE_DIR"] = folder
         start = time.perf_counter()
         settings = {"n": case.n, "d": case.d, "n_pairs": case.pairs, "dtype": case.dtype}
         found = estimate(case.made(), job=case.job, **settings)
         took = time.perf_counter() - start
-    command = [sys.executable, "-m", "benchmarks.speed.estimate", str(number)]
+    command = [sys.executable, "-m", "benchmarks.speed.estimate", jobs, str(number)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     return [
         {
@@ -161,8 +115,10 @@ def foretold_and_measured(number: int) -> list[dict[str, Any]]:
 def run(draws: int) -> None:
     """Measure what is not stored yet; ``draws`` is not used."""
     del draws
-    jobs = [Job({"number": i}, foretold_and_measured, (i,)) for i in range(len(CASES))]
-    complete(RAW, jobs, "estimates")
+    for name, cases in SETS.items():
+        names = [{"set": name, "number": i} for i in range(len(cases()))]
+        jobs = [Job(one, foretold_and_measured, (name, one["number"])) for one in names]
+        complete(RAW if name == REPORTED else MADE_WITH, jobs, f"estimates, {name}")
 
 
 def errors_of(row: dict[str, Any]) -> tuple[float, float]:
@@ -185,14 +141,25 @@ def within(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
 def score() -> None:
     """Tables from the stored results."""
     source, rows = stored(RAW)
-    publish(FOLDER / "ESTIMATE.md", "What nk.estimate says, and the truth", tables(rows), source)
+    blocks = [*tables(rows), *made_with(stored(MADE_WITH)[1] if MADE_WITH.exists() else [])]
+    publish(FOLDER / "ESTIMATE.md", "What nk.estimate says, and the truth", blocks, source)
+
+
+def made_with(rows: list[dict[str, Any]]) -> list[Table]:
+    """How near the model is for the jobs that it was made with."""
+    body = []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        own = [row for row in rows if row["set"] == name]
+        body.append([name, str(len(own)), *map(str, within(own))])
+    header = ["jobs", "all", "time within 25 %", "memory within 10 %", "in their interval"]
+    return [Table("Jobs that the model was made with", header, body)] if body else []
 
 
 def headline(rows: list[dict[str, Any]]) -> list[str]:
     """What to expect of it, in a line."""
     in_time, in_memory, _ = within(rows)
     return [
-        f"`nk.estimate`, {len(rows)} jobs that the model was tuned with",
+        f"`nk.estimate`, {len(rows)} jobs that the model was not made with",
         f"time within 25 % for {in_time}, memory within 10 % for {in_memory}",
     ]
 
@@ -226,9 +193,9 @@ def tables(rows: list[dict[str, Any]]) -> list[Table | Text]:
         f"{np.median([row['calibration'] for row in rows]):.1f} s (median), "
         f"{max(row['calibration'] for row in rows):.0f} s at most, with the start of its process."
     )
-    return [Text(TUNED), Table("Foretold and measured", header, body, n_words=2), Text(words)]
+    return [Text(CLEAN), Table("Foretold and measured", header, body, n_words=2), Text(words)]
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(json.dumps(measure(CASES[int(sys.argv[1])])))
+    print(json.dumps(measure(SETS[sys.argv[1]]()[int(sys.argv[2])])))

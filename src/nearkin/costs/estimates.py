@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from nearkin.costs.clusters import Shared, shared_among
 from nearkin.costs.fitting import fitted_prices
-from nearkin.costs.formulas import JOBS, Size, is_exact, job_terms, landmarks_of, parts_of
-from nearkin.costs.kept import Run, Runs, keep, key_of, recalled
+from nearkin.costs.formulas import (
+    JOBS,
+    Size,
+    has_squares,
+    is_exact,
+    job_terms,
+    landmarks_of,
+    name_of_rows,
+    parts_of,
+)
+from nearkin.costs.kept import Runs, keep, key_of, recalled
 from nearkin.costs.machine import available_memory
-from nearkin.costs.memory import bytes_of, new_bytes
+from nearkin.costs.memory import bytes_of, images_beyond
 from nearkin.costs.trial_runs import Order, ordered
 from nearkin.costs.words import in_bytes, in_time
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
@@ -154,38 +163,37 @@ def foretold(
     """What trial runs say of a job."""
     parts: dict[str, float] = {}
     variance = 0.0
-    for one in JOBS if job == "both" else (job,):
-        terms = [job_terms(learner, run.size, one) for run in runs.runs]
-        prices = fitted_prices(
-            terms, [_paid_for_work(learner, run, one, runs) for run in runs.runs]
-        )
-        wanted = job_terms(learner, size, one)
-        for name, cost in prices.parts(wanted).items():
-            parts[f"{one}: {name}"] = cost
-        variance += (prices.spread(prices.total(wanted)) * prices.total(wanted)) ** 2
-    memory = sum(bytes_of(learner, size, runs.runs, part) for part in ("memory", "uncounted"))
-    if job != "fit":
-        waited = _new_memory(learner, size, runs)
-        parts |= {"transform: new memory": waited} if waited else {}
-        variance += (waited / 2) ** 2
+    jobs = JOBS if job == "both" else (job,)
+    for one in jobs:
+        found, spread = _times(learner, size, one, runs)
+        parts |= {f"{one}: {name}": cost for name, cost in found.items()}
+        variance += (spread * sum(found.values())) ** 2
+    memory = max(bytes_of(learner, size, runs, one) for one in jobs)
     passes = runs.passes if job == "fit" else 1 if job == "transform" else _more(runs.passes)
     if workers is not None:
         shared = shared_among(workers, size, parts, passes or 1)
         return _of_cluster(learner, shared, variance, passes)
-    return _with_interval(learner, size, parts, variance, int(memory), passes)
+    return _with_interval(learner, size, parts, variance, memory, passes)
 
 
-def _new_memory(learner: Any, size: Size, runs: Runs) -> float:
-    """Seconds that a transform waits for memory."""
-    return runs.new_memory * new_bytes(learner, size, runs.runs)
-
-
-def _paid_for_work(learner: Any, run: Run, job: str, runs: Runs) -> float:
-    """Seconds of a trial run, without those that it waited for memory."""
-    seconds: float = getattr(run, job)
-    if job == "fit":
-        return seconds
-    return max(0.1 * seconds, seconds - _new_memory(learner, run.size, runs))
+def _times(learner: Any, size: Size, job: str, runs: Runs) -> tuple[dict[str, float], float]:
+    """Seconds of a fit or a transform by part, and the relative error of their sum."""
+    new = 0.0 if job == "fit" else runs.new_memory
+    costs = [
+        max(0.2 * getattr(run, job), getattr(run, job) - new * images_beyond(run, run.size.n))
+        for run in runs.runs
+    ]
+    sizes = [run.size for run in runs.runs]
+    wanted, *terms = (job_terms(learner, one, job) for one in (size, *sizes))
+    if not has_squares(learner) and all(replace(one, n=size.n) == size for one in sizes):
+        # Only rows differ: what grows with them is one term.
+        name = name_of_rows(job)
+        wanted, *terms = ({"start": 1.0, name: float(one.n)} for one in (size, *sizes))
+    prices = fitted_prices(terms, costs)
+    found = prices.parts(wanted)
+    spread = prices.spread(sum(found.values()))
+    waited = new * images_beyond(runs.runs[-1], size.n)
+    return (found | {"new memory": waited} if waited else found), spread
 
 
 def _more(passes: int | None) -> int | None:

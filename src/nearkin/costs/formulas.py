@@ -11,8 +11,9 @@ from typing import Any
 
 Terms = dict[str, float]
 JOBS = ("fit", "transform")
-_SQUARES = ("k × k matrices", "d × d matrices")
 
+# Learners whose work grows faster than the rows, whatever their landmarks.
+_BY_SQUARES = ("LMNN", "KernelA", "LLMA", "GeometryAware", "MetricLearner")
 # Up to here these learners look at all pairs of rows, beyond at neighbours.
 _DENSE_ROWS = 2000
 # Rows that MetricLearner compares learners on.
@@ -60,6 +61,24 @@ def is_exact(learner: Any) -> bool:
     return has_kernel(learner) and learner.n_landmarks is None and not named
 
 
+def has_squares(learner: Any) -> bool:
+    """Whether work grows faster than the rows, so that runs must be near the job."""
+    return any(is_exact(part) or type(part).__name__ in _BY_SQUARES for part in parts_of(learner))
+
+
+def name_of_rows(job: str) -> str:
+    """The term for all that grows with the rows."""
+    return "rows" if job == "fit" else "products"
+
+
+def holds_squares(learner: Any, size: Size) -> bool:
+    """Whether as many numbers are held as there are pairs of rows."""
+    few = ("KernelA", "LLMA") if size.n <= _DENSE_ROWS else ()
+    return any(
+        is_exact(part) or type(part).__name__ in ("LMNN", *few) for part in parts_of(learner)
+    )
+
+
 def landmarks_of(learner: Any) -> int | None:
     """How many landmarks a learner takes, None if it takes all rows or needs none."""
     named = getattr(learner, "landmarks", "random")
@@ -86,8 +105,7 @@ def fit_terms(learner: Any, size: Size) -> Terms:
     if name in ("KernelA", "LLMA"):
         if n <= _DENSE_ROWS:
             return {"start": 1, "pairs of rows": n * n * d, "n × n matrices": n**3}
-        k = min(k, _DENSE_ROWS) if name == "LLMA" else k
-        return {"start": 1, "neighbours": n * n * d, "rows": n * k * d, "k × k matrices": k**3}
+        return {"start": 1, "neighbours": n * n * d, "rows": n * min(k, _DENSE_ROWS) * d}
     if name == "GeometryAware":
         return {"start": 1, "neighbours": n * n * d, "vectors": n * learner.n_vectors}
     if name == "MetricLearner":
@@ -116,19 +134,14 @@ def memory_terms(learner: Any, size: Size) -> Terms:
     """What is held at a time: rows, images, and what has as many numbers as landmarks squared."""
     n, d, k = size.n, size.d, size.k
     rows = {"start": 1.0, "rows": n * d * size.itemsize}
-    if has_kernel(learner) or type(learner).__name__ in ("KernelA", "LLMA"):
-        name = type(learner).__name__
-        k = min(k, _DENSE_ROWS) if name in ("KernelA", "LLMA") and size.m is None else k
+    if type(learner).__name__ in ("KernelA", "LLMA"):
+        few = {"pairs of rows": n * n * size.itemsize}
+        return {**rows, **(few if n <= _DENSE_ROWS else {"images": n * k * size.itemsize})}
+    if has_kernel(learner):
         return {**rows, "images": n * k * size.itemsize, "k × k matrices": k * k * size.itemsize}
     if type(learner).__name__ == "LMNN":
         return {**rows, "pairs of rows": n * n}
     return {**rows, "d × d matrices": d * d * 8}
-
-
-def uncounted_terms(learner: Any, size: Size) -> Terms:
-    """What routines for eigenvectors take beside arrays."""
-    found = memory_terms(learner, size)
-    return {name: found[name] for name in found if name in ("start", *_SQUARES)}
 
 
 def job_terms(learner: Any, size: Size, job: str) -> Terms:
@@ -136,8 +149,8 @@ def job_terms(learner: Any, size: Size, job: str) -> Terms:
     terms = {
         "fit": fit_terms,
         "transform": transform_terms,
-        "memory": memory_terms,
-        "uncounted": uncounted_terms,
+        "fit_memory": memory_terms,
+        "transform_memory": memory_terms,
     }[job]
     found: Terms = {}
     for part in parts_of(learner):
@@ -157,4 +170,4 @@ def least_memory(learner: Any, size: Size, *, in_memory: bool = True) -> int:
 def fewest_rows(learner: Any, n: int) -> int:
     """From how many rows on a learner works as it does with n."""
     names = {type(part).__name__ for part in parts_of(learner)}
-    return _DENSE_ROWS + 500 if names & {"KernelA", "LLMA"} and n > _DENSE_ROWS else 500
+    return _DENSE_ROWS + 1 if names & {"KernelA", "LLMA"} and n > _DENSE_ROWS else 500

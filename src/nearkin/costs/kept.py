@@ -14,7 +14,7 @@ from nearkin.costs.formulas import Size
 from nearkin.costs.machine import signature
 from nearkin.storage.whole_file import whole_file
 
-_FORM = 2  # of the file
+_FORM = 3  # of the file
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,18 @@ class Run:
     size : Size
     fit, transform : float
         Seconds.
-    memory, uncounted : int or None
-        Most bytes of arrays that were held at a time, and what the process held beside them: of
-        modules, and of routines that take memory from the system. None where that was not measured.
+    fit_memory, transform_memory : int
+        Most bytes that the process held meanwhile.
+    columns : int
+        Of the rows after ``transform``.
     """
 
     size: Size
     fit: float
     transform: float
-    memory: int | None = None
-    uncounted: int | None = None
+    fit_memory: int = 0
+    transform_memory: int = 0
+    columns: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Runs:
     passes : int or None
         How often the rows are read by a fit; None if all of them must be in memory.
     new_memory : float
-        Seconds that it takes to get a further byte from the system, where much is held.
+        Seconds that a process waits for a further byte, where it needs many at once.
     """
 
     runs: list[Run]

@@ -13,8 +13,7 @@ import resource
 import subprocess
 import sys
 import time
-import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,24 +22,27 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearkin.costs.fitting import fitted_prices
-from nearkin.costs.formulas import Size, fewest_rows, job_terms
+from nearkin.costs.formulas import Size, fewest_rows, has_squares
 from nearkin.costs.kept import Run, Runs
 from nearkin.costs.machine import available_memory
-from nearkin.costs.memory import new_bytes
+from nearkin.costs.memory import images_beyond
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.open import open_rows
 
-# From one run to the next: until there are all columns and landmarks, and then.
-_GROWTH, _GROWTH_OF_ROWS = 3, 8
+# Rows of the first run, and how they grow until there are all columns, landmarks and pairs.
+_FEW_ROWS, _GROWTH = 500, 3
 _FEW_COLUMNS = 64
-# Jobs are run so often, or for so many seconds.
-_SHORT, _REPEATS = 2.0, 2
-# Of the time, for runs that memory is measured in, and for one in which passes are counted: of few
-# rows learners remember all that they have read.
-_SHARE_FOR_MEMORY, _SHARE_FOR_PASSES = 0.2, 0.05
+# How rows grow then: as far as there is time for.
+_STEPS = (8, 4, 2)
+# Runs that are like the job but for their rows, at least.
+_ALIKE = 3
+# Sizes are run so often, if there is time for it.
+_REPEATS = 3
+# Of the time, for a run in which passes are counted: of few rows learners remember all that they
+# have read.
+_SHARE_FOR_PASSES = 0.05
 _N_CLASSES = 10
 _MUCH_MEMORY = 2**31
 
@@ -88,72 +90,118 @@ def ordered(order: Order) -> Runs:
 def made(order: Order) -> Runs:
     """Trial runs, the smallest first: as many as there is time for, three at least.
 
-    Each is run first to see its memory, of which nothing larger has left anything behind.
+    Columns, landmarks and pairs grow with the rows until there are as many as in the job, and only
+    rows from there on. Runs that have fewer are forgotten if there are enough of the others. What
+    time is left goes to repetitions, of the largest runs first.
     """
-    runs: list[Run] = []
-    _run(order, next(sizes(order)))  # compiled code is loaded, threads are up
+    size = first_size(order)
+    _run(order, size)  # compiled code is loaded, threads are up
     start = time.perf_counter()
-    for size in sizes(order):
-        spent = time.perf_counter() - start
-        foretold = _foretold(order, runs, size) if runs else 0.0
-        if len(runs) >= 3 and spent + _REPEATS * foretold > _patience(order, runs):
+    found = [[_run(order, size)]]
+    while following := next_sizes(order, size):
+        left = _patience(order, found) - (time.perf_counter() - start)
+        size = next((one for one in following if _fits(order, found, one, left)), size)
+        if size == found[-1][0].size:
             break
-        is_brief = _n_alike(order, runs) < 2 or foretold < _SHARE_FOR_MEMORY * order.seconds
-        seen = _with_memory(order, size) if is_brief else Run(size, 0.0, 0.0)
-        runs.append(_timed(order, seen))
-    brief = [run.size for run in runs if run.fit < _SHARE_FOR_PASSES * order.seconds]
-    passes = _passes(order, (brief or [runs[0].size])[-1])
-    return Runs(runs, passes, _price_of_new_memory(order, runs))
+        found.append([_run(order, size)])
+    for _ in range(_REPEATS - 1):
+        for runs in reversed(found):
+            if time.perf_counter() - start + _seconds(runs[0]) < order.seconds:
+                runs.append(_run(order, runs[0].size))
+    typical = [_typical(runs) for runs in found]
+    brief = [run.size for run in typical if run.fit < _SHARE_FOR_PASSES * order.seconds]
+    passes = _passes(order, (brief or [typical[0].size])[-1])
+    alike = [run for run in typical if _is_alike(order, run.size)]
+    used = alike if len(alike) > 1 else typical
+    return Runs(used, passes, _price_of_new_memory(order, used[-1]))
 
 
-def _patience(order: Order, runs: list[Run]) -> float:
-    """Seconds for all runs: more until two of them are like the job."""
-    return order.seconds * (1 if _n_alike(order, runs) >= 2 else 3)
+def _seconds(run: Run) -> float:
+    return run.fit + run.transform
 
 
-def _n_alike(order: Order, runs: list[Run]) -> int:
-    """Runs that have all columns and landmarks."""
+def _fits(order: Order, found: list[list[Run]], size: Size, left: float) -> bool:
+    """Whether there is time for a run and its repetition; for three runs there is."""
+    if len(found) < _ALIKE:
+        return True
+    last = found[-1][0]
+    growth = size.n / last.size.n * size.d / last.size.d
+    return 2 * _seconds(last) * growth ** (2 if has_squares(order.learner) else 1) <= left
+
+
+def _patience(order: Order, found: list[list[Run]]) -> float:
+    """Seconds for all runs: more until some of them are like the job."""
+    n_alike = sum(_is_alike(order, runs[0].size) for runs in found)
+    return order.seconds * (1 if n_alike >= _ALIKE else 3)
+
+
+def _typical(runs: list[Run]) -> Run:
+    """The run in the middle of a few, the lesser one of two: others may use the machine, too."""
+
+    def middle(name: str) -> Any:
+        return sorted(getattr(run, name) for run in runs)[(len(runs) - 1) // 2]
+
+    names = ("fit", "transform", "fit_memory", "transform_memory")
+    return replace(runs[0], **{name: middle(name) for name in names})
+
+
+def _is_alike(order: Order, size: Size) -> bool:
+    """Whether there are as many columns, landmarks and pairs as in the job."""
     target = order.target
-    return sum((run.size.d, run.size.m) == (target.d, target.m) for run in runs)
+    return (size.d, size.m, size.p) == (target.d, target.m, target.p)
 
 
-def sizes(order: Order) -> Iterator[Size]:
-    """Sizes that grow towards that of the job: columns and landmarks first, then rows."""
+def first_size(order: Order) -> Size:
+    """Size of the first run: of few rows, but so many that it is of the job's kind."""
+    fewest = fewest_rows(order.learner, order.target.n)
+    n = fewest if fewest > _FEW_ROWS else min(_FEW_ROWS, max(20, order.target.n // 8))
+    return _of_rows(order, n, min(order.target.d, _FEW_COLUMNS))
+
+
+def next_sizes(order: Order, size: Size) -> list[Size]:
+    """Sizes of a run after one of this size, the one that is wanted most first."""
     target = order.target
+    fewest = fewest_rows(order.learner, target.n)
     most = max(20, target.n // 2)
-    n = min(most, fewest_rows(order.learner, target.n))
-    d = min(target.d, _FEW_COLUMNS)
-    while True:
-        m = None if target.m is None else min(target.m, max(2, n // 2))
-        yield replace(target, n=n, d=d, m=m, p=min(target.p, n))
-        if d < target.d:
-            d = min(target.d, 4 * d)
-        elif n < most:
-            n = min(most, (_GROWTH if m != target.m else _GROWTH_OF_ROWS) * n)
-        else:
-            return
+    if fewest > _FEW_ROWS:  # of which half may be too few
+        most = max(most, (fewest + min(target.n, 2 * fewest)) // 2)
+    if size.n >= most:
+        return [] if size.d >= target.d else [_of_rows(order, most, min(target.d, 4 * size.d))]
+    if not _is_alike(order, size):
+        return [_of_rows(order, min(most, _GROWTH * size.n), min(target.d, 4 * size.d))]
+    steps = (2,) if has_squares(order.learner) else _STEPS
+    return [_of_rows(order, min(most, step * size.n), size.d) for step in steps]
 
 
-def _foretold(order: Order, runs: list[Run], size: Size) -> float:
-    total = 0.0
-    for job in ("fit", "transform"):
-        terms = [job_terms(order.learner, run.size, job) for run in runs]
-        prices = fitted_prices(terms, [getattr(run, job) for run in runs])
-        total += prices.total(job_terms(order.learner, size, job))
-    return total
+def _of_rows(order: Order, n: int, d: int) -> Size:
+    """So many rows, with as many landmarks and pairs as go with them."""
+    target = order.target
+    m = None if target.m is None else min(target.m, max(2, n // 2))
+    # Where most rows are in some pair, that is to be so in a run.
+    many = target.p > target.n // 4
+    p = max(2, target.p * n // target.n) if many else min(target.p, n)
+    return replace(target, n=n, d=d, m=m, p=p)
 
 
-def _timed(order: Order, seen: Run) -> Run:
-    """The same run with its times: the least of a few, as others may use the machine, too."""
-    runs = [_run(order, seen.size)]
-    while len(runs) < _REPEATS and sum(run.fit + run.transform for run in runs) < _SHORT:
-        runs.append(_run(order, seen.size))
-    fit, transform = (min(getattr(run, job) for run in runs) for job in ("fit", "transform"))
-    return replace(seen, fit=fit, transform=transform)
+def _price_of_new_memory(order: Order, last: Run) -> float:
+    """Seconds for a byte of the job's images, beyond what it takes to write there.
+
+    Large arrays are new to the process each time; on some machines it waits for them.
+    """
+    wanted = images_beyond(last, order.target.n)
+    if order.on_device or not 0 < 4 * wanted < available_memory():
+        return 0.0
+    wanted = min(wanted, _MUCH_MEMORY)
+    start = time.perf_counter()
+    array = np.ones(wanted, dtype=np.uint8)
+    made = time.perf_counter()
+    array.fill(2)
+    filled = time.perf_counter()
+    return max(0.0, (made - start) - (filled - made)) / wanted
 
 
-def _run(order: Order, size: Size, begin: Callable[[], object] = lambda: None) -> Run:
-    """A fit and a transform; ``begin`` is called when the rows are there."""
+def _run(order: Order, size: Size) -> Run:
+    """A fit and a transform."""
     X, y = synthetic_rows(size)
     known: dict[str, Any] = {}
     if not order.by_labels:
@@ -163,14 +211,19 @@ def _run(order: Order, size: Size, begin: Callable[[], object] = lambda: None) -
     if size.m is not None and learner.get_params().get("n_landmarks") is not None:
         learner.set_params(n_landmarks=size.m)
     rows, finish = _placed(X, order.on_device)
-    begin()
+    forget_peak(order.on_device)
     start = time.perf_counter()
     learner.fit(rows, y, **known)
     finish()
-    fitted = time.perf_counter()
-    learner.transform(rows)
+    fitted = time.perf_counter() - start
+    held = peak_memory(order.on_device)
+    forget_peak(order.on_device, trim=False)
+    start = time.perf_counter()
+    images = learner.transform(rows)
     finish()
-    return Run(size, fitted - start, time.perf_counter() - fitted)
+    transformed = time.perf_counter() - start
+    held_then = peak_memory(order.on_device)
+    return Run(size, fitted, transformed, held, held_then, int(images.shape[1]))
 
 
 def _placed(X: Floats, on_device: bool) -> tuple[Any, Any]:
@@ -194,55 +247,35 @@ def synthetic_rows(size: Size) -> tuple[Floats, Ints]:
     return X, y
 
 
-def _with_memory(order: Order, size: Size) -> Run:
-    """A run of which memory is known: arrays are counted as they are made."""
-    if order.on_device:
+def forget_peak(on_device: bool = False, *, trim: bool = True) -> None:
+    """Let :func:`peak_memory` begin anew, where the system can do that.
+
+    With ``trim`` what was freed goes back to the system before.
+    """
+    if on_device:
         import torch
 
         torch.cuda.reset_peak_memory_stats()
-        run = _run(order, size)
-        return replace(run, memory=int(torch.cuda.max_memory_allocated()), uncounted=0)
-    tracemalloc.start()
-    run = _run(order, size, _forget_peaks)
-    memory = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return replace(run, memory=memory, uncounted=max(0, peak_memory() - memory))
-
-
-def _forget_peaks() -> None:
-    forget_peak()
-    tracemalloc.reset_peak()
-
-
-def forget_peak() -> None:
-    """Let :func:`peak_memory` begin anew, where the system can do that."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back to the system
+        return
+    if trim:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def peak_memory() -> int:
+def peak_memory(on_device: bool = False) -> int:
     """Most bytes that this process has held, since :func:`forget_peak`."""
+    if on_device:
+        import torch
+
+        return int(torch.cuda.max_memory_allocated())
     status = Path("/proc/self/status")
     if status.exists():  # what children are said to have held may be their parents'
         line = next(one for one in status.read_text().splitlines() if one.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def _price_of_new_memory(order: Order, runs: list[Run]) -> float:
-    """Seconds a byte, beyond what it takes to write there: for as many as the job needs."""
-    wanted = int(min(new_bytes(order.learner, order.target, runs), _MUCH_MEMORY))
-    if order.on_device or not 0 < 4 * wanted < available_memory():
-        return 0.0
-    start = time.perf_counter()
-    array = np.ones(wanted, dtype=np.uint8)
-    made = time.perf_counter()
-    array.fill(2)
-    filled = time.perf_counter()
-    return max(0.0, (made - start) - (filled - made)) / wanted
 
 
 def _passes(order: Order, size: Size) -> int | None:

@@ -27,6 +27,8 @@ from nearkin.rows.sparse import is_sparse
 Array = Any  # an array of NumPy, torch or CuPy
 # Up to so many of the smallest, one pass for each beats sorting on an accelerator.
 _MOST_PASSES = 16
+# Rows that are looked at beyond those asked for: of so many that are equally far, the first count.
+_SPARE = 8
 # Points of one fused search, whose tiles are numbered in the last digits of distances.
 _POINTS_AT_ONCE = 2**16
 # Libraries that can write to places by their numbers, which the standard cannot; None is NumPy.
@@ -193,7 +195,9 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
         found, _ = squared_distances(A[rows, :], B, origin)
         if skip_self:
             found = left_out(found, xp.arange(rows.start, rows.stop, device=A.device))
-        squared[rows, :], places[rows, :] = _in_order(A[rows, :], B, smallest(found, k)[1])
+        listed = smallest(found, min(k + _SPARE, B.shape[0]))[1]
+        near, place = _in_order(A[rows, :], B, listed)
+        squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
 
     for_each_block(work, A, 32 * B.shape[0])
     return squared, places

@@ -97,15 +97,17 @@ class Output:
         elif sys.stdout is None:
             raise UserError("standard output is closed: name a file for the results with --output.")
 
-    def write(self, batches: Iterable[Any], n_rows: int | None = None) -> None:
+    def write(
+        self, batches: Iterable[Any], n_rows: int | None = None, *, verbose: bool = True
+    ) -> None:
         """Write record batches, whole or not at all if that is to a file.
 
-        The number of rows to come serves the bar that a terminal shows meanwhile.
+        The number of rows to come serves the bar that a terminal shows meanwhile, if ``verbose``.
         """
         if self.path is None:
             self._show(iter(batches))
             return
-        shown = is_watched()
+        shown = verbose and is_watched()
         with whole_file(self.path) as unfinished:
             batches = progress(batches, "writing", shown=shown, total=n_rows, amount=len)
             _write_file(unfinished, ending(self.path), batches, self._quote)
