@@ -195,7 +195,7 @@ def nearest_rows(A: Array, B: Array, k: int, *, skip_self: bool = False) -> tupl
         found, _ = squared_distances(A[rows, :], B, origin)
         if skip_self:
             found = left_out(found, xp.arange(rows.start, rows.stop, device=A.device))
-        listed = smallest(found, min(k + _SPARE, B.shape[0]))[1]
+        listed = smallest(found, min(k + _SPARE, B.shape[0] - skip_self))[1]
         near, place = _in_order(A[rows, :], B, listed)
         squared[rows, :], places[rows, :] = near[:, :k], place[:, :k]
 
