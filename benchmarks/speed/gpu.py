@@ -86,6 +86,13 @@ class Device:
         elif self.device != "cpu":
             self.xp.cuda.synchronize()
 
+    def forget(self) -> None:
+        """Give back memory that is kept for later."""
+        if self.library == "cupy":
+            self.xp.get_default_memory_pool().free_all_blocks()
+        elif self.device != "cpu":
+            self.xp.cuda.empty_cache()
+
     def seconds(self, work: Callable[[], Any], turns: int = 5) -> float:
         """Median of some turns, after one that does not count."""
         work()
@@ -295,6 +302,7 @@ def main() -> None:
                 lambda on=on: energy(on, small),
                 *([lambda on=on: neighbor_index(on, small)] if library == "torch" else []),
             ):
+                on.forget()
                 for name, value in measure().items():
                     figures[name] = value
                     goal = f"   (goal {GOALS[name]:g})" if name in GOALS else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import pickle
 import resource
 import subprocess
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import clone
 
 from nearkin.costs.formulas import Size, fewest_rows, has_squares
@@ -75,7 +77,14 @@ class Order:
 def ordered(order: Order) -> Runs:
     """Have trial runs made by a new process, so that neither disturbs the other."""
     command = [sys.executable, "-W", "ignore", "-m", "nearkin.costs.trial_runs"]
-    done = subprocess.run(command, input=pickle.dumps(order), capture_output=True, check=False)
+    dispatch = {"SCIPY_ARRAY_API": "1"} if order.on_device else {}  # before SciPy is imported
+    done = subprocess.run(
+        command,
+        input=pickle.dumps(order),
+        capture_output=True,
+        check=False,
+        env=os.environ | dispatch,
+    )
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise InputError(
@@ -303,5 +312,7 @@ def _passes(order: Order, size: Size) -> int | None:
 
 
 if __name__ == "__main__":
-    found = made(pickle.loads(sys.stdin.buffer.read()))
+    asked = pickle.loads(sys.stdin.buffer.read())
+    with config_context(array_api_dispatch=asked.on_device):
+        found = made(asked)
     sys.stdout.write(json.dumps(asdict(found)))

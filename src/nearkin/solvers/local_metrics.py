@@ -50,7 +50,7 @@ _FINEST = 1e-13
 # Columns from which on products in float64 cost more than what spares most of them.
 _LEAST_WIDE = 96
 # Working memory of a batch of metrics that keeps an accelerator busy.
-_BATCH_BYTES = 2**32
+_BATCH_BYTES = 2**34
 
 
 def bias_matrices(X: Any, models: ClassModels) -> Any:
