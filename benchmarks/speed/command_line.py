@@ -40,7 +40,7 @@ def run(draws: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_clustered(folder / "rows.parquet", N_ROWS)
-        _write_pairs(folder / "pairs.csv")
+        write_pairs(folder / "pairs.csv")
         for _ in track(range(ROUNDS), description="command line"):
             for n_components in N_COMPONENTS:
                 results.append(_by_library(folder, n_components))
@@ -48,7 +48,7 @@ def run(draws: int) -> None:
     store(RAW, results)
 
 
-def _write_pairs(path: Path) -> None:
+def write_pairs(path: Path) -> None:
     pairs = known_pairs(N_ROWS)
     lines = [f"{i},{j},yes" for i, j in pairs.must_link]
     lines += [f"{i},{j},no" for i, j in pairs.cannot_link]

@@ -28,6 +28,7 @@ from nearkin.cli.commands import (
     studio,
     suggest,
     transform,
+    warm_up,
 )
 from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
 from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
@@ -61,6 +62,7 @@ _MEANT = {
     "plot": ("draw", "picture", "visualise", "visualize", "show"),
     "info": ("describe", "inspect", "about", "details", "summary"),
     "demo": ("example", "examples", "try"),
+    "warm-up": ("warmup", "warm", "compile", "prepare", "precompile"),
 }
 
 
@@ -134,6 +136,7 @@ for _command in (
     info.info,
     demo.demo,
     studio.studio,
+    warm_up.warm_up,
 ):
     app.command(cls=Command, epilog=_EVERYWHERE)(_command)
 

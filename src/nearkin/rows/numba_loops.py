@@ -8,8 +8,10 @@ version of Numba or another processor left there is passed by; what is damaged i
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
@@ -23,6 +25,8 @@ from numba.core.runtime.nrt import rtsys
 from nearkin.rows.progress import note
 
 _DIGEST_BYTES = 16
+# All loops of this process that were called.
+_made: list[Any] = []
 
 
 def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -31,7 +35,19 @@ def dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     if made is not function:  # as where Numba is switched off
         with suppress(RuntimeError):  # no folder to keep it in
             made._cache = _Kept(function)
+        _made.append(made)
     return made
+
+
+def n_compiled() -> int:
+    """How many loops this process compiled, each counted for every combination of types."""
+    return sum(sum(loop.stats.cache_misses.values()) for loop in _made)
+
+
+def kept_in() -> Path | None:
+    """The folder below which the loops of this process are kept; None if one of them is not."""
+    folders = [loop.stats.cache_path for loop in _made]
+    return Path(os.path.commonpath(folders)) if folders and all(folders) else None
 
 
 def get_ready() -> None:

@@ -1,0 +1,206 @@
+"""Loops compiled before they are needed, so that later programs only load them.
+
+Numba compiles a loop for the types and layouts of its arguments. Which these are is known best by
+those who call it, so small jobs are done here as users do them: in both precisions, and with as
+many rows as make learners take the ways that they take with many.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+import nearkin
+from nearkin.datasets import make_records
+from nearkin.errors import InputError
+from nearkin.learners.geometry_aware import GeometryAware
+from nearkin.learners.itml import ITML
+from nearkin.learners.kernel_a import KernelA
+from nearkin.learners.kernel_beta import KernelBeta
+from nearkin.pairs.pairs import Pairs
+from nearkin.registry import LEARNERS
+from nearkin.rows.arrays import Floats, Ints
+from nearkin.rows.notices import noticed
+from nearkin.rows.open import open_rows
+from nearkin.rows.progress import progress
+from nearkin.solvers.stress_springs import squared_distance
+from nearkin.spaces.spread_pairs import spread_pairs
+from nearkin.storage.silence import silenced
+from nearkin.tasks.energy_classifier import EnergyClassifier
+from nearkin.tasks.mpck_means import MPCKMeans
+from nearkin.tasks.neighbor_index import NeighborIndex
+
+# Rows and landmarks from which landmarks may be searched by pivots, and rows for all the rest.
+_MANY, _MANY_LANDMARKS, _FEW = 20_000, 256, 300
+_COLUMNS, _GROUPS = 6, 40
+_TYPES = (np.float32, np.float64)
+
+Job = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done.
+
+    Attributes
+    ----------
+    n_compiled : int
+        Loops that were not there yet, each counted for every combination of types.
+    seconds : float
+    folder : Path
+        Below which they are kept.
+    """
+
+    n_compiled: int
+    seconds: float
+    folder: Path
+
+
+def warm_up(*, verbose: bool = False) -> Outcome:
+    """Compile the loops of learners, searches and record matching, as far as they are not there.
+
+    Parameters
+    ----------
+    verbose : bool, default=False
+        Show a bar on standard error.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    InputError
+        If nothing that is compiled can be kept.
+    """
+    from nearkin.rows.numba_loops import kept_in, n_compiled
+
+    start = time.perf_counter()
+    squared_distance(np.ones((2, 2)), 0, 1)  # the smallest of them
+    folder = kept_in()
+    if folder is None:
+        raise InputError(
+            "nothing that is compiled can be kept: let NUMBA_CACHE_DIR name a folder that can be "
+            "written to, and do not set NUMBA_DISABLE_JIT."
+        )
+    # What learners think of these rows is of no interest.
+    with noticed(), silenced():
+        for job in progress(jobs(), "compiling", shown=verbose):
+            job()
+    return Outcome(n_compiled(), time.perf_counter() - start, kept_in() or folder)
+
+
+def jobs() -> list[Job]:
+    """Small jobs that call all common loops, each with the types that it has in large ones."""
+    found: list[Job] = []
+    for dtype in _TYPES:
+        found += [
+            partial(_many_rows, dtype),
+            partial(_kernels, dtype),
+            partial(_streams, dtype),
+            partial(_neighbors, dtype),
+            *(partial(_learner, one.name, dtype) for one in LEARNERS if one.command),
+        ]
+    found += [_triplets, _graphs, _clusters_and_classes]
+    if find_spec("rapidfuzz"):
+        found.append(_records)
+    return found
+
+
+def _rows(n: int, dtype: DTypeLike) -> tuple[Floats, Ints]:
+    """Groups of rows, far enough apart for pivots to pay, and the group of each."""
+    rng = np.random.RandomState(0)
+    group = rng.randint(_GROUPS, size=n)
+    middles = 10 * rng.normal(size=(_GROUPS, _COLUMNS))
+    return (middles[group] + rng.normal(size=(n, _COLUMNS))).astype(dtype), group
+
+
+def _pairs(group: Ints) -> Pairs:
+    return Pairs.from_labels(group, n_pairs=60, random_state=0)
+
+
+def _many_rows(dtype: DTypeLike) -> None:
+    X, group = _rows(_MANY, dtype)
+    KernelBeta(n_landmarks=_MANY_LANDMARKS, random_state=0).fit(X, pairs=_pairs(group)).transform(X)
+
+
+def _kernels(dtype: DTypeLike) -> None:
+    X, group = _rows(_FEW, dtype)
+    for kernel in ("linear", "poly", "cosine", "laplacian"):
+        learner = KernelBeta(n_landmarks=60, kernel=kernel, random_state=0)
+        learner.fit(X, pairs=_pairs(group)).transform(X)
+    learner = KernelBeta(n_landmarks=60, extension="nystroem", random_state=0)
+    learner.fit(X, pairs=_pairs(group)).transform(X)
+
+
+def _streams(dtype: DTypeLike) -> None:
+    X, group = _rows(_FEW, dtype)
+    with TemporaryDirectory(prefix="nearkin") as name:
+        for path in _written(X, Path(name)):
+            rows = open_rows(path)
+            learner = KernelBeta(n_landmarks=60, random_state=0).fit(rows, pairs=_pairs(group))
+            for _ in learner.transform(rows):
+                pass
+
+
+def _written(X: Floats, folder: Path) -> Iterator[Path]:
+    """Files with these rows."""
+    np.save(folder / "rows.npy", X)
+    yield folder / "rows.npy"
+    if find_spec("pyarrow"):
+        rows: Any = open_rows(X)
+        rows.write(folder / "rows.parquet")
+        yield folder / "rows.parquet"
+
+
+def _neighbors(dtype: DTypeLike) -> None:
+    X, _ = _rows(10 * _FEW, dtype)
+    NeighborIndex(search="approximate", random_state=0).add(X).query(X[:_FEW])
+
+
+def _learner(name: str, dtype: DTypeLike) -> None:
+    X, group = _rows(_FEW, dtype)
+    learner = getattr(nearkin, name)()
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    learner.fit(X, group).transform(X)
+
+
+def _triplets() -> None:
+    X, group = _rows(_FEW, np.float64)
+    first, second = np.flatnonzero(group == 0)[:2]
+    other = np.flatnonzero(group != 0)[:60]
+    nearer = [(first, second, third) for third in other]
+    for learner in (ITML(random_state=0), KernelA(random_state=0)):
+        learner.fit(X, pairs=Pairs(closer=nearer))
+
+
+def _graphs() -> None:
+    # One piece, with more rows than have all their eigenvectors found.
+    X, group = np.random.RandomState(0).normal(size=(10 * _FEW, 2)), np.arange(10 * _FEW) % 2
+    for search in ("exact", "approximate"):
+        GeometryAware(search=search, random_state=0).fit(X, group).transform(X)
+    spread_pairs(X, _pairs(group), random_state=0)
+
+
+def _clusters_and_classes() -> None:
+    X, group = _rows(_FEW, np.float64)
+    MPCKMeans(_GROUPS, n_init=1, random_state=0).fit(X, pairs=_pairs(group))
+    EnergyClassifier().fit(X, group).predict(X)
+
+
+def _records() -> None:
+    from nearkin.records.matcher import RecordMatcher
+
+    table, person = make_records(_FEW, random_state=0)
+    matcher = RecordMatcher(random_state=0)
+    matcher.fit(table, pairs=Pairs.from_labels(person, 60, random_state=0)).duplicates()
