@@ -34,7 +34,7 @@ def operations(n_pairs: int) -> dict[str, Callable[[], Any]]:
         "Pairs.from_labels(y, n)": lambda: Pairs.from_labels(y, n_pairs, random_state=0),
         "components()": pairs.components,
         "conflicts(), 1000 of them": contradicted.conflicts,
-        "closure()": pairs.closure,
+        "closure()": lambda: pairs.closure(max_pairs=4 * n_pairs),
         "split()": lambda: pairs.split(random_state=0),
         "restrict(half the rows)": lambda: pairs.restrict(half),
         "pairs + others": lambda: pairs + others,
