@@ -232,17 +232,8 @@ def _of_cluster(learner: Any, shared: Shared, variance: float, passes: int | Non
         learner, Size(1, 1), shared.parts, variance, shared.memory_of_worker, passes
     )
     ratio = found.seconds / max(shared.seconds_of_one, 1e-12)
-    spread = (found.seconds_high - found.seconds) * ratio
-    return Estimate(
-        found.seconds,
-        found.seconds**2 / (found.seconds + spread),
-        found.seconds + spread,
-        found.memory,
-        passes,
-        found.parts,
-        found.available,
-        found.remedy,
-    )
+    high = found.seconds + (found.seconds_high - found.seconds) * ratio
+    return replace(found, seconds_low=found.seconds**2 / high, seconds_high=high)
 
 
 def remedy_for(learner: Any, passes: int | None) -> str:

@@ -23,7 +23,7 @@ _SMALLEST_SINGLE, _LEAST_REST = 1e-5, 1e-3
 _TURNS, _ASTRAY, _NOTHING = 8, 1e-7, 1e-30
 
 
-def sign_function(matrices: Array, smallest_eigenvalue: float, more: int = 0) -> Any:
+def sign_function(matrices: Array, smallest_eigenvalue: float) -> Any:
     r"""Matrix sign function by the iteration of Newton and Schulz: products only.
 
     Parameters
@@ -32,21 +32,17 @@ def sign_function(matrices: Array, smallest_eigenvalue: float, more: int = 0) ->
         Symmetric, of norm at most 1; of any library, NumPy included.
     smallest_eigenvalue : float
         Eigenvalues of this size, relative to the norm, arrive at ±1; smaller ones may not.
-    more : int, default=0
-        Steps after that, for what is nearly there.
 
     Notes
     -----
     Each step, :math:`S \leftarrow \tfrac\rho2 S (3 I - \rho^2 S^2)`, is two products. Eigenvectors
     would do as well, but torch finds those of one matrix after another.
     """
-    scales = sign_iteration_scales(smallest_eigenvalue) + [1.0] * more
-    rows = namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))
-    if fused.usable(rows):
-        by_kernels = fused.attempted(matrices, lambda: _by_kernels(matrices, scales))
-        if by_kernels is not None:
-            return by_kernels
-    sign = matrices
+    return _iterated(matrices, sign_iteration_scales(smallest_eigenvalue))
+
+
+def _iterated(sign: Array, scales: list[float]) -> Array:
+    """Steps of these scales."""
     for stretch in scales:
         square = sign @ sign
         if library(sign) == "torch":  # the same in one pass over the result
@@ -58,15 +54,22 @@ def sign_function(matrices: Array, smallest_eigenvalue: float, more: int = 0) ->
     return sign
 
 
-def _by_kernels(matrices: Array, scales: list[float]) -> Array:
-    from nearkin.solvers import triton_sign
+def _iterated_by_halves(matrices: Array, scales: list[float]) -> Array | None:
+    """The same by kernels, in about single precision; None where there are none."""
+    if not fused.usable(namespace(matrices).reshape(matrices, (-1, matrices.shape[-1]))):
+        return None
 
-    found = triton_sign.sign_function(fused.tensor(matrices), scales)
-    return fused.as_given(found, matrices)
+    def work() -> Array:
+        from nearkin.solvers import triton_sign
+
+        found = triton_sign.sign_function(fused.tensor(matrices), scales)
+        return fused.as_given(found, matrices)
+
+    return fused.attempted(matrices, work)
 
 
 def sign_by_single(matrices: Array) -> tuple[Array, Array]:
-    r"""Sign function with nearly all products in single precision.
+    r"""Sign function with nearly all products in about single precision.
 
     The largest two eigenvalues often exceed the others a thousand times, and would leave these to
     rounding. If the space of their eigenvectors is found, they are replaced by their signs.
@@ -94,7 +97,11 @@ def sign_by_single(matrices: Array) -> tuple[Array, Array]:
     # The root of the norm of the square: between the largest eigenvalue and the norm.
     largest = xp.maximum(xp.sqrt(norms(single @ single)), xp.astype(_LEAST_REST / size, xp.float32))
     leading = xp.astype(span, xp.float32) @ xp.astype(signs @ turned, xp.float32)
-    sign = sign_function(single / largest + leading, _SMALLEST_SINGLE, more=1)
+    scaled = single / largest + leading
+    scales = [*sign_iteration_scales(_SMALLEST_SINGLE), 1.0]  # one more for what is nearly there
+    sign = _iterated_by_halves(scaled, scales)
+    if sign is None:
+        sign = _iterated(scaled, scales)
     return sign, d - norms(sign) ** 2
 
 

@@ -52,7 +52,8 @@ class NeighborIndex(IndexedGroups):
         Seed of the cells, and of samples.
     device : str, optional
         A device of torch, such as ``"cuda"``: :meth:`query` compares with all rows there, and is
-        exact whatever ``search`` says. Vectors are kept there too.
+        exact whatever ``search`` says. Vectors are kept there too. Of more than eight rows equally
+        far as the last neighbour, it may not be the first that are given.
 
     Attributes
     ----------
