@@ -1,0 +1,1 @@
+"""Parts of clustering: who must be together, and groups that keep to it."""

@@ -1,0 +1,64 @@
+"""Groups that grow by joining."""
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nearkin import Pairs
+from nearkin.tasks.grouping.agglomeration import joined_tree
+from nearkin.tasks.grouping.kept_pairs import blocks_of
+
+
+def problem(seed, n=14, n_pairs=5):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, 2))
+    dense = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5), 1)
+    y = rng.integers(3, size=n)
+    pairs = Pairs.from_labels(y, n_pairs, random_state=seed) if n_pairs else Pairs()
+    return Z, dense + dense.T, pairs
+
+
+def slow_average_linkage(affinity, blocks):
+    """All groups compared with all, after every join."""
+    groups = [set(np.flatnonzero(blocks.of == b)) for b in range(blocks.count)]
+    apart = blocks.apart.toarray() > 0
+    owners = [{b} for b in range(blocks.count)]
+    while True:
+        best = (0.0, None)
+        for i in range(len(groups)):
+            for j in range(i):
+                if apart[np.ix_(list(owners[i]), list(owners[j]))].any():
+                    continue
+                mean = affinity[np.ix_(list(groups[i]), list(groups[j]))].mean()
+                if mean > best[0]:
+                    best = (mean, (j, i))
+        if best[1] is None:
+            return groups
+        j, i = best[1]
+        groups[j] |= groups.pop(i)
+        owners[j] |= owners.pop(i)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0, 5, 12]))
+def test_as_slow_average_linkage(seed, n_pairs):
+    Z, affinity, pairs = problem(seed, n_pairs=n_pairs)
+    blocks = blocks_of(pairs, len(Z))
+    tree = joined_tree(Z, sp.csr_array(affinity), blocks)
+    by_graph = int(np.isfinite(tree.alike).sum())
+    labels = tree.cut(blocks.count - by_graph)
+    found = {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+    assert found == {
+        frozenset(int(i) for i in one) for one in slow_average_linkage(affinity, blocks)
+    }
+
+
+@given(st.integers(0, 10**6), st.integers(1, 14))
+def test_every_cut_keeps_pairs(seed, n_groups):
+    Z, affinity, pairs = problem(seed)
+    tree = joined_tree(Z, sp.csr_array(affinity), blocks_of(pairs, len(Z)))
+    labels = tree.cut(n_groups)
+    assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
+    assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
+    wanted = min(max(n_groups, tree.fewest), tree.blocks.count)
+    assert len(np.unique(labels)) == wanted
