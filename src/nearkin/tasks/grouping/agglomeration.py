@@ -127,7 +127,7 @@ class _Growing:
                     heappush(queue, (-self._likeness(kept, other), kept, other))
 
     def _likeness(self, u: int, v: int) -> float:
-        return self.near[u][v] / (self.size[u] * self.size[v])
+        return float(self.near[u][v] / (self.size[u] * self.size[v]))
 
     def join_the_rest(self) -> None:
         """Join what the graph leaves, the smallest first, to the nearest mean that it may join."""

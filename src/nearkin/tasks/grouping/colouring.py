@@ -55,7 +55,8 @@ def coloured(apart: sp.csr_array, limit: int) -> Ints | None:
 
 
 def _row(apart: sp.csr_array, i: int) -> list[int]:
-    return apart.indices[apart.indptr[i] : apart.indptr[i + 1]].tolist()
+    row: list[int] = apart.indices[apart.indptr[i] : apart.indptr[i + 1]].tolist()
+    return row
 
 
 def _coloured_part(
