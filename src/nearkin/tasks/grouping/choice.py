@@ -15,7 +15,7 @@ from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, share_together
 
 # Numbers that are tried first; then those around the best, and further ones if that is the last.
-FIRST_NUMBERS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38)
+FIRST_NUMBERS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40)
 _FURTHER = 1.4
 _AROUND = 3
 # Judged pairs that stability counts as much as.

@@ -32,9 +32,9 @@ from nearkin.tasks.grouping.soft_pairs import softly_kept
 AGREEMENT = "agreement"
 # How much a row counts that is in no pair.
 _UNNAMED = 0.1
-# Turns, which end long before as a rule; the penalty is chosen anew in every fourth.
-_MOST_TURNS = 10
-_CHOSEN_ANEW = 4
+# Turns, which end long before as a rule; the penalty is chosen anew in every third.
+_MOST_TURNS = 6
+_CHOSEN_ANEW = 3
 # Leading axes that rows are grouped along, at most.
 _MOST_AXES = 100
 # Neighbours that say where an outlier goes.
