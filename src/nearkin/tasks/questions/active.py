@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ from nearkin.scores.same_threshold import usual_distance
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.values import TableWarning
 from nearkin.tasks.questions.candidates import scene_of
-from nearkin.tasks.questions.inferred import with_inferred
+from nearkin.tasks.questions.inferred import in_balance, with_inferred
 from nearkin.tasks.questions.outlook import Outlook, outlook
 from nearkin.tasks.questions.strategies import Strategy, questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
@@ -138,9 +139,10 @@ def learn_actively(
     Notes
     -----
     The learner is told what follows from the answers too (:meth:`nearkin.Pairs.closure`), at most
-    10 000 pairs of each kind, drawn at random where there are more. Until both a must-link and
-    a cannot-link are known, questions go by the Euclidean distance of X, or of what transformers
-    at the start of a chain make of X.
+    10 000 pairs of each kind, drawn at random where there are more. For clusters these are
+    weighted, so that groups with many answers do not outvote the others. Until both a must-link
+    and a cannot-link are known, questions go by the Euclidean distance of X, or of what
+    transformers at the start of a chain make of X.
 
     Examples
     --------
@@ -179,12 +181,16 @@ def learn_actively(
         usual = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
         learner = MetricLearner(random_state=seed) if goal == "clusters" else usual
 
+    def learned(pairs: Pairs) -> Any:
+        tell = in_balance if goal == "clusters" else with_inferred
+        return clone(learner).fit(X, pairs=tell(pairs, rng))
+
     interview = _Interview(oracle, known, budget, verbose)
     error: BaseException | None = None
     try:
         while interview.left:
             size = min(max(batch, len(interview.history) // 4), interview.left)
-            view = _seen(learner, X, interview, size, rng)
+            view = _seen(learner, X, interview, size, learned, rng)
             # For clusters, every answer changes what is best asked next, without a fit between.
             parts = [1] * size if goal == "clusters" else [size]
             if not all(view.ask(interview, rule, part, rng) for part in parts):
@@ -204,7 +210,7 @@ def learn_actively(
     metric = None
     if len(interview.pairs):
         try:
-            metric = _fitted(learner, X, interview.pairs, rng)
+            metric = learned(interview.pairs)
         except ValueError as refused:
             if not interview.history:
                 raise
@@ -300,13 +306,20 @@ class _View:
         return bool(len(found))
 
 
-def _seen(learner: Any, X: Any, interview: _Interview, n: int, rng: np.random.RandomState) -> _View:
+def _seen(
+    learner: Any,
+    X: Any,
+    interview: _Interview,
+    n: int,
+    learned: Callable[[Pairs], Any],
+    rng: np.random.RandomState,
+) -> _View:
     """Candidates in the metric learned so far, or in the Euclidean one."""
     pairs = interview.pairs
     rows = candidate_rows(pairs, int(pairs.n_rows or 0), n, rng)
     if len(pairs.must_link) and len(pairs.cannot_link):
         with noticed():  # the last fit warns
-            metric = _fitted(learner, X, pairs, rng)
+            metric = learned(pairs)
         return _View(rows, about(metric.transform(access.take(X, rows)), rng), metric.threshold_)
     Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
     return _View(rows, Z, usual_distance(Z, rng))
@@ -335,10 +348,6 @@ def _outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
         return outlook(_before_learning(learner, X), pairs)
     except (ValueError, TypeError):
         return None
-
-
-def _fitted(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Any:
-    return clone(learner).fit(X, pairs=with_inferred(pairs, rng))
 
 
 def _warn(message: str) -> None:

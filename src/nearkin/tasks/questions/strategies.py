@@ -16,7 +16,7 @@ from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.same_threshold import guessed_chance
 from nearkin.tasks.questions.candidates import Scene
-from nearkin.tasks.questions.groups_in_doubt import by_clusters
+from nearkin.tasks.questions.super_instances import by_clusters
 
 # A batch is spread out over this many times as many of the best pairs.
 _SHORTLIST = 3
