@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -27,6 +28,7 @@ from nearkin.rows.sparse import about
 from nearkin.scores.same_threshold import usual_distance
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.values import TableWarning
+from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance, with_inferred
 from nearkin.tasks.questions.outlook import Outlook, outlook
@@ -79,7 +81,7 @@ class ActiveResult:
     history: tuple[tuple[int, int, bool | None], ...]
     error: BaseException | None = None
     outlook: Outlook | None = None
-    clusters: Any = None
+    clusters: Clusters | None = None
 
 
 def learn_actively(
@@ -89,6 +91,7 @@ def learn_actively(
     *,
     learner: Any = None,
     pairs: Pairs | None = None,
+    among: ArrayLike | None = None,
     goal: str = "metric",
     strategy: str | None = None,
     batch: int = 5,
@@ -111,6 +114,8 @@ def learn_actively(
         :class:`nearkin.Chain` of its steps.
     pairs : Pairs, optional
         What is known beforehand.
+    among : array of int, optional
+        Row numbers: questions are about these rows only. All by default.
     goal : {"metric", "clusters"}, default="metric"
         What the answers are for. With ``"clusters"``, questions are those that would change the
         grouping most, each chosen after the answer to the one before, and ``clusters`` of the
@@ -175,6 +180,7 @@ def learn_actively(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
             "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
         )
+    askable = _askable(among, n_rows)
     rng = check_random_state(random_state)
     if learner is None:
         seed = rng.randint(np.iinfo(np.int32).max)
@@ -190,7 +196,7 @@ def learn_actively(
     try:
         while interview.left:
             size = min(max(batch, len(interview.history) // 4), interview.left)
-            view = _seen(learner, X, interview, size, learned, rng)
+            view = _seen(learner, X, interview, askable, size, learned, rng)
             # For clusters, every answer changes what is best asked next, without a fit between.
             parts = [1] * size if goal == "clusters" else [size]
             if not all(view.ask(interview, rule, part, rng) for part in parts):
@@ -207,10 +213,12 @@ def learn_actively(
         _warn(f"the questions ended after {len(interview.history)} answers: {caught!r}")
     interview.end()
 
-    metric = None
+    metric = clusters = None
     if len(interview.pairs):
         try:
-            metric = learned(interview.pairs)
+            if goal == "clusters":
+                clusters = _clustered(learner, X, interview.pairs, rng)
+            metric = learned(interview.pairs) if clusters is None else clusters.metric_
         except ValueError as refused:
             if not interview.history:
                 raise
@@ -226,6 +234,7 @@ def learn_actively(
         tuple(interview.history),
         error,
         _outlook(learner, X, interview.pairs),
+        clusters,
     )
 
 
@@ -278,6 +287,19 @@ class _Interview:
             tell("\n")
 
 
+def _askable(among: ArrayLike | None, n_rows: int) -> Ints:
+    """Rows that questions may be about, increasing."""
+    if among is None:
+        return np.arange(n_rows)
+    found = np.unique(np.asarray(among))
+    if found.dtype.kind not in "iu" or len(found) < 2 or found[0] < 0 or found[-1] >= n_rows:
+        raise InputError(
+            f"among must have the numbers of two rows at least, from 0 to {n_rows - 1}, not "
+            f"{among!r:.60}."
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
 def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
     if answer is None or isinstance(answer, (bool, np.bool_)):
         return None if answer is None else bool(answer)
@@ -310,19 +332,29 @@ def _seen(
     learner: Any,
     X: Any,
     interview: _Interview,
+    askable: Ints,
     n: int,
     learned: Callable[[Pairs], Any],
     rng: np.random.RandomState,
 ) -> _View:
     """Candidates in the metric learned so far, or in the Euclidean one."""
     pairs = interview.pairs
-    rows = candidate_rows(pairs, int(pairs.n_rows or 0), n, rng)
+    rows = askable[candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with noticed():  # the last fit warns
             metric = learned(pairs)
         return _View(rows, about(metric.transform(access.take(X, rows)), rng), metric.threshold_)
     Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
     return _View(rows, Z, usual_distance(Z, rng))
+
+
+def _clustered(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
+    """Groups that keep the answers; those that contradict others are broken where that is best."""
+    keep = "soft" if pairs.groups.contradicted.any() else "hard"
+    seed = rng.randint(np.iinfo(np.int32).max)
+    clusters = Clusters(metric=learner, keep=keep, random_state=seed)
+    found: Clusters = clusters.fit(X, pairs=in_balance(pairs, rng))
+    return found
 
 
 def _before_learning(learner: Any, X: Any) -> Any:
