@@ -155,3 +155,34 @@ def test_ends_when_all_is_known():
 def test_the_goal_is_named():
     with pytest.raises(ValueError, match="goal must be 'metric' or 'clusters', not 'groups'"):
         learn_actively(np.eye(3), lambda i, j: True, 3, goal="groups")
+
+
+def test_groups_come_with_the_answers():
+    X, y = clouds(30, 30, 30)
+    result = learned(X, asked_of(y), 25)
+    assert result.metric is result.clusters.metric_
+    labels = result.clusters.labels_
+    assert result.clusters.n_clusters_ == 3
+    assert len(np.unique(labels + 3 * y)) == 3
+    assert learn_actively(X, asked_of(y), 5, random_state=0).clusters is None
+
+
+def test_contradictory_pairs_are_broken_rather_than_refused():
+    X, y = clouds(10, 10)
+    given = Pairs([(0, 1), (1, 2)], [(0, 2)])
+    with pytest.warns(UserWarning):
+        result = learned(X, asked_of(y), 10, pairs=given)
+    assert result.error is None
+    assert result.clusters.keep == "soft"
+
+
+def test_only_rows_among_those_named_are_asked_about():
+    X, y = clouds(20, 20)
+    among = np.arange(0, 40, 3)
+    given = Pairs([(1, 2)], [(1, 21)])  # about which nothing is asked, but learned
+    result = learned(X, asked_of(y), 15, among=among, pairs=given)
+    assert {row for question in result.history for row in question[:2]} <= set(among.tolist())
+    assert len(result.clusters.labels_) == 40
+    for wrong in ([3], [1, 40], [-1, 2], [0.5, 2.0]):
+        with pytest.raises(ValueError, match="among must have the numbers of two rows at least"):
+            learned(X, asked_of(y), 5, among=wrong)
