@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
 
 from nearkin import KernelBeta, Pairs, learn_actively
+from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance
-from nearkin.tasks.questions.super_instances import by_clusters, cells, memberships
+from nearkin.tasks.questions.super_instances import by_clusters, cells, log_odds, memberships
 
 
 def clouds(*sizes, seed=0):
@@ -65,6 +67,17 @@ def test_chances_are_those_of_the_nearest_known_rows():
     farther = farther - distance[[7, 12, 13], member[[7, 12, 13], 0]]
     assert_allclose(odds / farther, np.full(3, (odds / farther)[0]))
     assert (chance.sum(axis=1) < 1).all()
+
+
+@pytest.mark.parametrize("n_must", [0, 3, 12])
+def test_as_many_same_are_expected_as_were_answered(n_must):
+    Z, _ = clouds(15, 15)
+    links = np.column_stack([np.arange(12), np.arange(12) + 15])
+    there = scene(Z, Pairs(links[:n_must], links[n_must:]), threshold=4.0)
+    asked = np.append(np.linalg.norm(Z[:12] - Z[15:27], axis=1), [4.0, 4.0])
+    expected = expit(log_odds(asked, there, np.random.RandomState(0)))
+    assert_allclose(expected.sum(), n_must + 1)
+    assert (np.diff(expected[np.argsort(asked)]) <= 0).all()
 
 
 def test_large_cells_in_doubt_come_first():
@@ -170,7 +183,7 @@ def test_groups_come_with_the_answers():
 def test_contradictory_pairs_are_broken_rather_than_refused():
     X, y = clouds(10, 10)
     given = Pairs([(0, 1), (1, 2)], [(0, 2)])
-    with pytest.warns(UserWarning):
+    with pytest.warns(ContradictionWarning):
         result = learned(X, asked_of(y), 10, pairs=given)
     assert result.error is None
     assert result.clusters.keep == "soft"

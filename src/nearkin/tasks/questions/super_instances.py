@@ -3,8 +3,8 @@ r"""Questions for groups: about rows that stand for many others whose group is i
 Rows lie in small cells, as k-means finds them in learned coordinates. The row in the middle of a
 cell stands for it: it is a *super-instance*, as in COBRAS. Every row is in one of the groups that
 answers have made so far, or in none of them. With :math:`\ell` the log-odds of being the same at
-a distance (0 at the threshold, and less where most answers were "different"), and :math:`d_{ig}`
-the distance to the nearest known row of group g, the chances are
+a distance, as the answers so far let expect, and :math:`d_{ig}` the distance to the nearest known
+row of group g, the chances are
 
 .. math:: P_{ig} = \frac{e^{\ell(d_{ig})}}{1 + \sum_h e^{\ell(d_{ih})}}, \qquad
           u_i = 1 - \sum_g P_{ig}^2 - \Big(1 - \sum_g P_{ig}\Big)^2 ,
@@ -25,7 +25,8 @@ pairwise queries. IDA 2018.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.optimize import brentq
+from scipy.special import expit, logsumexp
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -41,8 +42,6 @@ _KNOWN = 500
 _CELLS, _MOST_CELLS = 20, 300
 # The deviation of distances is so many times that over which "same" becomes "different".
 _SHARPNESS = 8.0
-# Odds of "same" go up or down by no more than this as answers are mostly the one or the other.
-_MOST_SURPRISE = 10.0
 # Log-odds beyond which nothing is in doubt.
 _CERTAIN = 30.0
 
@@ -108,15 +107,27 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
 
 
 def log_odds(distances: Doubles, scene: Scene, rng: np.random.RandomState) -> Doubles:
-    """Of two rows being the same, by their distance and by how the answers were so far."""
+    """Of two rows being the same, by their distance: 0 where answers so far were as often "same".
+
+    That distance makes the answers most likely, with one of either kind at the threshold imagined
+    beside them. Questions are about rows that are near: where most of them were different in spite
+    of that, it is far below the threshold.
+    """
     links = random_pairs(len(scene.Z), rng)
     scale = float(linked_distances(scene.Z, links).std()) / _SHARPNESS if len(links) else 0.0
-    answered = (len(scene.must) + 1) / (len(scene.cannot) + 1)
-    surprise = np.log(np.clip(answered, 1 / _MOST_SURPRISE, _MOST_SURPRISE))
     if scale == 0:
-        return np.full(distances.shape, surprise)
-    found: Doubles = np.clip((scene.threshold - distances) / scale, -_CERTAIN, _CERTAIN) + surprise
-    return found
+        return np.zeros(distances.shape)
+    asked = linked_distances(scene.Z, np.concatenate([scene.must, scene.cannot]))
+    seen = (np.append(asked, [scene.threshold] * 2) - scene.threshold) / scale
+
+    def excess(shift: float) -> float:
+        return float(expit(shift - seen).sum()) - len(scene.must) - 1
+
+    # There is an answer of either kind at 0, so that neither is expected of all.
+    far = float(np.abs(seen).max()) + len(seen)
+    shift = brentq(excess, -far, far)
+    found: Doubles = (scene.threshold - distances) / scale + shift
+    return np.clip(found, -_CERTAIN, _CERTAIN)
 
 
 def told(scene: Scene, groups: Ints) -> Mask:
