@@ -44,7 +44,7 @@ LINKAGE = "linkage"
 # Families that take part if nothing else is said.
 USUAL_FAMILIES = ("k-means", "ward", "spectral", LINKAGE, AGREEMENT)
 # Rows that families are tried on and groups are found among, at most; others are placed.
-_MOST_ROWS = 2000
+_MOST_ROWS = 1200
 # Rows that a group has in the mean, at least, where their number is to be found.
 _LEAST_ROWS = 3
 # Groups that rows are placed in by scores; of more, rows are joined by linkage.
@@ -105,9 +105,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Families are tried on 2000 rows at most, of which up to 1400 are in pairs; all others are placed
+    Families are tried on 1200 rows at most, of which up to 840 are in pairs; all others are placed
     by them, so time and memory grow linearly with the rows and the pairs: O(n k) numbers for k
-    groups, and 300 for each of 8192 rows at a time. Linkage alone joins all rows.
+    groups, 100 for each row, and 200 for each of 8192 rows at a time. Linkage alone joins all rows.
 
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
