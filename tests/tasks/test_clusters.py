@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+import scipy.sparse as sp
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.frozen import FrozenEstimator
@@ -26,7 +27,13 @@ def quick(**options):
 
 
 # Soft, since scikit-learn asks for one cluster of rows whose labels differ.
-@parametrize_with_checks([quick(keep="soft")])
+@parametrize_with_checks(
+    [quick(keep="soft")],
+    expected_failed_checks=lambda _: dict.fromkeys(
+        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+        "it takes who has predict_proba for a classifier",
+    ),
+)
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -59,6 +66,7 @@ def test_shapes_that_are_not_round_are_groups_too():
     assert adjusted_rand_score(y, clusters.labels_) > 0.95
 
 
+@settings(max_examples=10)  # kept_pairs has more, without a metric
 @given(st.integers(0, 2**16), st.integers(2, 4), st.integers(2, 30))
 def test_pairs_are_never_broken(seed, k, n_pairs):
     """Whatever they say: these have nothing to do with where rows are."""
@@ -67,7 +75,7 @@ def test_pairs_are_never_broken(seed, k, n_pairs):
     y = rng.integers(k, size=25)
     y[:2] = 0, 1
     pairs = Pairs.from_labels(y, n_pairs, random_state=seed % 1000)
-    labels = quick(n_clusters=(1, 25)).fit(X, pairs=pairs).labels_
+    labels = quick(n_clusters=(2, 6)).fit(X, pairs=pairs).labels_
     must, cannot = pairs.must_link, pairs.cannot_link
     assert (labels[must[:, 0]] == labels[must[:, 1]]).all()
     assert (labels[cannot[:, 0]] != labels[cannot[:, 1]]).all()
@@ -200,14 +208,15 @@ def test_a_metric_that_is_learned_already_is_taken_as_it_is():
     X, y = blobs(150, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
     metric = Euclidean().fit(X, pairs=pairs)
-    clusters = Clusters(metric=FrozenEstimator(metric), random_state=0).fit(X, pairs=pairs)
+    clusters = quick().set_params(metric=FrozenEstimator(metric)).fit(X, pairs=pairs)
     assert clusters.metric_ is metric
 
 
 def test_the_same_seed_gives_the_same_groups():
-    X, y = blobs(150, 3)
+    X, y = blobs(90, 3)
     pairs = Pairs.from_labels(y, 30, random_state=0)
-    once, again = (Clusters(random_state=3).fit(X, pairs=pairs) for _ in range(2))
+    families = "k-means", "spectral", "agreement"
+    once, again = (Clusters(families=families, random_state=3).fit(X, pairs=pairs) for _ in "ab")
     np.testing.assert_array_equal(once.labels_, again.labels_)
     assert str(once.report_) == str(again.report_)
 
@@ -215,3 +224,11 @@ def test_the_same_seed_gives_the_same_groups():
 def test_families_that_are_unknown_are_named():
     with pytest.raises(InputError, match="use some of k-means, ward"):
         Clusters(families=["dbscan"]).fit(*blobs(20))
+
+
+def test_sparse_rows_are_grouped_as_dense_ones():
+    X, y = blobs(150, 3)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    dense, sparse = (quick().fit(rows, pairs=pairs) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+    assert sparse.predict_proba(sp.csr_array(X)).shape == (150, 3)

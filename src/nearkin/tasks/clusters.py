@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -184,10 +184,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         some = sampled_rows(known, n, _MOST_ROWS, rng)
         X_some = access.take(X, some)
         Z_some = coordinates(self.metric_, X_some, seed)
-        limit = None if self.n_clusters is None else most
+        wanted = (1, None) if self.n_clusters is None else (min(least, len(some)), most)
         told = known.restrict(some)
         with one_thread():  # many small pieces of work
-            whole = Groupings(Z_some, told, families, seed, strength, min(least, len(some)), limit)
+            whole = Groupings(Z_some, told, families, seed, strength, *wanted)
             best = None
             if most > 1 and least <= _MOST_BY_SCORES:
                 classes = None if y is None else class_numbers(y)[some]
@@ -246,7 +246,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """Least and most number of groups; an error if pairs do not allow them."""
         given = self.n_clusters
         if given is None:
-            least, most = 2, max(2, n // _LEAST_ROWS)
+            least, most = min(2, n), max(min(2, n), n // _LEAST_ROWS)
         elif isinstance(given, Integral):
             least = most = int(given)
         else:
@@ -339,6 +339,11 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     def n_features_in_(self) -> int:
         """Columns of the rows."""
         return int(self.metric_.n_features_in_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def checked_bounds(given: Any) -> tuple[int, int]:

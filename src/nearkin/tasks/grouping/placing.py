@@ -40,8 +40,9 @@ def kernel_features(Z: Floats, seed: int, width: float = 1.0) -> Nystroem:
     rng = check_random_state(seed)
     pairs = random_pairs(len(Z), rng, _N_DISTANCES)
     squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
-    usual = float(np.median(squared)) or float(squared.max(initial=0.0)) or 1.0
-    gamma = 1 / (width**2 * usual)
+    usual = float(np.median(squared)) if len(squared) else 0.0
+    apart = usual or float(squared.max(initial=0.0)) or 1.0
+    gamma = 1 / (width**2 * apart)
     count = min(N_LANDMARKS, len(Z))
     return Nystroem(kernel="rbf", gamma=gamma, n_components=count, random_state=seed).fit(Z)
 
