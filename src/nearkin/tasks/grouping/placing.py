@@ -27,7 +27,7 @@ from nearkin.tasks.grouping.kept_pairs import Blocks
 # Rows whose kernel values are the features.
 N_LANDMARKS = 200
 # What λ is chosen from.
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 _N_DISTANCES = 10_000
 # Rows of larger blocks are judged by all others: the block as a whole is sure of its group.
 _LARGE_BLOCK = 30
