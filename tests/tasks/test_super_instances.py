@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from nearkin import KernelBeta, Pairs, learn_actively
 from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.tasks.questions import answered_groups
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance
 from nearkin.tasks.questions.super_instances import by_clusters, cells, log_odds, memberships
@@ -102,6 +103,13 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
     assert_allclose(told.cannot_weight[~between].sum(), 1)
     none = in_balance(Pairs(n_rows=3), np.random.RandomState(0))
     assert len(none) == 0
+
+
+@pytest.mark.parametrize(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
+def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
+    monkeypatch.setattr(answered_groups, "share_of_same", lambda *_: share)
+    apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
+    assert answered_groups.fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
 
 
 # ---- the whole
