@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit
 
 from nearkin import KernelBeta, Pairs, learn_actively
 from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.tasks.questions import answered_groups
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance
-from nearkin.tasks.questions.super_instances import by_clusters, cells, log_odds, memberships
+from nearkin.tasks.questions.super_instances import (
+    by_clusters,
+    cells,
+    chance_of_new,
+    memberships,
+)
 
 
 def clouds(*sizes, seed=0):
@@ -67,18 +71,24 @@ def test_chances_are_those_of_the_nearest_known_rows():
     farther = distance[[7, 12, 13], member[[7, 12, 13], 1]]
     farther = farther - distance[[7, 12, 13], member[[7, 12, 13], 0]]
     assert_allclose(odds / farther, np.full(3, (odds / farther)[0]))
-    assert (chance.sum(axis=1) < 1).all()
+    placed = np.delete(np.arange(15), [5, 6])  # these differ from all others
+    assert_allclose(chance[placed].sum(axis=1), 1 - chance_of_new(there, known))
 
 
-@pytest.mark.parametrize("n_must", [0, 3, 12])
-def test_as_many_same_are_expected_as_were_answered(n_must):
-    Z, _ = clouds(15, 15)
-    links = np.column_stack([np.arange(12), np.arange(12) + 15])
-    there = scene(Z, Pairs(links[:n_must], links[n_must:]), threshold=4.0)
-    asked = np.append(np.linalg.norm(Z[:12] - Z[15:27], axis=1), [4.0, 4.0])
-    expected = expit(log_odds(asked, there, np.random.RandomState(0)))
-    assert_allclose(expected.sum(), n_must + 1)
-    assert (np.diff(expected[np.argsort(asked)]) <= 0).all()
+def test_a_group_may_be_new_as_often_as_known_rows_are_alone():
+    Z, _ = clouds(5, 5, 5)
+    there = scene(Z, Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)]))
+    assert_allclose(chance_of_new(there, np.array([0, 1, 5, 6, 10])), 2 / 7)
+    assert_allclose(chance_of_new(there, np.array([3])), 2 / 3)
+
+
+def test_a_row_unlike_one_group_may_be_of_the_other_however_far():
+    Z, _ = clouds(20, 20, 20)
+    near = [(i, i + 1) for start in (0, 20) for i in range(start, start + 8)]
+    there = scene(Z, Pairs(near, [(0, 20), (50, 20)]))
+    known = np.array([*range(9), *range(20, 29), 50])
+    _, chance = memberships(there, known, np.random.RandomState(0))
+    assert_allclose(chance[50], [1 - chance_of_new(there, known), 0, 0])
 
 
 def test_large_cells_in_doubt_come_first():
