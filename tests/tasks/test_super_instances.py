@@ -71,8 +71,8 @@ def test_chances_are_those_of_the_nearest_known_rows():
     farther = distance[[7, 12, 13], member[[7, 12, 13], 1]]
     farther = farther - distance[[7, 12, 13], member[[7, 12, 13], 0]]
     assert_allclose(odds / farther, np.full(3, (odds / farther)[0]))
-    placed = np.delete(np.arange(15), [5, 6])  # these differ from all others
-    assert_allclose(chance[placed].sum(axis=1), 1 - chance_of_new(there, known))
+    free = [2, 4, 7, 8, 9, 11, 12, 13, 14]
+    assert_allclose(chance[free].sum(axis=1), 1 - chance_of_new(there, known))
 
 
 def test_a_group_may_be_new_as_often_as_known_rows_are_alone():
@@ -82,13 +82,16 @@ def test_a_group_may_be_new_as_often_as_known_rows_are_alone():
     assert_allclose(chance_of_new(there, np.array([3])), 2 / 3)
 
 
-def test_a_row_unlike_one_group_may_be_of_the_other_however_far():
+def test_a_no_makes_the_other_groups_likelier_and_a_new_one():
     Z, _ = clouds(20, 20, 20)
-    near = [(i, i + 1) for start in (0, 20) for i in range(start, start + 8)]
-    there = scene(Z, Pairs(near, [(0, 20), (50, 20)]))
-    known = np.array([*range(9), *range(20, 29), 50])
-    _, chance = memberships(there, known, np.random.RandomState(0))
-    assert_allclose(chance[50], [1 - chance_of_new(there, known), 0, 0])
+    near = Pairs([(i, i + 1) for start in (0, 20) for i in range(start, start + 8)], [(0, 20)])
+    known, rng = np.array([*range(9), *range(20, 29)]), np.random.RandomState
+    _, before = memberships(scene(Z, near), known, rng(0))
+    unsure = scene(Z, near, closed=np.array([[50, 20]]))
+    _, after = memberships(unsure, known, rng(0))
+    first, second = before[50]
+    assert_allclose(after[50], [first / (1 - second), 0])
+    assert_array_equal(np.delete(after, 50, axis=0), np.delete(before, 50, axis=0))
 
 
 def test_large_cells_in_doubt_come_first():

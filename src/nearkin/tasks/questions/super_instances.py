@@ -5,11 +5,14 @@ cell stands for it: it is a *super-instance*, as in COBRAS. Every row is in one 
 answers have made so far, or, with chance ν, in none of them. With :math:`d_{ig}` the distance to
 the nearest known row of group g, the chances are
 
-.. math:: P_{ig} = (1 - ν) \frac{e^{-s d_{ig}}}{\sum_h e^{-s d_{ih}}}, \qquad
-          u_i = 1 - \sum_g P_{ig}^2 - ν^2 ,
+.. math:: p_{ig} = (1 - ν) \frac{e^{-s d_{ig}}}{\sum_h e^{-s d_{ih}}}, \qquad
+          P_{ig} = \frac{p_{ig}}{ν + \sum_h p_{ih}} ,
 
-where :math:`u_i` says how much the group of row i is in doubt. Groups that the row is known to
-differ from, and its own, are left out. ν is the share of known rows that are alone in their group.
+before answers and after them: the second sum leaves out groups that the row is known to differ
+from. ν is the share of known rows that are alone in their group. The row's group is in doubt by
+
+.. math:: u_i = 1 - \sum_g P_{ig}^2 - \Big(1 - \sum_g P_{ig}\Big)^2 .
+
 The answer to "is i of group g?" tells of its cell C, and
 
 .. math:: P_{ig} (1 - P_{ig}) \sum_{j \in C} u_j
@@ -41,7 +44,7 @@ _KNOWN = 500
 # Cells at the start; one more for each row that is known, up to so many.
 _CELLS, _MOST_CELLS = 20, 300
 # The deviation of distances is so many times that over which "same" becomes "different".
-_SHARPNESS = 8.0
+_SHARPNESS = 4.0
 
 
 def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
@@ -90,7 +93,7 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
     member : int ndarray of shape (m, n_groups)
     chance : ndarray of shape (m, n_groups)
         0 for the group that a row is in, and for those that it is known to differ from, or about
-        which someone was unsure.
+        which someone was unsure: that makes all others likelier, and a new one.
     """
     homes = homes[np.argsort(scene.group[homes], kind="stable")]
     groups, first = np.unique(scene.group[homes], return_index=True)
@@ -99,11 +102,13 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
     for column, (start, end) in enumerate(zip(first, [*first[1:], len(homes)], strict=True)):
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
     odds = -sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
-    odds[told(scene, groups)] = -np.inf
-    some = np.isfinite(odds).any(axis=1)
-    chance = np.zeros(odds.shape)
-    chance[some] = (1 - chance_of_new(scene, homes)) * softmax(odds[some], axis=1)
-    return homes[member], chance
+    odds[scene.group[:, None] == groups] = -np.inf
+    new = chance_of_new(scene, homes)
+    others = np.isfinite(odds).any(axis=1)
+    before = np.zeros(odds.shape)
+    before[others] = (1 - new) * softmax(odds[others], axis=1)
+    left = np.where(told(scene, groups), 0.0, before)
+    return homes[member], left / (new + left.sum(axis=1, keepdims=True))
 
 
 def chance_of_new(scene: Scene, homes: Ints) -> float:
@@ -123,8 +128,7 @@ def sharpness(scene: Scene, rng: np.random.RandomState) -> float:
 
 
 def told(scene: Scene, groups: Ints) -> Mask:
-    """Whether each candidate is in each group, or not to be asked about it."""
+    """Whether each candidate is known to differ from each group, or someone was unsure of it."""
     mine = np.broadcast_to(scene.group[:, None], (len(scene.group), len(groups)))
     links = np.stack([mine, np.broadcast_to(groups, mine.shape)], axis=-1)
-    noes = np.isin(keys_of(links.reshape(-1, 2)), scene.noes())
-    return np.asarray(noes.reshape(mine.shape) | (mine == groups))
+    return np.asarray(np.isin(keys_of(links.reshape(-1, 2)), scene.noes()).reshape(mine.shape))
