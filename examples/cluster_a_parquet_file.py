@@ -2,8 +2,8 @@
 
 ``flowers.parquet`` has a row for each flower: its name and four measurements. ``pairs.csv`` has
 what somebody said who looked at some of them two by two: the two names, and whether they are of one
-species; an empty answer is "not sure". The clusters that come of it are written to
-``clusters.parquet``. Run it to get these files and ``clusters.png``.
+species; an empty answer is "not sure". How many clusters there are is found out, and they are
+written to ``clusters.parquet``. Run it to get these files and ``clusters.png``.
 """
 
 from pathlib import Path
@@ -17,12 +17,12 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
-from nearkin import ITML, Pairs, plot
+from nearkin import Clusters, Pairs, plot
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-N_PAIRS, N_CLUSTERS = 80, 3
+N_PAIRS = 80
 
 
 def prepare() -> np.ndarray:
@@ -52,19 +52,22 @@ def main() -> None:
     print(f"{len(X)} flowers, {len(pairs.must_link)} pairs of one species and", end=" ")
     print(f"{len(pairs.cannot_link)} of different species")
 
-    Z = ITML(random_state=0).fit(X, pairs=pairs).transform(X)
-    kmeans = KMeans(N_CLUSTERS, n_init=10, random_state=0)
-    clusters = kmeans.fit_predict(Z)
+    found = Clusters(random_state=0).fit(X, pairs=pairs)
+    clusters = found.labels_
     pq.write_table(pa.table({"name": names, "cluster": clusters}), "clusters.parquet")
+    print(found.report_)
+    print("examples:", ", ".join(names[row] for row in found.medoids_))
 
-    without = kmeans.fit_predict(X)
+    without = KMeans(found.n_clusters_, n_init=10, random_state=0).fit_predict(X)
     print(f"agreement with the true species (adjusted Rand index): {score(species, clusters)}")
-    print(f"without the pairs: {score(species, without)}")
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    print(f"k-means without the pairs: {score(species, without)}")
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
     plot.embedding(X, without, ax=axes[0], title=f"as measured: {score(species, without)}")
+    Z = found.metric_.transform(X)
     plot.embedding(
         Z, clusters, pairs=pairs, ax=axes[1], title=f"learned: {score(species, clusters)}"
     )
+    plot.grouping(found, ax=axes[2])
     figure.savefig("clusters.png", dpi=90)
     print("picture:", Path("clusters.png").resolve())
 

@@ -21,7 +21,8 @@ Where to look:
   ``Chain``, ``Blend``: several of them together
 - ``TableEncoder``: tables with words, dates and gaps as rows of numbers, as learners take them, too
 - ``cross_validate``, ``grid_search``, ``PairKFold``, ``scores``: how good is it?
-- ``NeighborIndex``, ``MPCKMeans``, ``EnergyClassifier``, ``ManifoldAlignment``: what to do with it
+- ``NeighborIndex``, ``Clusters``, ``MPCKMeans``, ``EnergyClassifier``, ``ManifoldAlignment``: what
+  to do with it
 - ``RecordMatcher``, ``link``: records of a table, or of two, that are the same thing
 - ``suggest_pairs``, ``learn_actively``, ``studio``: which pairs to ask about, and where to answer;
   ``outlook``: whether further answers are worth it

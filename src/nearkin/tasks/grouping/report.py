@@ -127,12 +127,15 @@ def report_of(
             comparison.candidates, indices.tolist(), scores.tolist(), strict=True
         )
     ]
+    by_score = sorted(candidates, key=lambda line: -line.score)
+    # Of candidates of one family that came to have one number of groups, the best.
+    once = {(line.family, line.found): line for line in reversed(by_score)}
     return GroupingReport(
         _reason(len(held_out.same) if n_judged else 0, given),
         best.key.family,
         best.found,
         (best.found, best.found) if given else comparison.interval(rng),
-        sorted(candidates, key=lambda line: -line.score),
+        [line for line in by_score if line is once[line.family, line.found]],
         len(held_out.same),
         held_out.prevalence() if n_judged else None,
     )
