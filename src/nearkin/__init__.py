@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from nearkin.storage.arrays import StorageError as StorageError
     from nearkin.tables.encoding import TableEncoder as TableEncoder
     from nearkin.tables.values import TableWarning as TableWarning
+    from nearkin.tasks.clusters import Clusters as Clusters
     from nearkin.tasks.cross_validation import PairKFold as PairKFold
     from nearkin.tasks.cross_validation import cross_validate as cross_validate
     from nearkin.tasks.cross_validation import grid_search as grid_search
@@ -117,6 +118,7 @@ _HOMES = {
     "Estimate": "nearkin.costs.estimates",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",
     "LiveView": "nearkin.learners.live_view",
+    "Clusters": "nearkin.tasks.clusters",
     "MPCKMeans": "nearkin.tasks.mpck_means",
     "ManifoldAlignment": "nearkin.tasks.manifold_alignment",
     "MetricKMeans": "nearkin.tasks.metric_kmeans",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from nearkin.learners.column_weights import known_groups
 from nearkin.learners.compositions import Blend, Chain
@@ -58,7 +60,7 @@ from nearkin.rows.sparse import along, dense, is_sparse, leading_axes
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.rows.wide import axes_of_wide_rows
 from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, trusted
-from nearkin.spaces.maps import Affine, Map, after_scaling, composed
+from nearkin.spaces.maps import Affine, Identity, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
 
@@ -353,6 +355,30 @@ class MetricLearner(MetricMixin, BaseEstimator):
         learned = self.metric_.map_
         along_axes = learned if axes is None else composed(Affine(axes), learned)
         return after_scaling(getattr(self, "column_scale_", None), along_axes)
+
+    def relearned(self, X: Any, pairs: Pairs) -> MetricLearner:
+        """A copy that has learned the chosen recipe from other pairs, without a new comparison.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Rows such as this was fitted to, in memory.
+        pairs : Pairs
+            Pairs of these.
+
+        Returns
+        -------
+        MetricLearner
+            Its ``metric_`` and ``map_`` are new. Its report, suspects and threshold are those of
+            this one.
+        """
+        check_is_fitted(self)
+        axes = getattr(self, "axes_", None)
+        seen = after_scaling(self.column_scale_, Identity() if axes is None else Affine(axes))
+        again = copy(self)
+        with one_blas_thread():
+            again.metric_ = clone(self.metric_).fit(seen.apply(self._checked(X)), pairs=pairs)
+        return again
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         X = super()._checked(X, reset=reset)

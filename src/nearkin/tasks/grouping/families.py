@@ -1,15 +1,15 @@
-"""Families of groupings of rows in Euclidean coordinates, and what each says of every row.
+"""Families of groupings: ways to find so many groups of rows in Euclidean coordinates.
 
-Each family gives groupings of several numbers of groups from one piece of work where it can: trees
-are cut, eigenvectors are used again. Rows that a family calls outliers have the label −1.
+A family looks at the rows once and then gives groups of any number: trees are cut, eigenvectors are
+used again. Rows that a family calls outliers have the label −1. None is told what pairs say, but
+for linkage.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,186 +17,161 @@ from scipy.sparse.linalg import eigsh
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
-from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import check_random_state
 
+from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.tasks.grouping.agglomeration import joined_tree
+from nearkin.tasks.grouping.affinities import affinities_of
+from nearkin.tasks.grouping.agglomeration import Tree, joined_tree
 from nearkin.tasks.grouping.kept_pairs import Blocks
 
-FAMILIES = ("k-means", "ward", "hdbscan", "spectral", "mixture", "linkage")
-# Neighbours of a row in the graph.
-N_NEIGHBORS = 15
-# Least sizes of groups that HDBSCAN tries, as shares of the rows.
-_SHARES = (0.005, 0.01, 0.02, 0.04, 0.08)
+# Groups of rows of that number; None where the family has none.
+Cut = Callable[[int], Ints | None]
+# Least sizes of groups that HDBSCAN tries, as shares of the rows, and the least of all.
+_SHARES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
+_LEAST_SIZE = 5
+# How far its number may be from the one that is asked for, as a share of that.
+_ABOUT = 0.2
 _N_INIT = 4
+# Leading axes that mixtures see.
+_MOST_AXES = 10
 
 
-@dataclass(frozen=True)
-class Grouping:
-    """Rows in groups.
-
-    Attributes
-    ----------
-    family : str
-    labels : int ndarray of shape (n,)
-        Numbers 0 to k − 1; −1 for outliers.
-    settings : dict
-        What it was asked for.
-    """
-
-    family: str
-    labels: Ints
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def n_groups(self) -> int:
-        """How many there are."""
-        return int(self.labels.max(initial=-1)) + 1
-
-
-@dataclass(frozen=True)
 class Coordinates:
     """Rows to be grouped.
 
-    Attributes
+    Parameters
     ----------
     Z : ndarray of shape (n, q)
+        Where they are; the leading axes first.
     blocks : Blocks
         What pairs say of them.
-    affinities : sparse matrix of shape (n, n)
-        Of neighbours, see :func:`affinities_of`.
     seed : int
     """
 
-    Z: Floats
-    blocks: Blocks
-    affinities: sp.csr_array
-    seed: int
+    def __init__(self, Z: Floats, blocks: Blocks, seed: int) -> None:
+        self.Z, self.blocks, self.seed = Z, blocks, seed
+
+    @cached_property
+    def affinities(self) -> sp.csr_array:
+        """Of neighbours."""
+        return affinities_of(self.Z)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Who joins whom, with cannot-links kept."""
+        return joined_tree(self.Z, self.affinities, self.blocks)
 
 
-def affinities_of(Z: Floats, n_neighbors: int = N_NEIGHBORS) -> sp.csr_array:
-    """Gaussian affinities of neighbours, each row by the distance of its own.
+def k_means(there: Coordinates) -> Cut:
+    """Lloyd's algorithm, from several starts."""
 
-    ``a_ij = exp(−d_ij² / (s_i s_j))``, with s the distance to the seventh neighbour, symmetric.
-    """
-    n = len(Z)
-    k = min(n_neighbors, n - 1)
-    if k < 1:
-        return sp.csr_array((n, n))
-    graph = kneighbors_graph(Z, k, mode="distance", n_jobs=1).tocsr()
-    distances = graph.data.reshape(n, k)
-    scale = distances[:, min(6, k - 1)]
-    positive = scale[scale > 0]
-    scale = np.maximum(scale, (positive.min() if len(positive) else 1.0) * 1e-3)
-    rows = np.repeat(np.arange(n), k)
-    weights = np.exp(-(graph.data**2) / (scale[rows] * scale[graph.indices]))
-    one_way = sp.csr_array((weights, graph.indices, graph.indptr), shape=(n, n))
-    return sp.csr_array(one_way.maximum(one_way.T))
+    def cut(k: int) -> Ints | None:
+        return _nearest_means(there.Z, k, there.seed)
+
+    return cut
 
 
-def groupings(
-    there: Coordinates, numbers: Sequence[int], families: Sequence[str] = FAMILIES
-) -> Iterator[Grouping]:
-    """Groupings into each of these numbers of groups, by each family."""
-    by_name = {
-        "k-means": _k_means,
-        "ward": _ward,
-        "hdbscan": _hdbscan,
-        "spectral": _spectral,
-        "mixture": _mixture,
-        "linkage": _linkage,
-    }
-    possible = [k for k in numbers if k <= len(there.Z)]
-    for family in families:
-        yield from by_name[family](there, possible)
-
-
-def _k_means(there: Coordinates, numbers: Sequence[int]) -> Iterator[Grouping]:
-    for k in numbers:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
-            found = KMeans(k, n_init=_N_INIT, random_state=there.seed).fit(there.Z)
-        yield Grouping("k-means", _numbered(found.labels_), {"n_clusters": k})
-
-
-def _ward(there: Coordinates, numbers: Sequence[int]) -> Iterator[Grouping]:
+def ward(there: Coordinates) -> Cut:
+    """Groups that grow by joining neighbours, such that they stay narrow."""
     n = len(there.Z)
     if n < 3:
-        return
+        return lambda k: None
     graph = (there.affinities > 0).astype(float) + sp.eye_array(n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a graph in several parts is completed
         tree = AgglomerativeClustering(
             n_clusters=1, linkage="ward", connectivity=sp.csr_matrix(graph), compute_full_tree=True
         ).fit(there.Z)
-    for k in numbers:
-        yield Grouping("ward", _cut(tree.children_, n, k), {"n_clusters": k})
+
+    def cut(k: int) -> Ints:
+        parent = np.arange(2 * n - 1)
+        for t, pair in enumerate(tree.children_[: n - k]):
+            parent[pair] = n + t
+        for node in range(len(parent) - 1, -1, -1):
+            parent[node] = parent[parent[node]]
+        return in_order_of_appearance(parent[:n])
+
+    return cut
 
 
-def _cut(children: Ints, n: int, k: int) -> Ints:
-    """Groups of the leaves of a tree when k are left."""
-    parent = np.arange(2 * n - 1)
-    for t, pair in enumerate(children[: n - k]):
-        parent[pair] = n + t
-    for node in range(len(parent) - 1, -1, -1):
-        parent[node] = parent[parent[node]]
-    return _numbered(parent[:n])
-
-
-def _hdbscan(there: Coordinates, numbers: Sequence[int]) -> Iterator[Grouping]:
-    del numbers  # it finds its own
+def hdbscan(there: Coordinates) -> Cut:
+    """Dense regions; it finds its own numbers, of which one near to that asked for is taken."""
     n = len(there.Z)
-    for size in sorted({max(5, round(share * n)) for share in _SHARES}):
-        if 2 * size > n:
-            continue
-        labels = HDBSCAN(min_cluster_size=size, min_samples=5, copy=True).fit(there.Z).labels_
-        if labels.max() > 0:
-            yield Grouping("hdbscan", labels, {"min_cluster_size": size})
+    sizes = {max(_LEAST_SIZE, round(share * n)) for share in _SHARES}
+    by_number: dict[int, Ints] = {}
+    for size in sorted(size for size in sizes if 2 * size <= n):
+        labels = HDBSCAN(min_cluster_size=size, min_samples=_LEAST_SIZE, copy=True).fit_predict(
+            there.Z
+        )
+        by_number.setdefault(int(labels.max()) + 1, labels)
+    by_number.pop(0, None)
+
+    def cut(k: int) -> Ints | None:
+        nearest = min(by_number, key=lambda number: abs(number - k), default=0)
+        return by_number[nearest] if nearest and abs(nearest - k) <= _ABOUT * k else None
+
+    return cut
 
 
-def _spectral(there: Coordinates, numbers: Sequence[int]) -> Iterator[Grouping]:
+def spectral(there: Coordinates) -> Cut:
+    """K-means along the smoothest functions on the graph of neighbours."""
     n = len(there.Z)
-    most = min(max(numbers, default=0), n - 2)
-    if most < 2:
-        return
     degrees = np.maximum(np.asarray(there.affinities.sum(axis=1)).ravel(), 1e-12)
     scaling = sp.diags_array(1 / np.sqrt(degrees))
-    rng = check_random_state(there.seed)
-    smooth = scaling @ there.affinities @ scaling + sp.eye_array(n)  # not negative
-    values, vectors = eigsh(smooth, most, v0=rng.standard_normal(n))
-    vectors = vectors[:, np.argsort(-values)] / np.sqrt(degrees)[:, None]
-    for k in numbers:
-        if 2 <= k <= most:
-            space = vectors[:, :k]
-            space = space / np.maximum(np.linalg.norm(space, axis=1, keepdims=True), 1e-12)
-            found = KMeans(k, n_init=_N_INIT, random_state=there.seed).fit(space)
-            yield Grouping("spectral", _numbered(found.labels_), {"n_clusters": k})
+    smooth = scaling @ there.affinities @ scaling + sp.eye_array(n)  # its values are not negative
+    found: list[Floats] = []
+
+    def cut(k: int) -> Ints | None:
+        if k > n - 2:
+            return None
+        if not found or found[-1].shape[1] < k:
+            start = check_random_state(there.seed).standard_normal(n)
+            values, vectors = eigsh(smooth, min(max(2 * k, 12), n - 2), v0=start)
+            found.append(vectors[:, np.argsort(-values)] / np.sqrt(degrees)[:, None])
+        axes = found[-1][:, :k]
+        norms = np.linalg.norm(axes, axis=1, keepdims=True)
+        return _nearest_means(axes / np.maximum(norms, 1e-12), k, there.seed)
+
+    return cut
 
 
-def _mixture(there: Coordinates, numbers: Sequence[int]) -> Iterator[Grouping]:
-    n, q = there.Z.shape
-    for k in numbers:
-        kind = "full" if n > 5 * k * q else "diag"
+def mixture(there: Coordinates) -> Cut:
+    """Gaussians of any shape along the leading axes."""
+    Z = there.Z[:, :_MOST_AXES]
+    floor = 1e-4 * max(float(Z.var(axis=0).mean()), 1e-12)
+
+    def cut(k: int) -> Ints | None:
+        kind = "full" if len(Z) > 5 * k * Z.shape[1] else "diag"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             found = GaussianMixture(
-                k, covariance_type=kind, reg_covar=1e-4 * _spread(there.Z), random_state=there.seed
-            ).fit_predict(there.Z)
-        yield Grouping("mixture", _numbered(found), {"n_components": k, "covariance_type": kind})
+                k, covariance_type=kind, reg_covar=floor, random_state=there.seed
+            ).fit_predict(Z)
+        return in_order_of_appearance(found)
+
+    return cut
 
 
-def _linkage(there: Coordinates, numbers: Sequence[int]) -> Iterator[Grouping]:
-    tree = joined_tree(there.Z, there.affinities, there.blocks)
-    for k in numbers:
-        yield Grouping("linkage", tree.cut(k), {"n_clusters": k})
+def linkage(there: Coordinates) -> Cut:
+    """Groups that grow by joining those that are most alike in the mean, with pairs kept."""
+    return lambda k: there.tree.cut(k)
 
 
-def _spread(Z: Floats) -> float:
-    return float(max(Z.var(axis=0).mean(), 1e-12))
+FAMILIES: dict[str, Callable[[Coordinates], Cut]] = {
+    "k-means": k_means,
+    "ward": ward,
+    "spectral": spectral,
+    "linkage": linkage,
+    "hdbscan": hdbscan,
+    "mixture": mixture,
+}
 
 
-def _numbered(labels: Ints) -> Ints:
-    """Labels as numbers in the order of their first rows."""
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number])
+def _nearest_means(Z: Floats, k: int, seed: int) -> Ints | None:
+    if k > len(Z):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
+        found = KMeans(k, n_init=_N_INIT, random_state=seed).fit_predict(Z)
+    return in_order_of_appearance(found)

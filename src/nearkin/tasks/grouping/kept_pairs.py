@@ -3,30 +3,28 @@
 A grouping says what it costs each row to be in each group. Rows that must-links tie together are
 one *block*, which goes to one group; blocks that a cannot-link tells apart go to different ones.
 Blocks take their cheapest groups that are free, those first that lose most by any other; then
-single blocks move as long as that saves anything. Where no group is free, one is opened, up to as
-many as are allowed.
+chains of blocks change places between two groups as long as that saves anything. Where no group is
+free, one is opened, up to as many as are allowed.
 
 To find the cheapest labels of all is as hard as colouring a graph. What is found keeps every pair,
-and no move of one block makes it cheaper.
+and no exchange makes it cheaper; with two groups it is the cheapest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components
 
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.compiled import compiled
 from nearkin.tasks.grouping.colouring import all_differ, coloured
+from nearkin.tasks.grouping.exchanges import exchange, taken
 
-# Rounds of single moves, which end long before as a rule.
-_MOST_ROUNDS = 50
 # Contradictions that an error names.
 _NAMED = 3
 
@@ -58,8 +56,15 @@ class Blocks:
         return found
 
 
-def blocks_of(pairs: Pairs, n_rows: int) -> Blocks:
+def blocks_of(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
     """Blocks of rows, of which single ones are many.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    n_rows : int
+    strict : bool, default=True
+        Whether contradictions are errors; without it cannot-links in a block count for nothing.
 
     Raises
     ------
@@ -67,7 +72,7 @@ def blocks_of(pairs: Pairs, n_rows: int) -> Blocks:
         If pairs contradict one another, with the chain from one end of a cannot-link to the other.
     """
     groups = pairs.groups
-    if groups.contradicted.any():
+    if strict and groups.contradicted.any():
         found = pairs.conflicts()
         more = "" if len(found) <= _NAMED else f" and {len(found) - _NAMED} more"
         said = "; ".join(map(str, found[:_NAMED]))
@@ -82,7 +87,8 @@ def blocks_of(pairs: Pairs, n_rows: int) -> Blocks:
     _, of = np.unique(of, return_inverse=True)
     ends = of[pairs.cannot_link]
     count = int(of.max(initial=-1)) + 1
-    weights = pairs.cannot_weight
+    between = ends[:, 0] != ends[:, 1]
+    ends, weights = ends[between], pairs.cannot_weight[between]
     one_way = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(count, count)).tocsr()
     return Blocks(of, sp.csr_array(one_way + one_way.T))
 
@@ -112,21 +118,28 @@ def kept(costs: Floats, blocks: Blocks, *, most_groups: int | None = None) -> In
     -----
     O(n k + cannot-links) time a round, and O(n k) memory.
     """
-    k = costs.shape[1]
     limit = blocks.count if most_groups is None else most_groups
     summed = blocks.summed(costs)
     sizes = np.bincount(blocks.of, minlength=blocks.count)
-    apart = blocks.apart
-    # A new group costs as much as the worst of those that are there: none is opened for nothing.
+    # A new group costs more than the worst of those that are there: none is opened for nothing.
     opening = summed.max(axis=1) + sizes * (np.ptp(costs) + 1e-9)
-    labels = _taken(summed, opening, apart, order_of(summed, apart), limit)
+    apart = blocks.apart
+    labels = taken(summed, apart, limit)
     if labels.min(initial=0) < 0:
-        found = coloured(apart, limit)
+        _recolour(labels, summed, blocks, limit)
+    exchange(np.column_stack([summed, opening]), apart, labels)
+    return np.asarray(labels[blocks.of])
+
+
+def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int) -> None:
+    """Find groups anew for parts in which some block has none."""
+    _, part = connected_components(blocks.apart, directed=False)
+    for number in np.unique(part[labels < 0]):
+        members = np.flatnonzero(part == number)
+        found = coloured(sp.csr_array(blocks.apart[members][:, members]), limit)
         if found is None:
             raise InputError(_too_few(blocks, limit))
-        labels = _cheaply_numbered(summed, found)
-    _move(summed, apart.indptr, apart.indices, labels, k, _MOST_ROUNDS)
-    return np.asarray(labels[blocks.of])
+        labels[members] = _cheaply_numbered(summed[members, :limit], found)
 
 
 def _cheaply_numbered(summed: Floats, labels: Ints) -> Ints:
@@ -154,72 +167,3 @@ def _too_few(blocks: Blocks, limit: int) -> str:
         f"no way was found to keep all cannot-links with {limit} groups; rows {rows} already need "
         f"{len(clique)}. Allow more groups, or let pairs be broken at a cost with keep='soft'."
     )
-
-
-def order_of(summed: Floats, apart: sp.csr_array) -> Ints:
-    """Blocks in the order that they choose in: those that differ from others, by what they lose."""
-    told = np.diff(apart.indptr) > 0
-    if summed.shape[1] == 1:
-        return np.argsort(~told, kind="stable")
-    two = np.partition(summed, 1, axis=1)[:, :2]
-    loss = two[:, 1] - two[:, 0]
-    return np.lexsort([-loss, ~told])
-
-
-def _taken(summed: Floats, opening: Floats, apart: sp.csr_array, order: Ints, limit: int) -> Ints:
-    labels = np.full(len(summed), -1)
-    _take(summed, opening, apart.indptr, apart.indices, order, labels, limit)
-    return labels
-
-
-@compiled()
-def _take(
-    summed: Any, opening: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit: int
-) -> None:
-    """Let each block take its cheapest group that no other which differs from it has."""
-    k = summed.shape[1]
-    n_groups = k
-    taken_by = np.full(max(limit, k) + 1, -1, dtype=np.int64)
-    for at in range(len(order)):
-        block = order[at]
-        for place in range(indptr[block], indptr[block + 1]):
-            other = labels[indices[place]]
-            if other >= 0:
-                taken_by[other] = block
-        best, least = -1, np.inf
-        for group in range(min(k, limit)):
-            if taken_by[group] != block and summed[block, group] < least:
-                best, least = group, summed[block, group]
-        if best < 0:
-            for group in range(k, n_groups):
-                if taken_by[group] != block:
-                    best = group
-                    break
-        if best < 0 and n_groups < limit:
-            best = n_groups
-            n_groups += 1
-        labels[block] = best
-        if best < 0:
-            return
-
-
-@compiled()
-def _move(summed: Any, indptr: Any, indices: Any, labels: Any, k: int, most_rounds: int) -> int:
-    """Move single blocks to cheaper groups that are free, until none is; how many rounds."""
-    taken_by = np.full(labels.max() + 2, -1, dtype=np.int64)
-    for turn in range(most_rounds):
-        moved = False
-        for block in range(len(summed)):
-            own = labels[block]
-            now = summed[block, own] if own < k else np.inf
-            mark = turn * len(summed) + block
-            for place in range(indptr[block], indptr[block + 1]):
-                taken_by[labels[indices[place]]] = mark
-            for group in range(k):
-                if taken_by[group] != mark and summed[block, group] < now:
-                    labels[block] = group
-                    now = summed[block, group]
-                    moved = True
-        if not moved:
-            return turn + 1
-    return most_rounds

@@ -43,6 +43,12 @@ class Broken(NamedTuple):
     def __len__(self) -> int:
         return len(self.must_link) + len(self.cannot_link)
 
+    @classmethod
+    def none(cls) -> Broken:
+        """No broken pairs."""
+        links = np.zeros((0, 2), dtype=np.int64)
+        return cls(links, links, np.zeros(0), np.zeros(0))
+
 
 def softly_kept(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
     """Groups of rows that break pairs only where that costs less than keeping them.

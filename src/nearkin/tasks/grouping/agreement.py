@@ -1,0 +1,28 @@
+"""What several groupings agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+
+from nearkin.pairs.numbering import in_order_of_appearance
+from nearkin.rows.arrays import Ints
+
+
+def agreed_groups(groupings: Sequence[Ints], k: int) -> Ints:
+    """K groups at most, by the share of groupings that put two rows together.
+
+    Average linkage of these shares.
+
+    Notes
+    -----
+    O(n²) memory: for some thousand rows.
+    """
+    rows = np.column_stack(groupings)
+    if len(rows) < 2:
+        return np.zeros(len(rows), dtype=np.int64)
+    tree = linkage(pdist(rows, "hamming"), "average")
+    return in_order_of_appearance(fcluster(tree, k, "maxclust") - 1)

@@ -1,0 +1,193 @@
+"""Which family and how many groups: by held-out pairs, and by how stable groupings are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Floats, Ints
+from nearkin.tasks.grouping.grouped import Groupings
+from nearkin.tasks.grouping.held_out import HeldOut, share_together
+
+# Numbers that are tried first; then those around the best, and further ones if that is the last.
+FIRST_NUMBERS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38)
+_FURTHER = 1.4
+_AROUND = 3
+# Judged pairs that stability counts as much as.
+STABILITY_COUNTS = 20.0
+# What twice as many groups must gain where one pair is judged; of n pairs, 1 / √n of it.
+_PRICE_OF_MORE = 0.07
+# A candidate must have this share of the groups that it was asked for.
+_LEAST_FOUND = 0.6
+# Times that judged pairs are drawn anew for the interval of the number, and its share of them.
+_N_DRAWS = 200
+CONFIDENCE = 0.9
+
+
+class Key(NamedTuple):
+    """What a candidate is asked for."""
+
+    family: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Groupings that were not told of some pairs.
+
+    Attributes
+    ----------
+    groupings : Groupings
+    rows : int ndarray of shape (m,)
+        Which rows they are of.
+    judged : Pairs
+        Pairs of these that were held out, as positions in ``rows``.
+    """
+
+    groupings: Groupings
+    rows: Ints
+    judged: Pairs
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What folds say of a candidate."""
+
+    key: Key
+    found: int
+    together: Floats
+    share: float
+    stability: float
+
+
+class Comparison:
+    """Candidates, judged as they are asked for.
+
+    Parameters
+    ----------
+    whole : Groupings
+        Of all rows, told of all pairs.
+    folds : sequence of Fold
+    families : sequence of str
+    usual_share : float
+        Share of all pairs of rows that are the same, as far as it is known without folds.
+    """
+
+    def __init__(
+        self,
+        whole: Groupings,
+        folds: Sequence[Fold],
+        families: Sequence[str],
+        usual_share: float,
+    ) -> None:
+        self.whole, self.folds, self.families = whole, folds, families
+        self.usual_share = usual_share
+        kinds = [fold.judged for fold in folds]
+        self.same = np.concatenate(
+            [np.repeat([True, False], [len(p.must_link), len(p.cannot_link)]) for p in kinds]
+            or [np.zeros(0, dtype=bool)]
+        )
+        self.weights = np.concatenate(
+            [np.concatenate([p.must_weight, p.cannot_weight]) for p in kinds] or [np.zeros(0)]
+        )
+        self.judged: dict[Key, Judged | None] = {}
+
+    def judge(self, numbers: Iterable[int]) -> None:
+        """Judge all families with these numbers."""
+        for number in numbers:
+            for family in self.families:
+                key = Key(family, number)
+                if key not in self.judged:
+                    self.judged[key] = self._judge(key)
+
+    def _judge(self, key: Key) -> Judged | None:
+        found = self.whole.found(*key)
+        if found is None or found.n_groups < _LEAST_FOUND * key.number:
+            return None
+        together, shares, stable = [np.zeros(0)], [share_together(found.labels)], []
+        for fold in self.folds:
+            other = fold.groupings.found(*key)
+            if other is None:
+                return None
+            labels = other.labels
+            ends = np.concatenate([fold.judged.must_link, fold.judged.cannot_link])
+            together.append((labels[ends[:, 0]] == labels[ends[:, 1]]).astype(float))
+            shares.append(share_together(labels))
+            stable.append(adjusted_rand_score(found.labels[fold.rows], labels))
+        stability = float(np.mean(stable)) if stable else 0.0
+        share = float(np.mean(shares[1:] or shares))
+        return Judged(key, found.n_groups, np.concatenate(together), share, stability)
+
+    @property
+    def candidates(self) -> list[Judged]:
+        """All that could be judged."""
+        return [one for one in self.judged.values() if one is not None]
+
+    @property
+    def held_out(self) -> HeldOut:
+        """What candidates say of held-out pairs."""
+        together = np.array([one.together for one in self.candidates])
+        shares = np.array([one.share for one in self.candidates])
+        return HeldOut(together, self.same, self.weights, shares, self.usual_share)
+
+    def scores(self, indices: Floats) -> Floats:
+        """What candidates are compared by: indices by pairs, stability, and few groups."""
+        candidates = self.candidates
+        n = 2 * float(min((self.weights * self.same).sum(), (self.weights * ~self.same).sum()))
+        stability = np.array([one.stability for one in candidates])
+        price = _PRICE_OF_MORE * np.log2([one.found for one in candidates]) / np.sqrt(max(n, 1))
+        good = (n * indices + STABILITY_COUNTS * stability) / (n + STABILITY_COUNTS)
+        return np.asarray(good - price)
+
+    def best(self) -> Judged:
+        """The candidate of the best score."""
+        return self.candidates[int(np.argmax(self.scores(self.held_out.indices())))]
+
+    def interval(self, rng: np.random.RandomState) -> tuple[int, int]:
+        """Numbers of groups between which the best is, if pairs were drawn anew."""
+        found = np.array([one.found for one in self.candidates])
+        draws = self.held_out.resampled(_N_DRAWS, rng)
+        chosen = found[[int(np.argmax(self.scores(draw))) for draw in draws]]
+        ends = np.quantile(chosen, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="nearest")
+        own = self.best().found
+        return min(int(ends[0]), own), max(int(ends[1]), own)
+
+
+def search(
+    comparison: Comparison,
+    least: int,
+    most: int,
+    shown: Callable[[Sequence[int]], Iterable[int]] = iter,
+) -> Judged | None:
+    """Judge numbers from the least to the most, few at first, and give the best candidate.
+
+    None if no family has any, as where all rows are equal.
+    """
+    first = sorted({least, *(k for k in FIRST_NUMBERS if least <= k <= most)})
+    if first[-1] < min(most, 2 * least):
+        first = _spaced(least, min(most, 2 * least))
+    comparison.judge(shown(first))
+    while comparison.candidates:
+        numbers = sorted({key.number for key in comparison.judged})
+        best = comparison.best().key.number
+        place = numbers.index(best)
+        if best == numbers[-1] < most:
+            new = [min(most, max(best + 1, round(best * _FURTHER)))]
+        else:
+            below = numbers[max(place - 1, 0)]
+            above = numbers[min(place + 1, len(numbers) - 1)]
+            new = [k for k in (*_spaced(below, best), *_spaced(best, above)) if k not in numbers]
+        if not new:
+            return comparison.best()
+        comparison.judge(shown(new))
+    return None
+
+
+def _spaced(low: int, high: int) -> list[int]:
+    """Some numbers from low to high, both included."""
+    return sorted({round(k) for k in np.linspace(low, high, _AROUND)})
