@@ -10,7 +10,7 @@ import pytest
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.tasks.questions.strategies import STRATEGIES
-from nearkin.teaching.groups import N_REPRESENTATIVES, representatives
+from nearkin.teaching.groups import N_REPRESENTATIVES, N_TYPICAL, representatives, typical
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.taught_metric import PlainView
@@ -114,16 +114,16 @@ def test_what_is_said_of_two_groups_becomes_a_few_pairs(monkeypatch):
         lesson.find_groups()
         told = lesson.say_of_groups(0, 2, True)
         must, cannot = links(lesson)
-        assert told["n_pairs"] == len(must) == 2 * N_REPRESENTATIVES - 1
+        assert told["n_pairs"] == len(must) == 2 * N_TYPICAL - 1
         assert len(cannot) == 0
         tied = lesson.pairs.groups
         assert tied.count == 1
-        assert set(np.bincount(KIND[lesson.pairs.points]).tolist()) == {0, N_REPRESENTATIVES}
+        assert set(np.bincount(KIND[lesson.pairs.points]).tolist()) == {0, N_TYPICAL}
         lesson.undo()
         assert len(lesson.pairs) == 0
         told = lesson.say_of_groups(0, 2, False)
         must, cannot = links(lesson)
-        assert told["n_pairs"] == len(cannot) == N_REPRESENTATIVES**2
+        assert told["n_pairs"] == len(cannot) == N_TYPICAL**2
         assert len(must) == 0
         assert set(KIND[cannot[:, 0]]) == {0}
         assert set(KIND[cannot[:, 1]]) == {2}
@@ -148,7 +148,7 @@ def test_a_part_is_split_from_the_rest_of_its_group(monkeypatch):
         # A row of another group and an outlier are left out.
         told = lesson.split_off([0, 1, 2, 3, 10, 29])
         must, cannot = links(lesson)
-        assert told["n_pairs"] == len(must) + len(cannot) == 3 + 4 * N_REPRESENTATIVES
+        assert told["n_pairs"] == len(must) + len(cannot) == 3 + 4 * N_TYPICAL
         assert (told["group"], told["n_left_out"]) == (0, 2)
         assert set(must.ravel().tolist()) == {0, 1, 2, 3}
         assert (cannot[:, 0] < 4).all()
@@ -200,7 +200,7 @@ def test_what_was_said_before_is_not_overruled_by_accident(monkeypatch):
         with pytest.raises(ValueError, match="something else was said before"):
             lesson.say_of_groups(0, 1, True, before="nothing")
         lesson.say_of_groups(0, 1, True)
-        assert len(lesson.pairs.must_link) == 2 * N_REPRESENTATIVES - 1
+        assert len(lesson.pairs.must_link) == 2 * N_TYPICAL - 1
 
 
 def test_answers_that_contradict_each_other_are_kept_as_far_as_can_be(monkeypatch):
@@ -255,6 +255,12 @@ def test_representatives_are_a_few_rows_spread_over_all():
     np.testing.assert_array_equal(representatives(view, np.array([4, 2]), 5), [4, 2])
     same = PlainView(np.zeros((50, 2)))
     assert 1 <= len(representatives(same, np.arange(50))) <= N_REPRESENTATIVES
+
+
+def test_typical_rows_are_those_in_the_middle():
+    view = PlainView(np.arange(11.0)[:, None])
+    np.testing.assert_array_equal(typical(view, np.arange(10, -1, -1)), [5, 4, 6])
+    np.testing.assert_array_equal(typical(view, np.array([3])), [3])
 
 
 def test_questions_are_for_distances_unless_groups_are_wanted(monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import pairwise_distances_argmin
 
 from nearkin.learners.euclidean import Euclidean
-from nearkin.rows.arrays import Floats, Ints
+from nearkin.rows.arrays import Doubles, Floats, Ints
 from nearkin.rows.notices import noticed
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.storage.silence import silenced
@@ -22,9 +22,11 @@ from nearkin.teaching.taught_metric import TaughtMetric, View
 
 # What a broken answer costs where some contradict others: far more than a row in a wrong group.
 _STRENGTH = 100.0
-# Rows that stand for a group when something is said of all of it.
+# Rows that stand for those that somebody has selected.
 N_REPRESENTATIVES = 5
-# And for all groups together.
+# Rows that stand for a group of which only an example was seen: those in its middle.
+N_TYPICAL = 3
+# Rows that stand for a selection from many groups.
 _MOST_REPRESENTATIVES = 500
 # Rows among which these are looked for.
 _MOST_LOOKED_AT = 5000
@@ -144,9 +146,7 @@ def found_groups(
     medoids = np.empty(len(kept), dtype=np.int64)
     medoids[labels[packed >= 0]] = clusters.medoids_[found[packed >= 0]]
     report = clusters.report_
-    return FoundGroups(
-        number, known, labels, medoids, report.summary, report.reason, tuple(texts)
-    )
+    return FoundGroups(number, known, labels, medoids, report.summary, report.reason, tuple(texts))
 
 
 def colours_of_groups(found: FoundGroups | None, known: Knowledge, n_rows: int) -> dict[str, Any]:
@@ -190,9 +190,20 @@ def representatives(view: View, rows: Ints, n: int = N_REPRESENTATIVES) -> Ints:
     """
     if len(rows) <= n:
         return rows
-    step = -(-len(rows) // _MOST_LOOKED_AT)
-    some = np.sort(rows)[::step]
-    Z = np.asarray(view.embedding(some), dtype=np.float64)
+    some, Z = _some(view, rows)
     with silenced():  # scikit-learn warns of fewer different rows than means
         means = KMeans(min(n, len(some)), n_init=1, random_state=0).fit(Z).cluster_centers_
     return np.unique(some[pairwise_distances_argmin(means, Z)])
+
+
+def typical(view: View, rows: Ints, n: int = N_TYPICAL) -> Ints:
+    """At most n of some rows, the nearest to their mean."""
+    some, Z = _some(view, rows)
+    order = np.argsort(((Z - Z.mean(axis=0)) ** 2).sum(axis=1), kind="stable")
+    return np.asarray(some[order[:n]])
+
+
+def _some(view: View, rows: Ints) -> tuple[Ints, Doubles]:
+    """An even choice of rows in their order, not too many, and where they are."""
+    some = np.sort(rows)[:: -(-len(rows) // _MOST_LOOKED_AT)]
+    return some, np.asarray(view.embedding(some), dtype=np.float64)

@@ -16,6 +16,7 @@ from nearkin.teaching.groups import (
     found_groups,
     representatives,
     representatives_by_group,
+    typical,
 )
 from nearkin.teaching.history import checked_name, checked_rows, split_of_groups
 from nearkin.teaching.looking import Looking
@@ -71,9 +72,9 @@ class InGroups(Looking):
         -------
         dict or None
             ``number`` of this grouping; ``version`` of the knowledge that it comes from; ``said``
-            and ``reason``, what was chosen and why; ``groups``, each with ``name``, whether it is ``named`` by people,
-            ``size`` and ``medoid``, the row that is an example of it; ``n_outliers``; ``waiting``,
-            names of groups that are not there now; and ``notes``.
+            and ``reason``, what was chosen and why; ``groups``, each with ``name``, whether it is
+            ``named`` by people, ``size`` and ``medoid``, the row that is an example of it;
+            ``n_outliers``; ``waiting``, names of groups that are not there now; and ``notes``.
         """
         found = self._found
         return None if found is None else found.described(self._book.known)
@@ -153,7 +154,8 @@ class InGroups(Looking):
     ) -> dict[str, Any]:
         """Say of some rows of a group that they belong together, and not to the rest of it.
 
-        Must-links tie five of them together, and cannot-links part these from five of the rest.
+        Must-links tie five of them together, and cannot-links part these from the three rows in the
+        middle of the rest.
         Rows of other groups than the one that most are in are left out.
 
         Parameters
@@ -177,7 +179,8 @@ class InGroups(Looking):
         rest = np.setdiff1d(found.rows(group), part)
         if not len(rest):
             raise InputError("this is a whole group: select a part of it.")
-        first, second = (representatives(self._view, these).tolist() for these in (part, rest))
+        first = representatives(self._view, part).tolist()
+        second = typical(self._view, rest).tolist()
         n_pairs = sum(map(len, split_of_groups(first, second, len(self.records)).values()))
         entry = {"do": "split", "first": first, "second": second, "origin": "group"}
         told = {"n_pairs": n_pairs, "group": group, "n_left_out": len(some) - len(part)}
@@ -193,6 +196,8 @@ class InGroups(Looking):
         by: str | None = None,
     ) -> dict[str, Any]:
         """Say of two groups that they are one, or that they are to be kept apart.
+
+        It is said of the three rows in the middle of each.
 
         Parameters
         ----------
@@ -211,8 +216,7 @@ class InGroups(Looking):
         if first == second:
             raise InputError("these are one group already: give two.")
         one, two = (
-            representatives(self._view, self._rows_of(found, group)).tolist()
-            for group in (first, second)
+            typical(self._view, self._rows_of(found, group)).tolist() for group in (first, second)
         )
         return self.answer_groups(one, two, same, before, by)
 

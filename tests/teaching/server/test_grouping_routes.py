@@ -81,9 +81,9 @@ def test_what_is_said_of_groups_becomes_pairs_that_one_step_takes_back(heaps):
         number = next_told(tab, "grouping")["number"]
         for path, body, n_pairs in (
             ("one", {"rows": [0, 1, 10]}, 2),
-            ("split", {"rows": [0, 1, 10]}, 1 + 2 * 5),
-            ("two", {"first": 0, "second": 1, "same": True}, 9),
-            ("two", {"first": 0, "second": 1, "same": False}, 25),
+            ("split", {"rows": [0, 1, 10]}, 1 + 2 * 3),
+            ("two", {"first": 0, "second": 1, "same": True}, 5),
+            ("two", {"first": 0, "second": 1, "same": False}, 9),
         ):
             body = {"grouping": number, "by": "Ann", "before": "nothing", **body}
             state = client.post(f"/api/grouping/{path}", json=body).json()

@@ -1,31 +1,70 @@
 """Groups of all points in a real browser: found, named, joined and split."""
 
 import csv
-from collections import Counter
 
-from tests.teaching.server.browser.test_teaching import Outline, draw, links
-from tests.teaching.server.browser.watched import Oracle, expect
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.studio.process import running_studio
+from tests.teaching.server.browser.test_teaching import draw, links
+from tests.teaching.server.browser.watched import expect
+
+# Four heaps of fifteen rows.
+KIND = np.repeat(np.arange(4), 15)
 
 
-def found(tab, demo, *, after):
-    """Groups that are newer than a grouping, once the page shows them."""
-    tab.wait_for(lambda: (demo.get("/api/grouping") or {"version": -1})["version"] >= after)
-    grouping = demo.get("/api/grouping")
-    entries = tab.part("found-group")
-    expect(entries).to_have_count(min(30, len(grouping["groups"])))
+@pytest.fixture(scope="module")
+def heaps_of_module(browser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("heaps")
+    X = np.array([[0, 0], [9, 1], [1, 8], [8, 9]])[KIND]
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    frame = pd.DataFrame({"id": [f"r{i}" for i in range(60)], "x": X[:, 0], "y": X[:, 1]})
+    frame.to_csv(folder / "rows.csv", index=False)
+    with running_studio("rows.csv", "--id", "id", folder=folder) as studio:
+        yield studio
+
+
+@pytest.fixture
+def heaps(heaps_of_module):
+    """A studio of heaps, with no answer."""
+    heaps_of_module.forget()
+    return heaps_of_module
+
+
+@pytest.fixture
+def tab(open_tab, heaps):
+    return open_tab(heaps.url, version=heaps.state()["version"])
+
+
+def found(tab, studio):
+    """The groups by all that is known, once the page shows them."""
+    version = studio.state()["version"]
+    tab.wait_for(lambda: (studio.get("/api/grouping") or {"version": -1})["version"] >= version)
+    grouping = studio.get("/api/grouping")
     expect(tab.part("finding-groups")).to_be_empty()
+    expect(tab.part("found-group")).to_have_count(len(grouping["groups"]))
     return grouping
 
 
-def test_groups_are_found_named_and_kept_through_relearning(tab, demo, tmp_path):
-    Oracle().teach(demo, 10)
-    tab.settle(demo.state()["version"])
+def labels(studio):
+    content = studio.client.get("/api/colourings/groups/values").content
+    return np.frombuffer(content, "<f4")
+
+
+def around(points):
+    """Corners of a box around points of the window."""
+    (left, top), (right, bottom) = points.min(axis=0) - 6, points.max(axis=0) + 6
+    return np.array([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)])
+
+
+def test_groups_are_found_named_and_kept_through_relearning(tab, heaps, tmp_path):
     tab.part("find-groups").click()
-    grouping = found(tab, demo, after=demo.state()["version"])
+    grouping = found(tab, heaps)
     expect(tab.part("colour-by")).to_have_value("groups")
-    tab.shows("groups-said", grouping["said"][:20])
+    tab.shows("groups-said", grouping["said"])
     first = tab.part("found-group").first
-    expect(first.locator("img")).to_be_visible()
+    expect(first).to_contain_text(f"r{grouping['groups'][0]['medoid']}")
     tab.shoot("groups")
 
     # With the keyboard alone: choose a group, type a name.
@@ -37,7 +76,7 @@ def test_groups_are_found_named_and_kept_through_relearning(tab, demo, tmp_path)
     tab.press("Enter")
     tab.shows("found-groups", "zeros & co")
     expect(tab.part("found-group").first).to_be_focused()
-    assert demo.get("/api/grouping")["groups"][0]["name"] == "zeros & co"
+    assert heaps.get("/api/grouping")["groups"][0]["name"] == "zeros & co"
     # Undo takes the name away, as it does an answer.
     tab.press("z")
     expect(tab.part("found-groups")).not_to_contain_text("zeros")
@@ -45,11 +84,12 @@ def test_groups_are_found_named_and_kept_through_relearning(tab, demo, tmp_path)
     tab.shows("found-groups", "zeros & co")
 
     # Groups follow an answer, and the name is still there.
-    tab.answer(Oracle().key(tab.question()))
-    found(tab, demo, after=demo.state()["version"])
+    left, right = tab.question()
+    tab.answer("s" if KIND[left] == KIND[right] else "d")
+    found(tab, heaps)
     tab.shows("found-groups", "zeros & co")
     tab.page.reload()
-    tab.settle(demo.state()["version"])
+    tab.settle(heaps.state()["version"])
     tab.part("colour-by").select_option("groups")
     tab.shows("found-groups", "zeros & co")
 
@@ -59,47 +99,53 @@ def test_groups_are_found_named_and_kept_through_relearning(tab, demo, tmp_path)
     coming.value.save_as(tmp_path / "grouping.csv")
     with (tmp_path / "grouping.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
-    sizes = Counter((line["group"], line["name"]) for line in lines if line["group"])
-    groups = enumerate(demo.get("/api/grouping")["groups"], 1)
-    assert sizes == {(str(k), group["name"]): group["size"] for k, group in groups}
+    names = [group["name"] for group in found(tab, heaps)["groups"]]
+    expected = [names[int(group)] for group in labels(heaps)]
+    assert [line["name"] for line in lines] == expected
+    assert [line["id"] for line in lines] == [f"r{i}" for i in range(60)]
 
 
-def test_groups_are_joined_in_the_legend_and_split_with_the_lasso(tab, demo):
+def test_groups_are_joined_in_the_legend(tab, heaps):
     tab.part("find-groups").click()
-    version = demo.state()["version"]
-    found(tab, demo, after=version)
-    for k in (0, 1):
-        tab.part("found-group").nth(k).click()
-    tab.shoot("two-groups-chosen")
-    tab.part("merge-groups").click()
-    expect(tab.part("notice-note").last).to_contain_text("9 pairs recorded")
-    tab.settle(version + 1)
-    assert len(links(demo)["must_link"]) == 18
-    tab.press("z")
-    tab.shows_answers(0)
+    found(tab, heaps)
+    for button, kind in (("merge-groups", "must_link"), ("part-groups", "cannot_link")):
+        for k in (0, 1):
+            tab.part("found-group").nth(k).click()
+        tab.shoot(button)
+        tab.part(button).click()
+        expect(tab.part("answers")).not_to_have_text("0 answers")
+        n_pairs = len(links(heaps)[kind]) // 2
+        assert n_pairs == heaps.state()["n_answers"] > 0
+        expect(tab.part("notice-note").last).to_contain_text(f"{n_pairs} pairs recorded")
+        tab.press("z")
+        tab.shows_answers(0)
+        found(tab, heaps)
 
-    for k in (0, 1):
-        tab.part("found-group").nth(k).click()
-    tab.part("part-groups").click()
-    tab.shows_answers(25)
-    assert len(links(demo)["cannot_link"]) == 50
-    tab.press("z")
-    tab.shows_answers(0)
 
-    # Points at one side, of whatever groups these are: each gesture is one step.
-    grouping = found(tab, demo, after=demo.state()["version"])
+def test_a_part_is_split_off_with_the_lasso_and_tied_again(tab, heaps):
+    tab.part("find-groups").click()
+    found(tab, heaps)
     for gesture in ("selection-split", "selection-one"):
-        tab.settle(demo.state()["version"])
+        tab.settle(heaps.state()["version"])
+        heap = np.flatnonzero(KIND == 1)
+        places = tab.points()[heap]
+        part = heap[np.argsort(places[:, 0])[:6]]
         tab.press("g")
-        draw(tab, Outline(tab.points(), "left").corners)
+        draw(tab, around(tab.points()[part]))
         tab.shoot(gesture)
         tab.part(gesture).click()
         expect(tab.part("answers")).not_to_have_text("0 answers")
-        known = links(demo)
-        assert known["must_link"]
-        assert bool(known["cannot_link"]) is (gesture == "selection-split")
-        grouping = found(tab, demo, after=demo.state()["version"])
-        assert grouping["version"] == demo.state()["version"]
+        found(tab, heaps)
+        known = links(heaps)
+        group = labels(heaps)
+        must, cannot = (
+            np.array(known[kind]).reshape(-1, 2) for kind in ("must_link", "cannot_link")
+        )
+        assert len(must) > 0
+        assert (len(cannot) > 0) is (gesture == "selection-split")
+        # What was said is kept.
+        assert (group[must[:, 0]] == group[must[:, 1]]).all()
+        assert (group[cannot[:, 0]] != group[cannot[:, 1]]).all()
         tab.press("Escape", "z")
         tab.shows_answers(0)
-        found(tab, demo, after=demo.state()["version"])
+        found(tab, heaps)
