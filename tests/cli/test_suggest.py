@@ -6,6 +6,7 @@ import pytest
 
 from nearkin import suggest_pairs
 from nearkin.cli import main
+from nearkin.cli.suggesting import Untaught
 
 NAMED = ("rows.csv", "--id", "name", "-p", "pairs.csv")
 
@@ -194,3 +195,22 @@ def test_fewer_questions_than_asked_for_is_a_note(run, files, model, sample):
     (files / "p.csv").write_text("left,right,same\n0,1,1\n")
     result = run("suggest", "model.nearkin", "few.npy", "-p", "p.csv", "-n", 50)
     assert result.err.startswith("note: n=50, but only")
+
+
+def test_questions_for_groups_learn_from_the_answers(run, files, monkeypatch, answering):
+    told = []
+
+    class Learner(Untaught):
+        def __init__(self, random_state=None):
+            self.random_state = random_state
+
+        def fit(self, X, *, pairs):
+            told.append(len(pairs))
+            return super().fit(X)
+
+    monkeypatch.setattr("nearkin.cli.suggesting.MetricLearner", Learner)
+    answering("s\nd\n" * 6 + "q\n")
+    arguments = ("--strategy", "clusters", "--ask", "-o", "answers.csv")
+    run("suggest", "none", "rows.csv", "--id", "name", "--exclude", "kind", *arguments)
+    assert len(given(files / "answers.csv")) == 12
+    assert len(told) == 2  # after five answers, and after ten

@@ -10,11 +10,17 @@ from sklearn.base import BaseEstimator
 
 from nearkin.cli.files.tables import Table
 from nearkin.cli.models import Model
+from nearkin.learners.metric_learner import MetricLearner
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats
+from nearkin.rows.notices import noticed
 from nearkin.scores.same_threshold import usual_distance
+from nearkin.tasks.questions.inferred import in_balance
 from nearkin.tasks.questions.outlook import outlook
 from nearkin.tasks.questions.suggest import suggest_pairs
+
+# Answers, at least, between two times that a metric for groups is learned.
+_LEARNED_EVERY = 5
 
 
 class Untaught(BaseEstimator):
@@ -35,7 +41,11 @@ class Untaught(BaseEstimator):
 
 
 class Questions:
-    """Questions about the rows of a table, which are held in memory."""
+    """Questions about the rows of a table, which are held in memory.
+
+    Questions for groups, without a model, go by a metric that is learned from the answers every now
+    and then, as :func:`nearkin.learn_actively` does.
+    """
 
     def __init__(
         self, model: Model | None, table: Table, known: Pairs | None, strategy: str, seed: int
@@ -46,6 +56,8 @@ class Questions:
         self._answers: list[tuple[int, int, bool | None]] = []
         self._strategy = strategy
         self._seed = seed
+        self._learns = model is None and strategy == "clusters"
+        self._n_learned = 0
 
     def tell(self, left: int, right: int, same: bool | None) -> None:
         """Take an answer into account."""
@@ -62,6 +74,7 @@ class Questions:
 
     def next(self, n: int) -> NDArray[np.int64]:
         """Pairs of row numbers, the most useful first."""
+        self._learn()
         return suggest_pairs(
             self._metric,
             self._X,
@@ -71,6 +84,16 @@ class Questions:
             exclude=self._answered(None) or None,
             random_state=self._seed,
         )
+
+    def _learn(self) -> None:
+        """Learn a metric for groups where there are a quarter more answers than it has seen."""
+        pairs = self._pairs()
+        is_due = abs(len(pairs) - self._n_learned) >= max(_LEARNED_EVERY, len(pairs) // 4)
+        if self._learns and is_due and len(pairs.must_link) and len(pairs.cannot_link):
+            told = in_balance(pairs, np.random.RandomState(self._seed))
+            with noticed():  # of a metric that is there for the questions only
+                self._metric = MetricLearner(random_state=self._seed).fit(self._X, pairs=told)
+            self._n_learned = len(pairs)
 
     def standing(self) -> str:
         """Whether further answers are worth the asking."""

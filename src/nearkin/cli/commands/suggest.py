@@ -41,11 +41,17 @@ def suggest(
             metavar="NAME",
             show_default=False,
             autocompletion=o.one_of(
-                "neighborhoods", "consolidate", "uncertainty", "density", "spectrum", "random"
+                "neighborhoods",
+                "consolidate",
+                "clusters",
+                "uncertainty",
+                "density",
+                "spectrum",
+                "random",
             ),
-            help="neighborhoods, consolidate, uncertainty, density, spectrum (for kernel-beta) or "
-            "random. Without: neighborhoods; records, in tables with words, are asked about where "
-            "a matcher is in doubt.",
+            help="neighborhoods, consolidate, clusters (what would change groups most), "
+            "uncertainty, density, spectrum (for kernel-beta) or random. Without: neighborhoods; "
+            "records, in tables with words, are asked about where a matcher is in doubt.",
         ),
     ] = None,
     ask: Annotated[
@@ -101,6 +107,9 @@ def suggest(
     or q (enough). The end of the input is enough too; ten lines in a row that are no answer end
     with status 2. After each answer a line says what the next ten are expected to gain, and whether
     they are worth it. The rows are held in memory.
+
+    For groups: nearkin suggest none rows.csv --strategy clusters --ask. A metric is learned from
+    the answers meanwhile; nearkin cluster rows.csv --pairs answers.csv then has the groups.
 
     Records, in tables with words, need no model: nearkin suggest none people.csv --id id --ask. Two
     are shown side by side, with what differs marked. Every five answers are

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
@@ -15,13 +15,15 @@ from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, share_together
 
 # Numbers that are tried first; then those around the best, and further ones if that is the last.
-FIRST_NUMBERS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 29, 38)
+FIRST_NUMBERS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40)
 _FURTHER = 1.4
 _AROUND = 3
 # Judged pairs that stability counts as much as.
-STABILITY_COUNTS = 20.0
-# What twice as many groups must gain where one pair is judged; of n pairs, 1 / √n of it.
-_PRICE_OF_MORE = 0.07
+STABILITY_COUNTS = 10.0
+# What twice as many groups must gain where one pair is judged, and what it costs to have twice as
+# many groups, or half as many, as there would be if all were of one size; of n pairs, 1 / √n of it.
+_PRICE_OF_MORE = 0.1
+_PRICE_OF_UNEVEN = 0.2
 # A candidate must have this share of the groups that it was asked for.
 _LEAST_FOUND = 0.6
 # Times that judged pairs are drawn anew for the interval of the number, and its share of them.
@@ -96,6 +98,7 @@ class Comparison:
             [np.concatenate([p.must_weight, p.cannot_weight]) for p in kinds] or [np.zeros(0)]
         )
         self.judged: dict[Key, Judged | None] = {}
+        self._silhouettes: dict[Key, float] = {}
 
     def judge(self, numbers: Iterable[int]) -> None:
         """Judge all families with these numbers."""
@@ -136,13 +139,30 @@ class Comparison:
         return HeldOut(together, self.same, self.weights, shares, self.usual_share)
 
     def scores(self, indices: Floats) -> Floats:
-        """What candidates are compared by: indices by pairs, stability, and few groups."""
-        candidates = self.candidates
-        n = 2 * float(min((self.weights * self.same).sum(), (self.weights * ~self.same).sum()))
-        stability = np.array([one.stability for one in candidates])
-        price = _PRICE_OF_MORE * np.log2([one.found for one in candidates]) / np.sqrt(max(n, 1))
+        """What candidates are compared by: indices by pairs, stability, and few groups.
+
+        Where no pairs of both kinds are judged: stability times how far groups are apart.
+        """
+        held_out = self.held_out
+        n = held_out.n_balanced
+        if not n:
+            return np.array([one.stability * self._apart(one) for one in self.candidates])
+        stability = np.array([one.stability for one in self.candidates])
+        groups = np.array([one.found for one in self.candidates])
+        uneven = np.abs(np.log2(groups * held_out.prevalence()))
+        price = _PRICE_OF_MORE * np.log2(groups) + _PRICE_OF_UNEVEN * uneven
         good = (n * indices + STABILITY_COUNTS * stability) / (n + STABILITY_COUNTS)
-        return np.asarray(good - price)
+        return np.asarray(good - price / np.sqrt(n))
+
+    def _apart(self, one: Judged) -> float:
+        """How far groups are apart: their mean silhouette, and 0 if that is negative."""
+        if one.key not in self._silhouettes:
+            labels = self.whole.grouped(one.key).labels
+            found = 0.0
+            if 1 < one.found < len(labels):
+                found = max(float(silhouette_score(self.whole.there.Z, labels)), 0.0)
+            self._silhouettes[one.key] = found
+        return self._silhouettes[one.key]
 
     def best(self) -> Judged:
         """The candidate of the best score."""

@@ -12,10 +12,10 @@ from scipy.sparse.csgraph import connected_components
 from nearkin.rows.arrays import Ints
 
 # Choices that are taken back in all before a search is given up.
-_MOST_STEPS = 200_000
+MOST_STEPS = 200_000
 
 
-def coloured(apart: sp.csr_array, limit: int) -> Ints | None:
+def coloured(apart: sp.csr_array, limit: int, steps: int = MOST_STEPS) -> Ints | None:
     """Numbers below ``limit`` such that blocks that differ have different ones.
 
     Parameters
@@ -23,6 +23,9 @@ def coloured(apart: sp.csr_array, limit: int) -> Ints | None:
     apart : sparse matrix of shape (n, n)
         Symmetric; entries are between blocks that differ.
     limit : int
+    steps : int
+        Choices that may be taken back. Without any, two numbers are still found where two are
+        enough.
 
     Returns
     -------
@@ -38,7 +41,6 @@ def coloured(apart: sp.csr_array, limit: int) -> Ints | None:
     degrees = np.diff(apart.indptr)
     labels[degrees == 0] = 0
     _, part = connected_components(apart, directed=False)
-    steps = _MOST_STEPS
     order = np.argsort(part, kind="stable")
     bounds = np.flatnonzero(np.diff(part[order], prepend=-1, append=-1))
     for begin, end in pairwise(bounds):
@@ -71,8 +73,13 @@ def _coloured_part(
     choices: list[tuple[int, list[int]]] = []
     used = 0
 
+    taken: list[int] = []  # how often each number is
+
     def put(block: int, number: int) -> None:
         found[block] = number
+        if number == len(taken):
+            taken.append(0)
+        taken[number] += 1
         for other in neighbors[block]:
             near = seen[other]
             near[number] = near.get(number, 0) + 1
@@ -81,6 +88,9 @@ def _coloured_part(
 
     def take_back(block: int) -> None:
         number = found.pop(block)
+        taken[number] -= 1
+        while taken and not taken[-1]:
+            taken.pop()
         for other in (*neighbors[block], block):
             near = seen[other]
             if other != block:
@@ -94,9 +104,8 @@ def _coloured_part(
         saturation, _, block = heappop(queue)
         if block in found or -saturation != len(seen[block]):
             continue  # it was put there before something changed
-        highest = max(found.values(), default=-1)
-        # One new number is as good as any other.
-        free = [c for c in range(min(highest + 2, limit)) if c not in seen[block]]
+        # Numbers are taken in their order: one that nobody has is as good as any other.
+        free = [c for c in range(min(len(taken) + 1, limit)) if c not in seen[block]]
         choices.append((block, free[::-1]))
         while choices and not choices[-1][1]:
             failed, _ = choices.pop()

@@ -16,10 +16,8 @@ import scipy.sparse as sp
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.compiled import compiled
 
-# Rounds of exchanges, which end long before as a rule, and how many times all cannot-links may be
-# looked at in one of them.
+# Rounds of exchanges, which end long before as a rule.
 _MOST_ROUNDS = 50
-_MOST_LOOKS = 500
 
 
 def taken(summed: Floats, apart: sp.csr_array, limit: int) -> Ints:
@@ -52,10 +50,14 @@ def exchange(costs: Floats, apart: sp.csr_array, labels: Ints) -> None:
         What groups cost blocks; the last column is for all groups from k on.
     apart : sparse matrix of shape (n_blocks, n_blocks)
     labels : int ndarray of shape (n_blocks,)
+
+    Notes
+    -----
+    O(groups · (blocks + cannot-links)) time a round: each chain is looked at once.
     """
     for _ in range(_MOST_ROUNDS):
-        looks = _MOST_LOOKS * (len(labels) + apart.nnz)
-        if not _exchange(costs, apart.indptr, apart.indices, labels, looks):
+        tried = np.zeros((len(labels), int(labels.max(initial=-1)) + 1), dtype=np.bool_)
+        if not _exchange(costs, apart.indptr, apart.indices, labels, tried):
             return
 
 
@@ -96,17 +98,21 @@ def _take(summed: Any, indptr: Any, indices: Any, order: Any, labels: Any, limit
 
 
 @compiled()
-def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, looks: int) -> int:
-    """One round over all blocks; how many chains changed places."""
+def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, tried: Any) -> int:
+    """One round over all blocks; how many chains changed places.
+
+    ``tried`` says of a block and a group that the chain between its own and that was looked at.
+    """
     k = costs.shape[1] - 1
     seen = np.full(len(labels), -1, dtype=np.int64)
     chain = np.empty(len(labels), dtype=np.int64)
-    n_groups = labels.max() + 1
     changed, mark = 0, 0
     for block in range(len(labels)):
-        for group in range(n_groups):
+        for group in range(tried.shape[1]):
             own = labels[block]
-            if group == own or costs[block, min(group, k)] >= costs[block, min(own, k)]:
+            if group == own or tried[block, group]:
+                continue
+            if costs[block, min(group, k)] >= costs[block, min(own, k)]:
                 continue  # who begins a chain gains by it
             mark += 1
             gain, length, read = 0.0, 1, 0
@@ -117,17 +123,18 @@ def _exchange(costs: Any, indptr: Any, indices: Any, labels: Any, looks: int) ->
                 read += 1
                 other = group if labels[one] == own else own
                 gain += costs[one, min(labels[one], k)] - costs[one, min(other, k)]
-                looks -= indptr[one + 1] - indptr[one] + 1
                 for place in range(indptr[one], indptr[one + 1]):
                     near = indices[place]
                     if labels[near] == other and seen[near] != mark:
                         seen[near] = mark
                         chain[length] = near
                         length += 1
+            for at in range(length):
+                one = chain[at]
+                other = group if labels[one] == own else own
+                tried[one, other] = True
             if gain > 1e-12 * abs(costs[block, min(own, k)]):
                 changed += 1
                 for at in range(length):
                     labels[chain[at]] = own + group - labels[chain[at]]
-            if looks < 0:
-                return changed
     return changed

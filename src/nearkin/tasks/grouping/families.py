@@ -32,7 +32,7 @@ _SHARES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
 _LEAST_SIZE = 5
 # How far its number may be from the one that is asked for, as a share of that.
 _ABOUT = 0.2
-_N_INIT = 4
+_N_INIT = 2
 # Leading axes that mixtures see.
 _MOST_AXES = 10
 

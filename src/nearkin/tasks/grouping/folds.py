@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows.arrays import Floats
 from nearkin.scores.pair_folds import new_point_folds
 from nearkin.tasks.grouping.choice import Fold
@@ -14,6 +15,8 @@ from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.metrics import coordinates, learned_without
 
 N_FOLDS = 4
+# Must-links, and cannot-links, at most: of a part of the pairs, and of that held out.
+_MOST_PAIRS = 500
 # Share of the rows that a fold has where no pairs can be held out.
 _SHARE = 0.8
 
@@ -45,6 +48,7 @@ def folds_of(
     n = len(Z)
     rows = np.arange(n)
     folds = []
+    pairs = some_of_each_kind(pairs, _MOST_PAIRS, rng)
     for learn, judge in new_point_folds(pairs, N_FOLDS, rng):
         told = pairs.subset(learn)
         judged = pairs.subset(judge)

@@ -17,13 +17,12 @@ from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.neighbors import KNeighborsClassifier
 
-from nearkin.errors import InputError
 from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.tasks.grouping.agreement import agreed_groups
 from nearkin.tasks.grouping.families import FAMILIES, Coordinates, Cut
-from nearkin.tasks.grouping.kept_pairs import blocks_of, kept
+from nearkin.tasks.grouping.kept_pairs import TooFewGroupsError, blocks_of, kept
 from nearkin.tasks.grouping.metrics import coordinates
 from nearkin.tasks.grouping.placing import Placed, Placing, kernel_features
 from nearkin.tasks.grouping.soft_pairs import softly_kept
@@ -32,11 +31,13 @@ from nearkin.tasks.grouping.soft_pairs import softly_kept
 AGREEMENT = "agreement"
 # How much a row counts that is in no pair.
 _UNNAMED = 0.1
-# Turns, which end long before as a rule; the penalty is chosen anew in every fourth.
-_MOST_TURNS = 10
-_CHOSEN_ANEW = 4
+# Turns, which end long before as a rule; the penalty is chosen anew in every third.
+_MOST_TURNS = 6
+_CHOSEN_ANEW = 3
 # Leading axes that rows are grouped along, at most.
 _MOST_AXES = 100
+# Cannot-links, counted both ways, up to which so many groups are looked for that may be enough.
+_FEW_APART = 5000
 # Neighbours that say where an outlier goes.
 _N_NEAREST = 5
 
@@ -127,6 +128,7 @@ class Groupings:
         named[pairs.points] = True
         weights = np.where(named, 1.0, _UNNAMED if named.any() else 1.0)
         self.placing = Placing(self.space.features.transform(Z), self.blocks, weights)
+        self._too_few = 0
         self._cuts: dict[str, Cut] = {}
         self._found: dict[tuple[str, int], Grouping | None] = {}
 
@@ -193,10 +195,13 @@ class Groupings:
         """Groups of least cost that keep pairs, hard or soft."""
         if self.strength is not None:
             return softly_kept(costs, self.pairs, self.strength)
-        try:
-            return kept(costs, self.blocks, most_groups=most_groups)
-        except InputError:  # they need more
-            return kept(costs, self.blocks, most_groups=self.most)
+        few = self.blocks.apart.nnz <= _FEW_APART
+        if few and most_groups > self._too_few:
+            try:
+                return kept(costs, self.blocks, most_groups=most_groups, steps=0)
+            except TooFewGroupsError:  # or hard to find
+                self._too_few = most_groups
+        return kept(costs, self.blocks, most_groups=self.most)
 
     def placed(self, grouping: Grouping) -> Placed:
         """How rows are placed by a grouping, as new ones would be."""

@@ -25,8 +25,11 @@ from nearkin.rows.arrays import Floats, Ints, Mask
 # Pairs of either kind that are imagined beside those judged, together as often as any two rows.
 _IMAGINED = 1.0
 _LEAST_SHARE, _MOST_SHARE = 1e-3, 0.95
-# How much the share of same pairs that is known beforehand counts, as the mean of (T − F)² does.
-_BEFOREHAND = 0.05
+# How much the share of same pairs that is known beforehand counts, as the mean of (T − F)² does:
+# more where few pairs are judged, since errors of F are part of both sides; and how many times
+# larger or smaller the share may be than that.
+_BEFOREHAND, _BY_PAIRS = 0.05, 4.0
+_WITHIN = 3.0
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,17 @@ class HeldOut:
     def prevalence(self, weights: Floats | None = None) -> float:
         """Share of all pairs of rows that are the same, by least squares."""
         T, F = self.rates(weights)
-        told = float(((self.shares - F) * (T - F)).mean()) + _BEFOREHAND * self.usual_share
-        share = told / (float(((T - F) ** 2).mean()) + _BEFOREHAND)
+        counts = _BEFOREHAND + _BY_PAIRS / max(self.n_balanced, 1.0)
+        told = float(((self.shares - F) * (T - F)).mean()) + counts * self.usual_share
+        share = told / (float(((T - F) ** 2).mean()) + counts)
+        share = np.clip(share, self.usual_share / _WITHIN, self.usual_share * _WITHIN)
         return float(np.clip(share, _LEAST_SHARE, _MOST_SHARE))
+
+    @property
+    def n_balanced(self) -> float:
+        """Pairs that tell as much, if there were as many of either kind."""
+        same = float(self.weights[self.same].sum())
+        return 2 * min(same, float(self.weights.sum()) - same)
 
     def indices(self, weights: Floats | None = None) -> Floats:
         """Adjusted Rand index of each grouping, as expected from these pairs."""

@@ -22,11 +22,15 @@ from scipy.sparse.csgraph import connected_components
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.tasks.grouping.colouring import all_differ, coloured
+from nearkin.tasks.grouping.colouring import MOST_STEPS, all_differ, coloured
 from nearkin.tasks.grouping.exchanges import exchange, taken
 
 # Contradictions that an error names.
 _NAMED = 3
+
+
+class TooFewGroupsError(InputError):
+    """Cannot-links need more groups than there may be, or no way to keep them was found."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,9 @@ def blocks_of(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
     return Blocks(of, sp.csr_array(one_way + one_way.T))
 
 
-def kept(costs: Floats, blocks: Blocks, *, most_groups: int | None = None) -> Ints:
+def kept(
+    costs: Floats, blocks: Blocks, *, most_groups: int | None = None, steps: int = MOST_STEPS
+) -> Ints:
     """Groups of rows that keep every pair.
 
     Parameters
@@ -103,6 +109,8 @@ def kept(costs: Floats, blocks: Blocks, *, most_groups: int | None = None) -> In
     blocks : Blocks
     most_groups : int, optional
         Groups that there may be; as many as are needed by default.
+    steps : int
+        Choices that may be taken back in the search for so many, before it is given up.
 
     Returns
     -------
@@ -126,19 +134,19 @@ def kept(costs: Floats, blocks: Blocks, *, most_groups: int | None = None) -> In
     apart = blocks.apart
     labels = taken(summed, apart, limit)
     if labels.min(initial=0) < 0:
-        _recolour(labels, summed, blocks, limit)
+        _recolour(labels, summed, blocks, limit, steps)
     exchange(np.column_stack([summed, opening]), apart, labels)
     return np.asarray(labels[blocks.of])
 
 
-def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int) -> None:
+def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: int) -> None:
     """Find groups anew for parts in which some block has none."""
     _, part = connected_components(blocks.apart, directed=False)
     for number in np.unique(part[labels < 0]):
         members = np.flatnonzero(part == number)
-        found = coloured(sp.csr_array(blocks.apart[members][:, members]), limit)
+        found = coloured(sp.csr_array(blocks.apart[members][:, members]), limit, steps)
         if found is None:
-            raise InputError(_too_few(blocks, limit))
+            raise TooFewGroupsError(_too_few(blocks, limit))
         labels[members] = _cheaply_numbered(summed[members, :limit], found)
 
 

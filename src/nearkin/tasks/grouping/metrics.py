@@ -13,6 +13,7 @@ from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.preparation import scales_of_differing
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.rows import validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
@@ -23,6 +24,8 @@ from nearkin.rows.sparse import about
 from nearkin.scores.same_threshold import estimated_prevalence, verdicts_of
 from nearkin.tables.encoding import TableEncoder
 
+# Must-links, and cannot-links, that a metric is learned from: more hardly change it.
+_MOST_LEARNED_FROM = 5000
 # Random pairs that it is estimated from how many are the same.
 _N_PAIRS = 4000
 
@@ -56,9 +59,10 @@ def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) 
         return metric.estimator
     if y is None and not pairs:
         return PlainRows().fit(X)
-    if metric is None:
-        return MetricLearner(random_state=seed).fit(X, y, pairs=pairs)
-    return clone(as_metric(metric)).fit(X, y, pairs=pairs)
+    if pairs is not None:
+        pairs = some_of_each_kind(pairs, _MOST_LEARNED_FROM, np.random.RandomState(seed))
+    learner = MetricLearner(random_state=seed) if metric is None else clone(as_metric(metric))
+    return learner.fit(X, y, pairs=pairs)
 
 
 def coordinates(metric: Any, X: Any, seed: int) -> Floats:

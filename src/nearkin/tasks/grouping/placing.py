@@ -25,7 +25,7 @@ from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.kept_pairs import Blocks
 
 # Rows whose kernel values are the features.
-N_LANDMARKS = 300
+N_LANDMARKS = 200
 # What λ is chosen from.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _N_DISTANCES = 10_000

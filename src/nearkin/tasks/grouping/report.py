@@ -143,8 +143,8 @@ def _reason(n_judged: int, given: bool) -> str:
     if n_judged:
         return f"{number} by {n_judged} held-out pairs, and by how stable groups are."
     return (
-        f"{number} by how stable groups are alone, since no pairs of both kinds could be held out:"
-        " ten of either kind would tell more."
+        f"{number} by how stable groups are, and how far apart, since no pairs of both kinds could "
+        "be held out: ten of either kind would tell more."
     )
 
 

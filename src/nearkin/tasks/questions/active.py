@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -14,6 +16,7 @@ from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain, as_metric
 from nearkin.learners.kernel_beta import KernelBeta
 from nearkin.learners.metric import MetricMixin
+from nearkin.learners.metric_learner import MetricLearner
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, validation
@@ -25,13 +28,15 @@ from nearkin.rows.sparse import about
 from nearkin.scores.same_threshold import usual_distance
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.values import TableWarning
-from nearkin.tasks.questions.candidates import Scene, scene_of
-from nearkin.tasks.questions.inferred import with_inferred
+from nearkin.tasks.clusters import Clusters
+from nearkin.tasks.questions.candidates import scene_of
+from nearkin.tasks.questions.inferred import in_balance, with_inferred
 from nearkin.tasks.questions.outlook import Outlook, outlook
-from nearkin.tasks.questions.strategies import questions, strategy_named
+from nearkin.tasks.questions.strategies import Strategy, questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows, checked_knowledge
 
 _LANDMARKS = 500
+_STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
 class Oracle(Protocol):
@@ -65,6 +70,8 @@ class ActiveResult:
         What ended the questions before the budget was spent.
     outlook : Outlook or None
         Whether further answers are worth the asking; None where X has other than numbers.
+    clusters : fitted Clusters or None
+        Groups that keep the answers, with ``goal="clusters"`` and where there is a ``metric``.
     """
 
     metric: Any
@@ -74,6 +81,7 @@ class ActiveResult:
     history: tuple[tuple[int, int, bool | None], ...]
     error: BaseException | None = None
     outlook: Outlook | None = None
+    clusters: Clusters | None = None
 
 
 def learn_actively(
@@ -83,7 +91,9 @@ def learn_actively(
     *,
     learner: Any = None,
     pairs: Pairs | None = None,
-    strategy: str = "neighborhoods",
+    among: ArrayLike | None = None,
+    goal: str = "metric",
+    strategy: str | None = None,
     batch: int = 5,
     stop: str | None = None,
     random_state: Any = None,
@@ -99,12 +109,20 @@ def learn_actively(
     budget : int
         How many questions to ask at most. 0 learns from ``pairs`` alone.
     learner : learner, optional
-        Not changed: a copy is fitted. ``KernelBeta`` with 500 landmarks by default. A pipeline that
-        ends in a learner is taken for a :class:`nearkin.Chain` of its steps.
+        Not changed: a copy is fitted. ``KernelBeta`` with 500 landmarks by default, and
+        ``MetricLearner`` for clusters. A pipeline that ends in a learner is taken for a
+        :class:`nearkin.Chain` of its steps.
     pairs : Pairs, optional
         What is known beforehand.
-    strategy : str, default="neighborhoods"
-        See :func:`nearkin.suggest_pairs`.
+    among : array of int, optional
+        Row numbers: questions are about these rows only. All by default.
+    goal : {"metric", "clusters"}, default="metric"
+        What the answers are for. With ``"clusters"``, questions are those that would change the
+        grouping most, each chosen after the answer to the one before, and ``clusters`` of the
+        result has the groups.
+    strategy : str, optional
+        See :func:`nearkin.suggest_pairs`. ``"neighborhoods"`` for a metric, and ``"clusters"`` for
+        clusters.
     batch : int, default=5
         Questions between two fits at the start. Later it is a quarter of the questions asked so
         far, so that the number of fits grows with the logarithm of the budget.
@@ -126,9 +144,10 @@ def learn_actively(
     Notes
     -----
     The learner is told what follows from the answers too (:meth:`nearkin.Pairs.closure`), at most
-    10 000 pairs of each kind, drawn at random where there are more. Until both a must-link and
-    a cannot-link are known, questions go by the Euclidean distance of X, or of what transformers
-    at the start of a chain make of X.
+    10 000 pairs of each kind, drawn at random where there are more. For clusters these are
+    weighted, so that groups with many answers do not outvote the others. Until both a must-link
+    and a cannot-link are known, questions go by the Euclidean distance of X, or of what
+    transformers at the start of a chain make of X.
 
     Examples
     --------
@@ -144,7 +163,9 @@ def learn_actively(
     """
     budget = checked_count(budget, "budget", least=0)
     batch = checked_count(batch, "batch", least=1)
-    strategy_named(strategy)
+    if goal not in _STRATEGY_FOR:
+        raise InputError(f"goal must be 'metric' or 'clusters', not {goal!r:.60}.")
+    rule = strategy_named(_STRATEGY_FOR[goal] if strategy is None else strategy)
     if not callable(oracle):
         raise InputTypeError(
             "oracle must be a function of two row numbers, such as lambda i, j: y[i] == y[j], not "
@@ -159,21 +180,27 @@ def learn_actively(
             "budget=0 and no pairs: there is nothing to learn from. Allow some questions, or give "
             "what is known as pairs=Pairs(must_link=..., cannot_link=...)."
         )
+    askable = _askable(among, n_rows)
     rng = check_random_state(random_state)
     if learner is None:
         seed = rng.randint(np.iinfo(np.int32).max)
-        learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
+        usual = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
+        learner = MetricLearner(random_state=seed) if goal == "clusters" else usual
+
+    def learned(pairs: Pairs) -> Any:
+        tell = in_balance if goal == "clusters" else with_inferred
+        return clone(learner).fit(X, pairs=tell(pairs, rng))
 
     interview = _Interview(oracle, known, budget, verbose)
     error: BaseException | None = None
     try:
         while interview.left:
             size = min(max(batch, len(interview.history) // 4), interview.left)
-            scene, rows = _scene(learner, X, interview, size, rng)
-            found = rows[questions(scene, strategy_named(strategy), size, rng)]
-            if not len(found):
+            view = _seen(learner, X, interview, askable, size, learned, rng)
+            # For clusters, every answer changes what is best asked next, without a fit between.
+            parts = [1] * size if goal == "clusters" else [size]
+            if not all(view.ask(interview, rule, part, rng) for part in parts):
                 break
-            interview.ask(found)
             if stop is not None or verbose:
                 interview.outlook = _outlook(learner, X, interview.pairs)
                 interview.show()
@@ -186,10 +213,12 @@ def learn_actively(
         _warn(f"the questions ended after {len(interview.history)} answers: {caught!r}")
     interview.end()
 
-    metric = None
+    metric = clusters = None
     if len(interview.pairs):
         try:
-            metric = _fitted(learner, X, interview.pairs, rng)
+            if goal == "clusters":
+                clusters = _clustered(learner, X, interview.pairs, rng)
+            metric = learned(interview.pairs) if clusters is None else clusters.metric_
         except ValueError as refused:
             if not interview.history:
                 raise
@@ -205,6 +234,7 @@ def learn_actively(
         tuple(interview.history),
         error,
         _outlook(learner, X, interview.pairs),
+        clusters,
     )
 
 
@@ -257,6 +287,19 @@ class _Interview:
             tell("\n")
 
 
+def _askable(among: ArrayLike | None, n_rows: int) -> Ints:
+    """Rows that questions may be about, increasing."""
+    if among is None:
+        return np.arange(n_rows)
+    found = np.unique(np.asarray(among))
+    if found.dtype.kind not in "iu" or len(found) < 2 or found[0] < 0 or found[-1] >= n_rows:
+        raise InputError(
+            f"among must have the numbers of two rows at least, from 0 to {n_rows - 1}, not "
+            f"{among!r:.60}."
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
 def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
     if answer is None or isinstance(answer, (bool, np.bool_)):
         return None if answer is None else bool(answer)
@@ -266,20 +309,52 @@ def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
     )
 
 
-def _scene(
-    learner: Any, X: Any, interview: _Interview, n: int, rng: np.random.RandomState
-) -> tuple[Scene, Ints]:
+@dataclass(frozen=True)
+class _View:
+    """Candidates as the metric sees them."""
+
+    rows: Ints
+    Z: Floats
+    threshold: float
+
+    def ask(
+        self, interview: _Interview, rule: Strategy, n: int, rng: np.random.RandomState
+    ) -> bool:
+        """Ask the best n questions by what is known now; False where there is none."""
+        Z = np.asarray(self.Z, dtype=np.float64)
+        scene = scene_of(Z, self.threshold, self.rows, interview.pairs, interview.unsure)
+        found = self.rows[questions(scene, rule, n, rng)]
+        interview.ask(found)
+        return bool(len(found))
+
+
+def _seen(
+    learner: Any,
+    X: Any,
+    interview: _Interview,
+    askable: Ints,
+    n: int,
+    learned: Callable[[Pairs], Any],
+    rng: np.random.RandomState,
+) -> _View:
     """Candidates in the metric learned so far, or in the Euclidean one."""
     pairs = interview.pairs
-    rows = candidate_rows(pairs, int(pairs.n_rows or 0), n, rng)
+    rows = askable[candidate_rows(pairs.restrict(askable), len(askable), n, rng)]
     if len(pairs.must_link) and len(pairs.cannot_link):
         with noticed():  # the last fit warns
-            metric = _fitted(learner, X, pairs, rng)
-        Z, threshold = about(metric.transform(access.take(X, rows)), rng), metric.threshold_
-    else:
-        Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
-        threshold = usual_distance(Z, rng)
-    return scene_of(Z, threshold, rows, pairs, interview.unsure), rows
+            metric = learned(pairs)
+        return _View(rows, about(metric.transform(access.take(X, rows)), rng), metric.threshold_)
+    Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
+    return _View(rows, Z, usual_distance(Z, rng))
+
+
+def _clustered(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
+    """Groups that keep the answers; those that contradict others are broken where that is best."""
+    keep = "soft" if pairs.groups.contradicted.any() else "hard"
+    seed = rng.randint(np.iinfo(np.int32).max)
+    clusters = Clusters(metric=learner, keep=keep, random_state=seed)
+    found: Clusters = clusters.fit(X, pairs=in_balance(pairs, rng))
+    return found
 
 
 def _before_learning(learner: Any, X: Any) -> Any:
@@ -305,10 +380,6 @@ def _outlook(learner: Any, X: Any, pairs: Pairs) -> Outlook | None:
         return outlook(_before_learning(learner, X), pairs)
     except (ValueError, TypeError):
         return None
-
-
-def _fitted(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Any:
-    return clone(learner).fit(X, pairs=with_inferred(pairs, rng))
 
 
 def _warn(message: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.numbering import draw_numbers, keys_of, pairs_within
+from nearkin.pairs.numbering import draw_numbers, ends_of, keys_of, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.centring import centred, middle
@@ -53,6 +53,10 @@ class Scene:
         told = np.isin(keys_of(groups), self.differing) | np.isin(keys_of(pairs), self.closed)
         return np.asarray((groups[:, 0] != groups[:, 1]) & ~told)
 
+    def noes(self) -> Ints:
+        """Keys of groups that differ, or about which someone was unsure."""
+        return np.union1d(self.differing, keys_of(self.group[ends_of(self.closed)]))
+
     def open_pairs(self, n: int, rng: np.random.RandomState) -> Ints:
         """Draw open pairs, in random order: all of them where there are few."""
         m = len(self.Z)
@@ -64,6 +68,16 @@ class Scene:
             if len(pairs) >= n:
                 break
         return np.asarray(rng.permutation(pairs))
+
+
+def some_of_each(group: Ints, positions: Ints, most: int, rng: np.random.RandomState) -> Ints:
+    """Draw up to so many of some positions, one of each group that they are in first."""
+    if len(positions) <= most:
+        return positions
+    drawn = rng.permutation(positions)
+    _, first = np.unique(group[drawn], return_index=True)
+    first = rng.permutation(first)
+    return np.sort(np.concatenate([drawn[first], np.delete(drawn, first)])[:most])
 
 
 def scene_of(

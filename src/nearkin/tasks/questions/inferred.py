@@ -26,3 +26,23 @@ def with_inferred(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOL
         must_weight=closure.must_weight[must],
         cannot_weight=closure.cannot_weight[cannot],
     )
+
+
+def in_balance(pairs: Pairs, rng: np.random.RandomState, most: int = MOST_TOLD) -> Pairs:
+    """What :func:`with_inferred` gives, weighted such that large groups do not outvote small ones.
+
+    A group of s rows has s (s − 1) / 2 must-links: these weigh as much as the s − 1 that make it,
+    2 / s each. Cannot-links between two groups weigh as much together as the smaller has rows. So
+    where most questions were about few groups, the others are heard all the same.
+    """
+    told = with_inferred(pairs, rng, most)
+    groups = told.groups
+    size = np.bincount(groups.number, minlength=1)
+    larger = size[groups.of(told.cannot_link)].max(axis=1, initial=1)
+    return Pairs(
+        told.must_link,
+        told.cannot_link,
+        must_weight=told.must_weight * 2 / size[groups.of(told.must_link[:, 0])],
+        cannot_weight=told.cannot_weight / larger,
+        n_rows=told.n_rows,
+    )

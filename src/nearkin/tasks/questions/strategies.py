@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import ends_of, keys_of
+from nearkin.pairs.numbering import keys_of
 from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.same_threshold import guessed_chance
 from nearkin.tasks.questions.candidates import Scene
+from nearkin.tasks.questions.super_instances import by_clusters
 
 # A batch is spread out over this many times as many of the best pairs.
 _SHORTLIST = 3
@@ -234,10 +235,9 @@ def _compared(
     members = members[np.union1d(first, np.arange(min(len(members), _MEMBERS)))]
     if not len(row):
         return row, np.empty(0), row, row
-    noes = np.union1d(scene.differing, keys_of(scene.group[ends_of(scene.closed)]))
     homes, home = np.unique(scene.group[members], return_inverse=True)
     both = np.stack(np.broadcast_arrays(group[:, None], homes), axis=-1)
-    differ = np.isin(keys_of(both.reshape(-1, 2)), noes).reshape(len(row), len(homes))
+    differ = np.isin(keys_of(both.reshape(-1, 2)), scene.noes()).reshape(len(row), len(homes))
     distance = euclidean_distances(scene.Z[row], scene.Z[members])
     distance[differ[:, home]] = np.inf
     place = distance.argmin(axis=1)
@@ -251,6 +251,7 @@ Strategy = Callable[[Scene, int, np.random.RandomState], Ints]
 STRATEGIES: dict[str, Strategy] = {
     "neighborhoods": by_neighborhoods,
     "consolidate": by_consolidation,
+    "clusters": by_clusters,
     "uncertainty": by_uncertainty,
     "density": by_density,
     "spectrum": by_spectrum,

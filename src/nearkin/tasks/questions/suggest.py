@@ -55,7 +55,9 @@ def suggest_pairs(
         is compared with the nearest group of rows known to be alike, then with the next, until
         one answer is same or all are different. Groups grow, and every row of one says something
         about all others. ``"consolidate"`` does so with rows at random, which is better where no
-        more than about 50 questions can be asked. ``"uncertainty"`` asks where the learned
+        more than about 50 questions can be asked. ``"clusters"`` is for groups rather than
+        distances: it asks about rows that stand for many others whose group is in doubt, each
+        against the group it most likely is in. ``"uncertainty"`` asks where the learned
         distance is nearest to ``threshold_``, ``"density"`` likewise, but among rows that have
         many others around, and ``"spectrum"`` where the answer is expected to change the weights
         of the learned directions most. ``"random"`` is the control.
@@ -80,6 +82,9 @@ def suggest_pairs(
 
     References
     ----------
+    T. Van Craenendonck, S. Dumančić, E. Van Wolputte, H. Blockeel. COBRAS: interactive clustering
+    with pairwise queries. IDA 2018.
+
     S. Basu, A. Banerjee, R. J. Mooney. Active semi-supervision for pairwise constrained
     clustering. SDM 2004.
 

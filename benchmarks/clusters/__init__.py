@@ -1,0 +1,1 @@
+"""Groups from pairs: how well they fit classes that nobody told of."""

@@ -1,0 +1,138 @@
+r"""Questions for groups: about rows that stand for many others whose group is in doubt.
+
+Rows lie in small cells, as k-means finds them in learned coordinates. The row in the middle of a
+cell stands for it: it is a *super-instance*, as in COBRAS. Every row is in one of the groups that
+answers have made so far, or in none of them. With :math:`\ell` the log-odds of being the same at
+a distance, as the answers so far let expect, and :math:`d_{ig}` the distance to the nearest known
+row of group g, the chances are
+
+.. math:: P_{ig} = \frac{e^{\ell(d_{ig})}}{1 + \sum_h e^{\ell(d_{ih})}}, \qquad
+          u_i = 1 - \sum_g P_{ig}^2 - \Big(1 - \sum_g P_{ig}\Big)^2 ,
+
+where :math:`u_i` says how much the group of row i is in doubt. Groups that the row is known to
+differ from, and its own, are left out. The answer to "is i of group g?" tells of its cell C, and
+
+.. math:: P_{ig} (1 - P_{ig}) \sum_{j \in C} u_j
+
+is how much it is expected to clear up. So large cells come first, then those between groups; a row
+that was of none of the likely groups waits until there is nothing better to ask. Cells become
+smaller as more is known, and are made anew by the metric learned so far.
+
+T. Van Craenendonck, S. Dumančić, E. Van Wolputte, H. Blockeel. COBRAS: interactive clustering with
+pairwise queries. IDA 2018.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logsumexp
+from sklearn.cluster import KMeans
+from sklearn.metrics.pairwise import euclidean_distances
+
+from nearkin.pairs.numbering import keys_of, random_pairs
+from nearkin.rows.arrays import Doubles, Ints, Mask
+from nearkin.rows.distances import linked_distances
+from nearkin.storage.silence import silenced
+from nearkin.tasks.questions.candidates import Scene, some_of_each
+
+# Known rows that others are compared with.
+_KNOWN = 500
+# Cells at the start; one more for each row that is known, up to so many.
+_CELLS, _MOST_CELLS = 20, 300
+# The deviation of distances is so many times that over which "same" becomes "different".
+_SHARPNESS = 8.0
+# Log-odds beyond which nothing is in doubt.
+_CERTAIN = 30.0
+
+
+def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """Rows that stand for many whose group is in doubt, each against the group it may be of."""
+    known = np.flatnonzero(scene.group < scene.n_known)
+    cell, middle = cells(scene.Z, max(_CELLS + len(known), 2 * n), rng)
+    # Where nothing is known, the middle of the largest cell is a group to begin with.
+    homes = some_of_each(scene.group, known, _KNOWN, rng)
+    homes = homes if len(homes) else middle[[np.bincount(cell).argmax()]]
+    member, chance = memberships(scene, homes, rng)
+    doubt = 1 - (chance**2).sum(axis=1) - (1 - chance.sum(axis=1)) ** 2
+    rows = np.union1d(middle, homes)
+    cleared = chance[rows] * (1 - chance[rows]) * np.bincount(cell, doubt)[cell[rows], None]
+    best = cleared.argmax(axis=1)
+    cleared = cleared[np.arange(len(rows)), best]
+    order = np.argsort(-cleared, kind="stable")[:n]
+    order = order[cleared[order] > 0]
+    return np.column_stack([rows[order], member[rows[order], best[order]]])
+
+
+def cells(Z: Doubles, count: int, rng: np.random.RandomState) -> tuple[Ints, Ints]:
+    """Cell of each row, and the row in the middle of each cell; half as many as rows at most."""
+    count = max(1, min(count, _MOST_CELLS, len(Z) // 2))
+    with silenced():  # there may be fewer different rows than cells
+        found = KMeans(count, n_init=1, max_iter=20, random_state=rng.randint(2**31)).fit(Z)
+    offset = np.linalg.norm(Z - found.cluster_centers_[found.labels_], axis=1)
+    order = np.lexsort((offset, found.labels_))
+    _, first, cell = np.unique(found.labels_[order], return_index=True, return_inverse=True)
+    return cell[np.argsort(order)], order[first]
+
+
+def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[Ints, Doubles]:
+    """Nearest known row of each group, and the chance of being in that group.
+
+    Parameters
+    ----------
+    scene : Scene
+        Of m candidates.
+    homes : int ndarray of shape (k,)
+        Which of them groups are known by.
+    rng : RandomState
+
+    Returns
+    -------
+    member : int ndarray of shape (m, n_groups)
+    chance : ndarray of shape (m, n_groups)
+        0 for the group that a row is in, and for those that it is known to differ from, or about
+        which someone was unsure.
+    """
+    homes = homes[np.argsort(scene.group[homes], kind="stable")]
+    groups, first = np.unique(scene.group[homes], return_index=True)
+    distances = euclidean_distances(scene.Z, scene.Z[homes])
+    member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
+    for column, (start, end) in enumerate(zip(first, [*first[1:], len(homes)], strict=True)):
+        member[:, column] = start + distances[:, start:end].argmin(axis=1)
+    odds = log_odds(np.take_along_axis(distances, member, axis=1), scene, rng)
+    odds[told(scene, groups)] = -np.inf
+    none_of_them = np.zeros((len(odds), 1))
+    chance = np.exp(odds - logsumexp(np.hstack([none_of_them, odds]), axis=1, keepdims=True))
+    return homes[member], chance
+
+
+def log_odds(distances: Doubles, scene: Scene, rng: np.random.RandomState) -> Doubles:
+    """Of two rows being the same, by their distance: 0 where answers so far were as often "same".
+
+    That distance makes the answers most likely, with one of either kind at the threshold imagined
+    beside them. Questions are about rows that are near: where most of them were different in spite
+    of that, it is far below the threshold.
+    """
+    links = random_pairs(len(scene.Z), rng)
+    scale = float(linked_distances(scene.Z, links).std()) / _SHARPNESS if len(links) else 0.0
+    if scale == 0:
+        return np.zeros(distances.shape)
+    asked = linked_distances(scene.Z, np.concatenate([scene.must, scene.cannot]))
+    seen = (np.append(asked, [scene.threshold] * 2) - scene.threshold) / scale
+
+    def excess(shift: float) -> float:
+        return float(expit(shift - seen).sum()) - len(scene.must) - 1
+
+    # There is an answer of either kind at 0, so that neither is expected of all.
+    far = float(np.abs(seen).max()) + len(seen)
+    shift = brentq(excess, -far, far)
+    found: Doubles = (scene.threshold - distances) / scale + shift
+    return np.clip(found, -_CERTAIN, _CERTAIN)
+
+
+def told(scene: Scene, groups: Ints) -> Mask:
+    """Whether each candidate is in each group, or not to be asked about it."""
+    mine = np.broadcast_to(scene.group[:, None], (len(scene.group), len(groups)))
+    links = np.stack([mine, np.broadcast_to(groups, mine.shape)], axis=-1)
+    noes = np.isin(keys_of(links.reshape(-1, 2)), scene.noes())
+    return np.asarray(noes.reshape(mine.shape) | (mine == groups))

@@ -1,0 +1,201 @@
+"""Questions for groups: super-instances, and learning groups by asking."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+
+from nearkin import KernelBeta, Pairs, learn_actively
+from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.tasks.questions.candidates import scene_of
+from nearkin.tasks.questions.inferred import in_balance
+from nearkin.tasks.questions.super_instances import by_clusters, cells, log_odds, memberships
+
+
+def clouds(*sizes, seed=0):
+    """Far clouds on a line, and which each row is of."""
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    noise = np.random.RandomState(seed).standard_normal((len(y), 2))
+    return np.column_stack([10.0 * y, np.zeros(len(y))]) + noise, y
+
+
+def asked_of(y):
+    return lambda i, j: bool(y[i] == y[j])
+
+
+def scene(Z, pairs, threshold=3.0, closed=None):
+    rows = np.arange(len(Z))
+    return scene_of(Z, threshold, rows, pairs + Pairs(n_rows=len(Z)), closed)
+
+
+def learned(X, oracle, budget, **options):
+    options = {"learner": KernelBeta(random_state=0), "random_state": 0, **options}
+    return learn_actively(X, oracle, budget, goal="clusters", **options)
+
+
+# ---- the parts
+
+
+def test_the_middle_of_a_cell_is_nearest_to_its_mean():
+    Z, _ = clouds(40, 30)
+    cell, middle = cells(Z, 6, np.random.RandomState(0))
+    assert len(middle) == 6
+    assert_array_equal(np.unique(cell), np.arange(6))
+    for number, row in enumerate(middle):
+        inside = np.flatnonzero(cell == number)
+        offsets = np.linalg.norm(Z[inside] - Z[inside].mean(axis=0), axis=1)
+        assert row == inside[offsets.argmin()]
+
+
+def test_chances_are_those_of_the_nearest_known_rows():
+    Z, _ = clouds(5, 5, 5)
+    pairs = Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])
+    known = np.array([0, 1, 5, 6, 10])
+    there = scene(Z, pairs, closed=np.array([[2, 11], [3, 0]]))
+    member, chance = memberships(there, known, np.random.RandomState(0))
+    groups = [[0, 1], [5, 6], [10]]
+    distance = np.linalg.norm(Z[:, None] - Z, axis=2)
+    for row in range(15):
+        for column, rows in enumerate(groups):
+            assert member[row, column] == rows[distance[row, rows].argmin()]
+    never = {(0, 0), (1, 0), (5, 1), (6, 1), (10, 2), (0, 1), (1, 1), (5, 0), (6, 0), (10, 1)}
+    never |= {(5, 2), (6, 2), (3, 0)}  # answered, what follows, and unsure
+    assert {tuple(place) for place in np.argwhere(chance == 0).tolist()} == never
+    # The odds of two groups are e^(difference of distances / scale): the scale is one for all.
+    odds = np.log(chance[[7, 12, 13]][:, 0] / chance[[7, 12, 13]][:, 1])
+    farther = distance[[7, 12, 13], member[[7, 12, 13], 1]]
+    farther = farther - distance[[7, 12, 13], member[[7, 12, 13], 0]]
+    assert_allclose(odds / farther, np.full(3, (odds / farther)[0]))
+    assert (chance.sum(axis=1) < 1).all()
+
+
+@pytest.mark.parametrize("n_must", [0, 3, 12])
+def test_as_many_same_are_expected_as_were_answered(n_must):
+    Z, _ = clouds(15, 15)
+    links = np.column_stack([np.arange(12), np.arange(12) + 15])
+    there = scene(Z, Pairs(links[:n_must], links[n_must:]), threshold=4.0)
+    asked = np.append(np.linalg.norm(Z[:12] - Z[15:27], axis=1), [4.0, 4.0])
+    expected = expit(log_odds(asked, there, np.random.RandomState(0)))
+    assert_allclose(expected.sum(), n_must + 1)
+    assert (np.diff(expected[np.argsort(asked)]) <= 0).all()
+
+
+def test_large_cells_in_doubt_come_first():
+    Z, y = clouds(10, 60, 6)
+    known = Pairs([(0, 1)])
+    i, j = by_clusters(scene(Z, known, threshold=9.0), 1, np.random.RandomState(0))[0]
+    assert y[i] == 1
+    assert j in (0, 1)
+
+
+def test_groups_with_many_answers_do_not_outvote_the_others():
+    pairs = Pairs([(0, 1), (1, 2), (2, 3), (4, 5)], [(0, 4), (4, 6)], n_rows=9)
+    told = in_balance(pairs, np.random.RandomState(0))
+    closure = pairs.closure()
+    assert_array_equal(told.must_link, closure.must_link)
+    assert_array_equal(told.cannot_link, closure.cannot_link)
+    large = (told.must_link < 4).all(axis=1)
+    assert_allclose(told.must_weight[large].sum(), 3)
+    assert_allclose(told.must_weight[~large].sum(), 1)
+    between = (told.cannot_link < 6).all(axis=1)
+    assert_allclose(told.cannot_weight[between].sum(), 2)
+    assert_allclose(told.cannot_weight[~between].sum(), 1)
+    none = in_balance(Pairs(n_rows=3), np.random.RandomState(0))
+    assert len(none) == 0
+
+
+# ---- the whole
+
+
+def test_what_follows_is_not_asked():
+    X, y = clouds(30, 30, 30)
+    result = learned(X, asked_of(y), 25)
+    known = Pairs(n_rows=len(y))
+    for i, j, answer in result.history:
+        assert not known.groups.tell(np.array([[i, j]]))[0]
+        known = known + (Pairs([(i, j)]) if answer else Pairs(cannot_link=[(i, j)]))
+    assert known == result.pairs
+    # Three noes tell three groups apart; nearly all the others place a row.
+    assert len(result.pairs.cannot_link) <= 6
+    assert len(result.pairs.closure()) > 4 * result.n_asked
+    assert set(y[result.pairs.points]) == {0, 1, 2}
+
+
+def test_the_same_seed_asks_the_same():
+    X, y = clouds(20, 20)
+    one, two = (learned(X, asked_of(y), 12, random_state=3) for _ in range(2))
+    assert one.history == two.history
+
+
+@pytest.mark.parametrize("budget", [1, 4, 13])
+def test_the_budget_is_kept(budget):
+    X, y = clouds(20, 20)
+    assert learned(X, asked_of(y), budget).n_asked == budget
+
+
+def test_unsure_pairs_are_asked_once():
+    X, y = clouds(20, 20)
+    result = learned(X, lambda i, j: None if i % 2 else bool(y[i] == y[j]), 30)
+    asked = [tuple(sorted(question[:2])) for question in result.history]
+    assert len(set(asked)) == len(asked) == 30
+    assert len(result.unsure)
+
+
+@pytest.mark.parametrize(
+    "y", [np.zeros(40, int), np.arange(40)], ids=["all of one class", "all by themselves"]
+)
+def test_one_answer_only(y):
+    X, _ = clouds(20, 20)
+    result = learned(X, asked_of(y), 20)
+    assert result.n_asked == 20
+    assert {answer for *_, answer in result.history} == {bool(y[0] == y[1])}
+
+
+@pytest.mark.parametrize("X", [np.zeros((30, 2)), np.repeat(np.eye(3), 10, axis=0)])
+@pytest.mark.filterwarnings("ignore:all")
+def test_rows_that_coincide(X):
+    y = np.repeat([0, 1, 2], 10)
+    assert learned(X, asked_of(y), 12).n_asked == 12
+
+
+def test_ends_when_all_is_known():
+    X, y = clouds(4, 4)
+    result = learned(X, asked_of(y), 100)
+    assert result.n_asked < 28
+    assert len(result.pairs.closure()) == 28
+
+
+def test_the_goal_is_named():
+    with pytest.raises(ValueError, match="goal must be 'metric' or 'clusters', not 'groups'"):
+        learn_actively(np.eye(3), lambda i, j: True, 3, goal="groups")
+
+
+def test_groups_come_with_the_answers():
+    X, y = clouds(30, 30, 30)
+    result = learned(X, asked_of(y), 25)
+    assert result.metric is result.clusters.metric_
+    labels = result.clusters.labels_
+    assert result.clusters.n_clusters_ == 3
+    assert len(np.unique(labels + 3 * y)) == 3
+    assert learn_actively(X, asked_of(y), 5, random_state=0).clusters is None
+
+
+def test_contradictory_pairs_are_broken_rather_than_refused():
+    X, y = clouds(10, 10)
+    given = Pairs([(0, 1), (1, 2)], [(0, 2)])
+    with pytest.warns(ContradictionWarning):
+        result = learned(X, asked_of(y), 10, pairs=given)
+    assert result.error is None
+    assert result.clusters.keep == "soft"
+
+
+def test_only_rows_among_those_named_are_asked_about():
+    X, y = clouds(20, 20)
+    among = np.arange(0, 40, 3)
+    given = Pairs([(1, 2)], [(1, 21)])  # about which nothing is asked, but learned
+    result = learned(X, asked_of(y), 15, among=among, pairs=given)
+    assert {row for question in result.history for row in question[:2]} <= set(among.tolist())
+    assert len(result.clusters.labels_) == 40
+    for wrong in ([3], [1, 40], [-1, 2], [0.5, 2.0]):
+        with pytest.raises(ValueError, match="among must have the numbers of two rows at least"):
+            learned(X, asked_of(y), 5, among=wrong)
