@@ -76,9 +76,10 @@ def test_colours_are_of_the_grouping_that_is_meant(heaps):
 
 
 def test_what_is_said_of_groups_becomes_pairs_that_one_step_takes_back(heaps):
-    with heaps.client() as client, heaps.live() as tab:
-        client.post("/api/grouping")
-        number = next_told(tab, "grouping")["number"]
+    with heaps.client() as client:
+        with heaps.live() as tab:  # not to the end: it would have to hear of everything
+            client.post("/api/grouping")
+            number = next_told(tab, "grouping")["number"]
         for path, body, n_pairs in (
             ("one", {"rows": [0, 1, 10]}, 2),
             ("split", {"rows": [0, 1, 10]}, 1 + 2 * 3),

@@ -139,7 +139,7 @@ def test_a_part_is_split_off_with_the_lasso_and_tied_again(tab, heaps):
         known = links(heaps)
         group = labels(heaps)
         must, cannot = (
-            np.array(known[kind]).reshape(-1, 2) for kind in ("must_link", "cannot_link")
+            np.array(known[kind], dtype=int).reshape(-1, 2) for kind in ("must_link", "cannot_link")
         )
         assert len(must) > 0
         assert (len(cannot) > 0) is (gesture == "selection-split")
