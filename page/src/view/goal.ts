@@ -17,7 +17,7 @@ export function goalChoice(model: Model): HTMLElement | null {
   if (goals.length < 2) return null;
   const select = h(
     "select",
-    { id: "goal", testid: "goal" },
+    { id: "goal", testid: "goal", title: "What questions are for" },
     ...goals.map((goal) => h("option", { value: goal, text: LABELS[goal] })),
   );
   select.addEventListener("change", () => void aim(model, select.value as Goal));
@@ -25,5 +25,6 @@ export function goalChoice(model: Model): HTMLElement | null {
   model.state.show(({ goal }) => {
     select.value = goal;
   });
-  return h("div", { class: "goal" }, h("label", { for: "goal", text: "Ask to" }), select);
+  const label = h("label", { for: "goal", class: "unseen", text: "Ask to" });
+  return h("div", { class: "goal" }, label, select);
 }

@@ -149,3 +149,14 @@ def test_a_part_is_split_off_with_the_lasso_and_tied_again(tab, heaps):
         tab.press("Escape", "z")
         tab.shows_answers(0)
         found(tab, heaps)
+
+
+def test_questions_may_be_for_groups(tab, heaps):
+    for goal in ("clusters", "distance"):
+        tab.part("goal").select_option(goal)
+        tab.wait_for(lambda goal=goal: heaps.state()["goal"] == goal)
+        expect(tab.part("answer-unsure")).to_be_enabled()
+        left, right = tab.question()
+        tab.answer("s" if KIND[left] == KIND[right] else "d")
+        expect(tab.part("goal")).to_have_value(goal)
+    tab.shoot("goal")
