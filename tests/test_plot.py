@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from nearkin import KernelBeta, Pairs, plot
 from nearkin.datasets import make_xor
 from nearkin.learners.selection_report import Candidate, SelectionReport
+from nearkin.tasks.grouping.report import GroupingCandidate, GroupingReport
 
 mpl.use("Agg")
 
@@ -69,3 +70,17 @@ def test_distances_are_two_histograms_and_a_threshold():
 def test_distances_of_one_kind_of_pairs_will_do():
     ax = plot.distances([], [0.0, 0.0])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["different, 2 pairs"]
+
+
+def test_grouping_shows_a_line_for_each_family_the_interval_and_the_choice():
+    lines = [
+        GroupingCandidate("ward", 2, 2, 0.5, 0.5, 0.5),
+        GroupingCandidate("ward", 3, 3, 0.9, 0.9, 0.9, chosen=True),
+        GroupingCandidate("k-means", 3, 3, 0.8, 0.9, 0.8),
+    ]
+    ax = plot.grouping(GroupingReport("why", "ward", 3, (3, 4), lines))
+    assert_allclose(ax.lines[0].get_ydata(), [0.5, 0.9])
+    assert_allclose(ax.lines[-1].get_data(), ([3], [0.9]))
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == ["ward", "k-means", "90 % interval"]
+    assert ax.get_title() == "3 groups (90 % interval 3 to 4) by ward"

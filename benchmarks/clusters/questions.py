@@ -1,8 +1,8 @@
 """Questions instead of random pairs: what groups are worth after 20, 40 and 80 answers.
 
 Questions name rows that are not judged by, and the classes answer them. The control groups the same
-rows from 200 random pairs, half must-links and half cannot-links. Both ends are
-:class:`nearkin.Clusters`, which is told what the answers imply, as ``learn_actively`` tells it.
+rows from 200 random pairs, half must-links and half cannot-links. In the end it is always
+:class:`nearkin.Clusters`; of answers it is told as ``learn_actively`` tells it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.clusters.protocol import Rows, rows
 from benchmarks.few_pairs.data import REPORTED
 from benchmarks.resume import Job, Row
-from nearkin import Clusters, Pairs, learn_actively
-from nearkin.tasks.questions.inferred import in_balance
+from nearkin import Clusters, MetricLearner, Pairs, learn_actively
+from nearkin.tasks.questions.answered_groups import clusters_of_answers
 
 STRATEGIES = ("clusters", "neighborhoods")
 N_ASKED = (20, 40, 80)
@@ -48,7 +48,9 @@ def asked(name: str, budget: int, seed: int, strategy: str = "clusters") -> list
     for n_asked in N_ASKED:
         if n_asked < budget:
             pairs = first_answers(result.history, n_asked, len(part.y))
-            found.append(judged(part, fitted(part.X, pairs, seed), pairs, n_asked))
+            learner, rng = MetricLearner(random_state=seed), np.random.RandomState(seed)
+            clusters = clusters_of_answers(learner, part.X, pairs, rng)
+            found.append(judged(part, clusters, pairs, n_asked))
     return [*found, judged(part, result.clusters, result.pairs, budget)]
 
 
@@ -58,12 +60,6 @@ def at_random(name: str, budget: int, seed: int, strategy: str = CONTROL) -> lis
     part = rows(name, N_CONTROL, seed)
     clusters = Clusters(random_state=seed).fit(part.X, pairs=part.pairs)
     return [judged(part, clusters, part.pairs, N_CONTROL)]
-
-
-def fitted(X: np.ndarray, pairs: Pairs, seed: int) -> Clusters:
-    """Groups from answers, as they are found at the end of ``learn_actively``."""
-    told = in_balance(pairs, np.random.RandomState(seed))
-    return Clusters(random_state=seed).fit(X, pairs=told)
 
 
 def first_answers(

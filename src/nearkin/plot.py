@@ -18,7 +18,7 @@ from nearkin.spaces.linalg import principal_coordinates
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["distances", "embedding", "in_the_plane", "selection", "spectrum"]
+__all__ = ["distances", "embedding", "grouping", "in_the_plane", "selection", "spectrum"]
 
 _MARKERS = "osD^vP*X<>"
 _UNKNOWN = "0.7"
@@ -195,6 +195,45 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     ax.set_xlabel("gain in pair AUC over the Euclidean distance, on held-out pairs")
     ax.set_title(report.reason if title is None else title, fontsize=9, wrap=True)
     return ax
+
+
+def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Scores of groupings by their number of groups, a line for each family.
+
+    Parameters
+    ----------
+    report : GroupingReport
+        ``report_`` of fitted :class:`nearkin.Clusters`, or these themselves. The number that was
+        chosen is marked, and its 90 % interval is shaded.
+    ax : matplotlib Axes, optional
+    title : str, optional
+        What was chosen by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    report = getattr(report, "report_", report)
+    families = dict.fromkeys(line.family for line in report.candidates)
+    for marker, family in zip(_MARKERS, families, strict=False):
+        lines = sorted(
+            (line for line in report.candidates if line.family == family),
+            key=lambda line: (line.found, line.score),
+        )
+        numbers, scores = [line.found for line in lines], [line.score for line in lines]
+        ax.plot(numbers, scores, marker=marker, markersize=4, linewidth=1, label=family)
+    low, high = report.interval
+    ax.axvspan(low - 0.4, high + 0.4, color="0.9", zorder=0, label="90 % interval")
+    for line in report.candidates:
+        if line.chosen:
+            ax.plot(line.found, line.score, "o", color="C3", markersize=11, fillstyle="none")
+    ax.set_xscale("log", base=2)
+    numbers = sorted({line.found for line in report.candidates})
+    shown = [number for number in numbers if number < 6 or number % 5 == 0] or numbers
+    ax.set_xticks(shown, [str(number) for number in shown])
+    ax.minorticks_off()
+    return _labelled(ax, "groups", "score", report.summary if title is None else title)
 
 
 def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:

@@ -146,9 +146,20 @@ def test_clusters_are_a_new_column(run, files, sample, model, method):
     assert adjusted_rand_score(frame["cluster"], expected) == 1
 
 
+def test_clusters_and_their_number_are_found_from_pairs(run, files, sample, model):
+    arguments = ("rows.csv", "-c", "a,b", "--id", "name", "-p", "pairs.csv")
+    result = run("cluster", *arguments)
+    found = [int(r["cluster"]) for r in result.records]
+    assert adjusted_rand_score(sample.y, found) > 0.9
+    assert "2 groups" in result.err
+    assert "held-out pairs" in result.err
+    bounded = run("cluster", "model.nearkin", "rows.csv", "--clusters", "2-3")
+    assert len({r["cluster"] for r in bounded.records}) in (2, 3)
+
+
 def test_clusters_without_a_model(run, files, sample):
     arguments = ("cluster", "none", "rows.csv", "-c", "a,b", "--clusters", 4, "--name", "corner")
-    records = run(*arguments).records
+    records = run(*arguments, "--method", "kmeans").records
     expected = KMeans(4, n_init=10, random_state=0).fit_predict(sample.X)
     assert [int(r["corner"]) for r in records] == expected.tolist()
 
@@ -156,10 +167,14 @@ def test_clusters_without_a_model(run, files, sample):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--clusters: say how many"),
-        (("--clusters", 500), "--clusters 500: there are only 120 rows"),
+        (("--method", "kmeans"), "--clusters: say how many"),
+        (("--method", "kmeans", "--clusters", 500), "--clusters 500: there are only 120 rows"),
+        (("--clusters", 500), "500 clusters cannot be made of n_samples=120 rows"),
+        (("--clusters", "few"), "--clusters few: use a number, such as 10, or two, such as 5-20"),
+        (("--clusters", "9-3"), "--clusters 9-3: the first number is the least"),
+        (("--soft", "--method", "mpck", "--clusters", 2), "--soft: only --method auto"),
         (("--clusters", 2, "--name", "kind"), "the data has a column 'kind' already"),
-        (("--clusters", 2, "-p", "numbered.csv"), "--pairs: kmeans takes none"),
+        (("--method", "kmeans", "--clusters", 2, "-p", "numbered.csv"), "kmeans takes none"),
         (("--method", "hdbscan", "--min-size", 500), "there are only 120 rows"),
         (("--method", "dbscan"), "dbscan"),
         (("-k", 2), "a number of neighbours, in every command; --clusters says how many"),
@@ -171,7 +186,7 @@ def test_clusters_that_cannot_be(run, files, arguments, message):
 
 def test_the_model_comes_first_in_every_command(run, files, model):
     say_how = "The model comes first, then the rows: nearkin {} model.nearkin rows.csv"
-    for command in ("transform", "neighbors", "cluster", "evaluate", "suggest"):
+    for command in ("transform", "neighbors", "evaluate", "suggest"):
         err = run(command, "rows.csv", status=2).err
         assert "Missing argument" in err
         assert say_how.format(command) in err

@@ -302,9 +302,10 @@ def test_arrays_of_torch_are_divided_where_they_are(name, monkeypatch):
 def test_clustering_with_a_fixed_metric():
     X, _, pairs = example()
     wide = X * UNITS
-    with pytest.warns(ScaleWarning, match="or learn_metric=True"):
+    with pytest.warns(ScaleWarning, match="or start_metric='variances' with learn_metric=True"):
         nk.MPCKMeans(2, learn_metric=False, random_state=0).fit(wide, pairs=pairs)
-    nk.MPCKMeans(2, random_state=0).fit(wide, pairs=pairs)  # units do not matter to it
+    # Units do not matter to it.
+    nk.MPCKMeans(2, start_metric="variances", random_state=0).fit(wide, pairs=pairs)
     scaled = nk.MPCKMeans(2, learn_metric=False, scale=True, random_state=0).fit(wide, pairs=pairs)
     divided = wide / scales_of(wide)
     plain = nk.MPCKMeans(2, learn_metric=False, random_state=0).fit(divided, pairs=pairs)

@@ -101,6 +101,14 @@ def test_identical_rows_and_constant_columns():
     assert rand_score(X[:, 0], model.labels_) == 1
 
 
+def test_clusters_that_no_rows_are_left_for_are_told_of():
+    X = np.repeat(np.random.default_rng(0).standard_normal((3, 2)), 5, axis=0)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = MetricKMeans(4, random_state=0).fit(X)
+    assert len(model.cluster_centers_) == len(set(model.labels_)) == 3
+    assert_array_equal(np.unique(model.predict(X)), [0, 1, 2])
+
+
 def test_one_cluster():
     X = np.random.default_rng(0).standard_normal((10, 2))
     assert_array_equal(MetricKMeans(1, random_state=0).fit(X).labels_, 0)

@@ -2,28 +2,42 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nearkin import MPCKMeans, Pairs, ScaleWarning
 from nearkin.datasets import make_three_normal
 from nearkin.pairs.closure import chunklets
 from nearkin.scores import balanced_rand
+from nearkin.tasks.mpck_empty import refilled
 from nearkin.tasks.mpck_objective import LEAST_SPREAD, Problem, descend
 from nearkin.tasks.mpck_seeding import Seeds, draw_apart
 
+# Labels of two classes tie all rows of some checks: three clusters are too many then.
+FEWER_CLUSTERS = pytest.mark.filterwarnings(
+    "ignore:Only .* of n_clusters:sklearn.exceptions.ConvergenceWarning"
+)
 
+
+@FEWER_CLUSTERS
 @parametrize_with_checks([MPCKMeans(3, n_init=2), MPCKMeans(3, n_init=1, learn_metric=False)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def oracle_objective(X, pairs, labels, centers, weights):
+# As published, but that units do not matter.
+PUBLISHED = {"start_metric": "variances", "hold": 0.0}
+
+
+def oracle_objective(X, pairs, labels, centers, weights, hold=0.0, first=1.0):
     """J, term by term."""
-    total = 0.0
+    total = hold * len(X) * sum(weights / first - np.log(weights))
     for x, label in zip(X, labels, strict=True):
         total += sum(weights * (x - centers[label]) ** 2) - np.log(np.prod(weights))
     for (i, j), w in zip(pairs.must_link, pairs.must_weight, strict=True):
@@ -143,7 +157,7 @@ def test_objective_of_a_fit_is_the_one_of_its_attributes():
     X, pairs, *_ = random_case(1, n=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of contradictions
-        fitted = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
+        fitted = MPCKMeans(3, random_state=0, hold=0.0).fit(X, pairs=pairs)
     state = fitted.labels_, fitted.cluster_centers_, fitted.metric_weights_
     assert_allclose(fitted.objective_[-1], oracle_objective(X, pairs, *state))
     assert len(fitted.objective_) == 2 * fitted.n_iter_ + 1
@@ -159,7 +173,7 @@ def test_weights_are_at_most_a_multiple_of_the_inverse_variance():
     # The first column is perfectly explained: two values, two clusters.
     rng = np.random.RandomState(0)
     X = np.column_stack([np.arange(40) % 2, rng.standard_normal(40)])
-    fitted = MPCKMeans(2, random_state=0).fit(X)
+    fitted = MPCKMeans(2, random_state=0, **PUBLISHED).fit(X)
     assert_allclose(fitted.metric_weights_[0], 1 / (LEAST_SPREAD * X[:, 0].var()))
     assert balanced_rand(X[:, 0], fitted.labels_) == 1
 
@@ -179,10 +193,12 @@ def test_units_of_columns_do_not_matter():
     X, y = make_three_normal(90, random_state=0)
     pairs = Pairs.from_labels(y, 30, random_state=0)
     scale = 2.0 ** np.array([7, -9, 3][: X.shape[1]])
-    plain = MPCKMeans(3, random_state=0).fit(X, pairs=pairs)
-    scaled = MPCKMeans(3, random_state=0).fit(X * scale, pairs=pairs)
-    assert_array_equal(scaled.labels_, plain.labels_)
-    assert_allclose(scaled.metric_weights_ * scale**2, plain.metric_weights_)
+    for hold in (0.0, 10.0):
+        model = MPCKMeans(3, start_metric="variances", hold=hold, random_state=0)
+        plain = clone(model).fit(X, pairs=pairs)
+        scaled = clone(model).fit(X * scale, pairs=pairs)
+        assert_array_equal(scaled.labels_, plain.labels_)
+        assert_allclose(scaled.metric_weights_ * scale**2, plain.metric_weights_)
 
 
 def test_weights_start_from_the_identity_or_from_inverse_variances():
@@ -193,7 +209,7 @@ def test_weights_start_from_the_identity_or_from_inverse_variances():
         ("identity", np.full(2, 1 / X.var(axis=0).mean())),
         ("variances", 1 / X.var(axis=0)),
     ):
-        metric = MPCKMeans(3, n_init=1, max_iter=1, start_metric=start, random_state=0)
+        metric = MPCKMeans(3, n_init=1, max_iter=1, start_metric=start, hold=0.0, random_state=0)
         metric.fit(X, pairs=pairs)
         # One run of one iteration from the same seeds, drawn and taken under these weights.
         problem, rng = Problem(X, pairs), np.random.RandomState(0)
@@ -207,7 +223,7 @@ def test_units_matter_from_the_identity_and_are_told_of():
     X, y = make_three_normal(90, random_state=0)
     X[:, 0] *= 2.0**12
     pairs = Pairs.from_labels(y, 30, random_state=0)
-    start = {"start_metric": "identity", "random_state": 0}
+    start = {"start_metric": "identity", "hold": 0.0, "random_state": 0}
     with pytest.warns(ScaleWarning, match="start_metric='variances'"):
         MPCKMeans(3, **start).fit(X, pairs=pairs)
     scaled = MPCKMeans(3, scale=True, **start).fit(X, pairs=pairs)
@@ -230,7 +246,7 @@ def test_fixed_metric_without_pairs_is_k_means(seed):
 def test_pairs_find_clusters_that_k_means_does_not():
     X, y = elongated()
     pairs = Pairs.from_labels(y, 60, random_state=0)
-    fitted = MPCKMeans(2, random_state=0).fit(X, pairs=pairs)
+    fitted = MPCKMeans(2, random_state=0, **PUBLISHED).fit(X, pairs=pairs)
     rest = np.setdiff1d(np.arange(len(X)), pairs.points)
     assert balanced_rand(y, KMeans(2, n_init=10, random_state=0).fit(X).labels_) < 0.6
     assert balanced_rand(y, fitted.labels_) > 0.9
@@ -372,7 +388,7 @@ def test_restarts_only_help():
 def test_tolerance_and_max_iter_end_a_run():
     X, _ = make_three_normal(500, n_features=5, random_state=0)
     strict, loose, short = (
-        MPCKMeans(10, n_init=1, random_state=0, **options).fit(X)
+        MPCKMeans(10, n_init=1, random_state=0, **PUBLISHED, **options).fit(X)
         for options in ({"tol": 0}, {"tol": 0.05}, {"tol": 0, "max_iter": 2})
     )
     assert strict.n_iter_ > max(loose.n_iter_, 2)
@@ -426,7 +442,7 @@ def test_first_run_starts_from_the_classes_of_labels():
     X, _, weak = two_ways()
     partial = np.where(np.arange(len(X)) < 40, weak, -1)
     means = [X[partial == c].mean(axis=0) for c in (0, 1)]
-    fitted = MPCKMeans(2, n_init=1, max_iter=1, random_state=0).fit(X, partial)
+    fitted = MPCKMeans(2, n_init=1, max_iter=1, random_state=0, **PUBLISHED).fit(X, partial)
     problem = Problem(X, Pairs.from_labels(partial))
     weights = problem.first_weights()
     labels = problem.assign(np.array(means), weights, None, np.random.RandomState(0))
@@ -446,7 +462,7 @@ def test_empty_cluster_moves_to_the_farthest_row():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"learn_metric": False}, {"start_metric": "identity"}], ids=str
+    "options", [{}, PUBLISHED, {"learn_metric": False}, {"start_metric": "identity"}], ids=str
 )
 @pytest.mark.parametrize(
     "X",
@@ -463,6 +479,7 @@ def test_empty_cluster_moves_to_the_farthest_row():
     ids=["equal", "equal32", "zero", "duplicates", "constant", "tiny", "huge", "corners"],
 )
 @pytest.mark.parametrize("pairs", [None, Pairs([(0, 1), (2, 9)], [(0, 5), (3, 8)])])
+@FEWER_CLUSTERS
 def test_degenerate_data_give_finite_results(X, options, pairs):
     for n_clusters in (1, 3, 12):
         fitted = MPCKMeans(n_clusters, n_init=2, random_state=0, **options)
@@ -474,6 +491,109 @@ def test_degenerate_data_give_finite_results(X, options, pairs):
         assert set(fitted.labels_) <= set(range(n_clusters))
         jumps = np.diff(fitted.objective_)
         assert (jumps <= 1e-9 * np.abs(fitted.objective_).max()).all()
+
+
+@given(seeds, st.booleans())
+def test_held_weights_are_the_best_and_no_half_step_raises_the_objective(seed, learn_metric):
+    X, pairs, labels, centers, _ = random_case(seed)
+    hold = 3.0 if learn_metric else 0.0
+    problem = Problem(X, pairs, learn_metric, start="pairs", hold=3.0)
+    first = problem.first_weights()
+    weights, rng = first, np.random.RandomState(seed)
+
+    def value(labels, centers, weights):
+        return oracle_objective(X, pairs, labels, centers, weights, hold, first)
+
+    values = [value(labels, centers, weights)]
+    for _ in range(4):
+        labels = problem.assign(centers, weights, labels, rng)
+        labels, centers = refilled(problem, labels, centers, weights)
+        values.append(value(labels, centers, weights))
+        centers, weights = problem.update(labels, centers, weights)
+        values.append(value(labels, centers, weights))
+    assert_allclose(problem.objective(labels, centers, weights), values[-1], rtol=1e-10)
+    assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
+    if learn_metric:
+        for factor in (0.99, 1.01):
+            assert value(labels, centers, weights * factor) > values[-1]
+
+
+def test_weights_that_hold_on_stay_as_they_start():
+    X, y = make_three_normal(90, random_state=0)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    for start in ("pairs", "identity", "variances"):
+        fitted = MPCKMeans(3, start_metric=start, hold=1e9, random_state=0).fit(X, pairs=pairs)
+        first = Problem(X, pairs, start=start).first_weights()
+        assert_allclose(fitted.metric_weights_, first, rtol=1e-6)
+
+
+def test_pairs_say_which_columns_count_at_first():
+    X, y = make_three_normal(90, random_state=0)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    shares = [
+        ((X[a] - X[b]) ** 2 / 2 / X.var(axis=0) + 0.0).sum(axis=0)
+        for a, b in (pairs.must_link.T, pairs.cannot_link.T)
+    ]
+    n_must, n_cannot = len(pairs.must_link), len(pairs.cannot_link)
+    said = (shares[1] + 20) / (n_cannot + 20) / ((shares[0] + 10) / (n_must + 10))
+    expected = said / (said * X.var(axis=0)).mean()
+    assert_allclose(Problem(X, pairs, start="pairs").first_weights(), expected)
+    # Heavier pairs count more, but no more of them are there.
+    heavier = Pairs(pairs.must_link, pairs.cannot_link, must_weight=np.full(n_must, 7.0))
+    assert_allclose(Problem(X, heavier, start="pairs").first_weights(), expected)
+    without = Problem(X, Pairs(), start="pairs").first_weights()
+    assert_allclose(without, 1 / X.var(axis=0).mean())
+
+
+@given(seeds)
+def test_empty_clusters_get_rows_at_no_cost(seed):
+    X, pairs, labels, centers, weights = random_case(seed, k=6)
+    labels = labels % 2
+    problem = Problem(X, pairs)
+    found, moved = refilled(problem, labels, centers, weights)
+    before = oracle_objective(X, pairs, labels, centers, weights)
+    assert oracle_objective(X, pairs, found, moved, weights) < before
+    assert (problem.violated(found) <= problem.violated(labels)).all()
+    if len(set(found)) < 6:  # must-links tie what each cluster has
+        for c in set(found):
+            rows = np.flatnonzero(found == c)
+            tied = chunklets(pairs.must_link[np.isin(pairs.must_link, rows).all(axis=1)], None)
+            assert len(rows) == 1 or len(tied[0]) == len(rows)
+            assert len(set(tied[1])) <= 1
+
+
+def test_the_farthest_rows_go_to_an_empty_cluster_with_those_they_are_tied_to():
+    X = np.array([[0.0], [0.0], [0.0], [8.0], [5.0], [6.0]])
+    labels, centers = np.zeros(6, dtype=np.int64), np.array([[0.0], [99.0]])
+    for must, expected in (([], [3]), ([(4, 5)], [3]), ([(3, 5)], [3, 5])):
+        problem = Problem(X, Pairs(must), learn_metric=False)
+        if must == [(4, 5)]:  # their mean is 5.5, and there are two: 60.5 is less than 64
+            assert 2 * 5.5**2 < 8**2
+        found, moved = refilled(problem, labels, centers, np.ones(1))
+        assert np.flatnonzero(found).tolist() == expected
+        assert moved[1] == X[expected].mean()
+    assert labels.max() == 0
+    assert centers[1] == 99
+
+
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array], ids=["dense", "sparse"])
+def test_clusters_that_cannot_be_filled_are_told_of(kind):
+    X = kind(np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0))
+    with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=3"):
+        MPCKMeans(3, random_state=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match="must-links tie them"):
+        MPCKMeans(3, random_state=0).fit(np.eye(6), [0, 0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_cluster_is_left_empty(seed):
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((40, 2)).round()  # many are equal
+    X[:20] += 100
+    n_clusters = len(np.unique(X, axis=0)) - 2
+    for options in ({}, PUBLISHED, {"max_iter": 1, "n_init": 1}):
+        found = MPCKMeans(n_clusters, random_state=seed, **options).fit(X)
+        assert len(set(found.labels_)) == n_clusters
 
 
 def test_as_many_clusters_as_distinct_rows_leave_no_inertia():
@@ -497,6 +617,7 @@ def test_too_many_clusters():
         ({"tol": -1}, "tol"),
         ({"learn_metric": "yes"}, "learn_metric"),
         ({"start_metric": "ones"}, "start_metric"),
+        ({"hold": -1}, "hold"),
     ],
 )
 def test_bad_parameters(options, problem):

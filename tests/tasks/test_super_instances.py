@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit
 
 from nearkin import KernelBeta, Pairs, learn_actively
 from nearkin.pairs.supervision import ContradictionWarning
+from nearkin.tasks.questions import answered_groups
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance
-from nearkin.tasks.questions.super_instances import by_clusters, cells, log_odds, memberships
+from nearkin.tasks.questions.super_instances import (
+    by_clusters,
+    cells,
+    chance_of_new,
+    memberships,
+)
 
 
 def clouds(*sizes, seed=0):
@@ -66,18 +71,27 @@ def test_chances_are_those_of_the_nearest_known_rows():
     farther = distance[[7, 12, 13], member[[7, 12, 13], 1]]
     farther = farther - distance[[7, 12, 13], member[[7, 12, 13], 0]]
     assert_allclose(odds / farther, np.full(3, (odds / farther)[0]))
-    assert (chance.sum(axis=1) < 1).all()
+    free = [2, 4, 7, 8, 9, 11, 12, 13, 14]
+    assert_allclose(chance[free].sum(axis=1), 1 - chance_of_new(there, known))
 
 
-@pytest.mark.parametrize("n_must", [0, 3, 12])
-def test_as_many_same_are_expected_as_were_answered(n_must):
-    Z, _ = clouds(15, 15)
-    links = np.column_stack([np.arange(12), np.arange(12) + 15])
-    there = scene(Z, Pairs(links[:n_must], links[n_must:]), threshold=4.0)
-    asked = np.append(np.linalg.norm(Z[:12] - Z[15:27], axis=1), [4.0, 4.0])
-    expected = expit(log_odds(asked, there, np.random.RandomState(0)))
-    assert_allclose(expected.sum(), n_must + 1)
-    assert (np.diff(expected[np.argsort(asked)]) <= 0).all()
+def test_a_group_may_be_new_as_often_as_known_rows_are_alone():
+    Z, _ = clouds(5, 5, 5)
+    there = scene(Z, Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)]))
+    assert_allclose(chance_of_new(there, np.array([0, 1, 5, 6, 10])), 2 / 7)
+    assert_allclose(chance_of_new(there, np.array([3])), 2 / 3)
+
+
+def test_a_no_makes_the_other_groups_likelier_and_a_new_one():
+    Z, _ = clouds(20, 20, 20)
+    near = Pairs([(i, i + 1) for start in (0, 20) for i in range(start, start + 8)], [(0, 20)])
+    known, rng = np.array([*range(9), *range(20, 29)]), np.random.RandomState
+    _, before = memberships(scene(Z, near), known, rng(0))
+    unsure = scene(Z, near, closed=np.array([[50, 20]]))
+    _, after = memberships(unsure, known, rng(0))
+    first, second = before[50]
+    assert_allclose(after[50], [first / (1 - second), 0])
+    assert_array_equal(np.delete(after, 50, axis=0), np.delete(before, 50, axis=0))
 
 
 def test_large_cells_in_doubt_come_first():
@@ -102,6 +116,13 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
     assert_allclose(told.cannot_weight[~between].sum(), 1)
     none = in_balance(Pairs(n_rows=3), np.random.RandomState(0))
     assert len(none) == 0
+
+
+@pytest.mark.parametrize(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
+def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
+    monkeypatch.setattr(answered_groups, "share_of_same", lambda *_: share)
+    apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
+    assert answered_groups.fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
 
 
 # ---- the whole

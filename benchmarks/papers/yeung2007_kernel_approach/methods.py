@@ -123,8 +123,8 @@ def measure(name: str, seed: int, method: str) -> list[Row]:
             pairs = pairs + Pairs.from_labels(y, n_pairs, kind="cannot", random_state=seed)
 
         def clustered(turn: int) -> Rows:
-            options = {"n_init": 1, "start_metric": start, "random_state": turn}
-            return MPCKMeans(n_clusters, **options).fit_predict(X, pairs=pairs)
+            published = MPCKMeans(n_clusters, n_init=1, start_metric=start, hold=0.0, tol=1e-4)
+            return published.set_params(random_state=turn).fit_predict(X, pairs=pairs)
 
     else:
         Z = METRICS[method](X, pairs)

@@ -45,14 +45,11 @@ class DateOrder(StrEnum):
     year = "year"
 
 
-Data: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        show_default=False,
-        help="Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, .npy "
-        "or .npz; - for standard input.",
-    ),
-]
+DATA_HELP = (
+    "Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, .npy or .npz; "
+    "- for standard input."
+)
+Data: TypeAlias = Annotated[Path, typer.Argument(show_default=False, help=DATA_HELP)]
 ModelPath: TypeAlias = Annotated[
     Path, typer.Argument(show_default=False, help="A model that fit has written.")
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -44,7 +44,7 @@ LINKAGE = "linkage"
 # Families that take part if nothing else is said.
 USUAL_FAMILIES = ("k-means", "ward", "spectral", LINKAGE, AGREEMENT)
 # Rows that families are tried on and groups are found among, at most; others are placed.
-_MOST_ROWS = 2000
+_MOST_ROWS = 1200
 # Rows that a group has in the mean, at least, where their number is to be found.
 _LEAST_ROWS = 3
 # Groups that rows are placed in by scores; of more, rows are joined by linkage.
@@ -105,9 +105,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Families are tried on 2000 rows at most, of which up to 1400 are in pairs; all others are placed
+    Families are tried on 1200 rows at most, of which up to 840 are in pairs; all others are placed
     by them, so time and memory grow linearly with the rows and the pairs: O(n k) numbers for k
-    groups, and 300 for each of 8192 rows at a time. Linkage alone joins all rows.
+    groups, 100 for each row, and 200 for each of 8192 rows at a time. Linkage alone joins all rows.
 
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
@@ -184,10 +184,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         some = sampled_rows(known, n, _MOST_ROWS, rng)
         X_some = access.take(X, some)
         Z_some = coordinates(self.metric_, X_some, seed)
-        limit = None if self.n_clusters is None else most
+        wanted = (1, None) if self.n_clusters is None else (min(least, len(some)), most)
         told = known.restrict(some)
         with one_thread():  # many small pieces of work
-            whole = Groupings(Z_some, told, families, seed, strength, min(least, len(some)), limit)
+            whole = Groupings(Z_some, told, families, seed, strength, *wanted)
             best = None
             if most > 1 and least <= _MOST_BY_SCORES:
                 classes = None if y is None else class_numbers(y)[some]
@@ -246,7 +246,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         """Least and most number of groups; an error if pairs do not allow them."""
         given = self.n_clusters
         if given is None:
-            least, most = 2, max(2, n // _LEAST_ROWS)
+            least, most = min(2, n), max(min(2, n), n // _LEAST_ROWS)
         elif isinstance(given, Integral):
             least = most = int(given)
         else:
@@ -339,6 +339,11 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     def n_features_in_(self) -> int:
         """Columns of the rows."""
         return int(self.metric_.n_features_in_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def checked_bounds(given: Any) -> tuple[int, int]:

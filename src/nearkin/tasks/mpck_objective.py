@@ -13,6 +13,16 @@ A broken must-link costs more the farther apart its ends lie, a broken cannot-li
 are. :math:`D_A^2 = \sum_d a_d r_d^2` with :math:`r_d` the range of column d is the squared
 diagonal of the box around the data: an upper bound of every squared distance, so that no penalty
 is negative, and linear in a, so that the best a stays a closed form.
+
+The first two terms alone make every column in which clusters are tight count more, whatever pairs
+say: a column of two values soon decides everything. So weights may be held at those they start
+from, :math:`a^0`, by a further term, which is a LogDet divergence up to a constant:
+
+.. math::
+
+    h n \sum_d (a_d / a^0_d - \log a_d) .
+
+With h = 0 the objective is the published one; with a large h weights stay as they are.
 """
 
 from __future__ import annotations
@@ -28,8 +38,12 @@ from nearkin.rows.arrays import Floats, Integers
 from nearkin.rows.blocks import block_rows, blocks, for_each_block
 from nearkin.rows.compiled import compiled
 from nearkin.rows.sparse import dense, is_sparse, variances
+from nearkin.tasks.mpck_empty import refilled
 from nearkin.tasks.mpck_seeding import fill_distances, squared_distances
 
+# Imagined must-links and cannot-links whose rows differ as rows at large do, beside the real ones
+# that weights start from.
+IMAGINED_MUST, IMAGINED_CANNOT = 10.0, 20.0
 # Least mean spread of a column within clusters, as a share of its variance.
 LEAST_SPREAD = 1e-3
 # Passes over the linked rows in one assignment; nearly always a few are enough.
@@ -104,8 +118,10 @@ class Problem:
         What columns are divided by where their weights are fixed, or start from those.
     origin : ndarray of shape (d,), optional
         What rows were moved by: numbers were as large as this is before, and rounded as such.
-    from_variances : bool, default=True
-        Whether weights that are learned start from inverse variances.
+    start : {"variances", "identity", "pairs"}, default="variances"
+        What weights that are learned start from.
+    hold : float, default=0.0
+        How firmly they hold on to that.
 
     Attributes
     ----------
@@ -124,11 +140,13 @@ class Problem:
         learn_metric: bool = True,
         scale: Floats | None = None,
         origin: Floats | None = None,
-        from_variances: bool = True,
+        start: str = "variances",
+        hold: float = 0.0,
     ) -> None:
         self.X = X
         self.learn_metric = learn_metric
-        self._from_variances = learn_metric and from_variances
+        self._start = start if learn_metric else "identity"
+        self._hold = hold if learn_metric else 0.0
         self._scale = np.ones(X.shape[1]) if scale is None else scale
         low, high = (dense(ends).ravel().astype(np.float64) for ends in (X.min(0), X.max(0)))
         largest = np.maximum(np.abs(low), np.abs(high))
@@ -153,20 +171,44 @@ class Problem:
         self._starts = np.searchsorted(source[order], np.arange(len(self.points) + 1))
         self._neighbors = np.concatenate([two, one])[order]
         self._links = order % max(len(self.ends), 1)
+        self._first = self._first_weights()
 
     def first_weights(self) -> Floats:
-        """Inverse variances, the best weights for a single cluster; or Euclidean distances.
+        """What weights start from, and are held at.
 
-        Those have a common factor if weights are learned, so that they begin among those that
-        :meth:`update` can give. It changes no label.
+        Inverse variances, the best weights for a single cluster; Euclidean distances; or those
+        times how much more rows of cannot-links differ in a column than rows of must-links. The
+        latter two have a common factor if weights are learned, so that they begin among those
+        that :meth:`update` can give. It changes no label.
         """
-        if self._from_variances:
+        return self._first.copy()
+
+    def _first_weights(self) -> Floats:
+        if self._start == "variances":
             return 1 / self.variance
         fixed = np.asarray(1 / np.maximum(self._scale, _LEAST_VARIANCE**0.5) ** 2)
         if not self.learn_metric:
             return fixed
+        fixed = fixed / np.mean(fixed * self.variance)
+        varying = ~self.constant
+        if self._start == "pairs" and varying.any():
+            said = self._shares(self.cannot, IMAGINED_CANNOT)
+            said = said / self._shares(~self.cannot, IMAGINED_MUST)
+            said = fixed[varying] * said[varying]
+            fixed[varying] = said / np.mean(said * self.variance[varying])
         largest = 1 / (LEAST_SPREAD * self.variance)
-        return np.asarray(np.minimum(fixed / np.mean(fixed * self.variance), largest))
+        return np.asarray(np.minimum(fixed, largest))
+
+    def _shares(self, which: NDArray[np.bool_], imagined: float) -> Floats:
+        """Mean squared difference of linked rows in each column, beside that of rows at large."""
+        links = np.flatnonzero(which)
+        if not len(links):
+            return np.ones(self.X.shape[1])
+        weight = self.weight[links] / self.weight[links].mean()
+        apart = np.zeros(self.X.shape[1])
+        for block in blocks(len(links), _BLOCK):
+            apart += self._squares(links[block]).T @ weight[block]
+        return np.asarray((apart / (2 * self.variance) + imagined) / (len(links) + imagined))
 
     def violated(self, labels: Integers) -> NDArray[np.bool_]:
         """Which links the labels break, must-links first."""
@@ -206,8 +248,13 @@ class Problem:
 
     def objective(self, labels: Integers, centers: Floats, weights: Floats) -> float:
         """J, the less the better."""
-        linear = float(weights @ self.spread(labels, centers))
-        return linear - float(self.X.shape[0] * np.log(weights).sum())
+        linear = float(weights @ (self.spread(labels, centers) + self._held))
+        return linear - float((1 + self._hold) * self.X.shape[0] * np.log(weights).sum())
+
+    @property
+    def _held(self) -> Floats:
+        """What holding on to the first weights adds to the factor of each weight."""
+        return np.asarray(self._hold * self.X.shape[0] / self._first)
 
     def inertia(self, labels: Integers, centers: Floats, weights: Floats) -> float:
         """The first term of J: squared distances to the centres."""
@@ -253,20 +300,22 @@ class Problem:
 
         Centres are means. The centre of an empty cluster is in no term of J, and moves to the row
         that is farthest from its own centre. Then
-        :math:`a_d = n / \max(s_d, 10^{-3} n v_d)` with s the :meth:`spread` and v the variance:
-        the best weight of at most 1000 inverse variances. A constant column keeps its weight.
+        :math:`a_d = (1 + h) n / (\max(s_d, 10^{-3} n v_d) + h n / a^0_d)` with s the
+        :meth:`spread` and v the variance: the best weight that is never above 1000 inverse
+        variances. A constant column keeps its weight.
         """
         sums, _ = self._deviations(labels, centers)
         counts = np.bincount(labels, minlength=len(centers))
         centers = centers + sums / np.maximum(counts, 1)[:, None]
         empty = np.flatnonzero(counts == 0)
         if len(empty):
-            own = self._own_distances(labels, centers, weights)
+            own = self.own_distances(labels, centers, weights)
             centers[empty] = dense(self.X[np.argsort(-own, kind="stable")[: len(empty)]])
         if self.learn_metric:
             n = self.X.shape[0]
             spread = np.maximum(self.spread(labels, centers), LEAST_SPREAD * n * self.variance)
-            weights = np.where(self.constant, weights, n / spread)
+            best = (1 + self._hold) * n / (spread + self._held)
+            weights = np.where(self.constant, weights, best)
         return centers, weights
 
     def _deviations(self, labels: Integers, centers: Floats) -> tuple[Floats, Floats]:
@@ -294,7 +343,7 @@ class Problem:
         around = (counts[:, None] * centers - 2 * sums) * centers
         return sums - counts[:, None] * centers, np.maximum(squares + around.sum(axis=0), 0.0)
 
-    def _own_distances(self, labels: Integers, centers: Floats, weights: Floats) -> Floats:
+    def own_distances(self, labels: Integers, centers: Floats, weights: Floats) -> Floats:
         """Squared distance of each row to its own centre."""
         n = self.X.shape[0]
         own = np.empty(n)
@@ -317,6 +366,8 @@ def descend(
 ) -> tuple[Integers, Floats, Floats, Floats]:
     """Lower the objective from given centres and weights as far as it goes.
 
+    Every assignment is followed by :func:`refilled`, so that no cluster is left empty.
+
     Returns
     -------
     labels, centers, weights, objective
@@ -326,11 +377,13 @@ def descend(
     varying = ~problem.constant
     enough = tol * n * float(weights[varying] @ problem.variance[varying])
     labels = problem.assign(centers, weights, None, rng)
+    labels, centers = refilled(problem, labels, centers, weights)
     objective = [problem.objective(labels, centers, weights)]
     for _ in range(max_iter):
         centers, weights = problem.update(labels, centers, weights)
         objective.append(problem.objective(labels, centers, weights))
         previous, labels = labels, problem.assign(centers, weights, labels, rng)
+        labels, centers = refilled(problem, labels, centers, weights)
         objective.append(problem.objective(labels, centers, weights))
         if np.array_equal(labels, previous) or objective[-3] - objective[-1] <= enough:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,21 +14,44 @@ from nearkin.cli import options as o
 class Method(StrEnum):
     """How to cluster."""
 
+    auto = "auto"
     kmeans = "kmeans"
     hdbscan = "hdbscan"
     mpck = "mpck"
 
 
 def cluster(
-    model: o.ModelOrNone,
-    data: o.Data,
-    method: Annotated[
-        Method, typer.Option(help="mpck is k-means that keeps pairs together or apart.")
-    ] = Method.kmeans,
-    n_clusters: Annotated[
-        int | None,
-        typer.Option("--clusters", min=1, show_default=False, help="How many; not for hdbscan."),
+    model: Annotated[
+        Path,
+        typer.Argument(
+            show_default=False,
+            metavar="[MODEL]",
+            help="A model that fit has written; without, a metric is learned from the pairs.",
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Argument(show_default=False, metavar="DATA", help=o.DATA_HELP),
     ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="auto finds the number of clusters and keeps the pairs; mpck is k-means that does."
+        ),
+    ] = Method.auto,
+    number: Annotated[
+        str | None,
+        typer.Option(
+            "--clusters",
+            metavar="NUMBER",
+            show_default=False,
+            help="How many, or the least and the most, such as 5-20; auto finds out without. Not "
+            "for hdbscan.",
+        ),
+    ] = None,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Break pairs where that costs less than keeping them.")
+    ] = False,
     min_size: Annotated[
         int, typer.Option("--min-size", min=2, help="Rows of a cluster at least, for hdbscan.")
     ] = 5,
@@ -74,12 +98,13 @@ def cluster(
 ) -> None:
     """Add a column with the cluster of each row; -1 is noise.
 
-    nearkin cluster model.nearkin rows.csv --clusters 10
+    nearkin cluster rows.csv --pairs answers.csv -o clustered.csv
 
-    The rows to cluster are held in memory.
+    Their number is found by pairs that are held out, and pairs are kept. With a model, rows are
+    clustered where it puts them. The rows to cluster are held in memory.
     """
     del old_model, old_k  # refused before
-    from nearkin.cli.clustering import clusters
+    from nearkin.cli.clustering import bounds_of, clusters, found_clusters
     from nearkin.cli.failures import UserError
     from nearkin.cli.files.columns import with_column
     from nearkin.cli.files.output import Output
@@ -87,10 +112,16 @@ def cluster(
     from nearkin.cli.learning import known_pairs
     from nearkin.cli.models import model_or_none
 
-    if method is not Method.hdbscan and n_clusters is None:
+    n_clusters = bounds_of(number)
+    by_hand = method is not Method.auto
+    if method not in (Method.auto, Method.hdbscan) and not isinstance(n_clusters, int):
         raise UserError(f"--clusters: say how many clusters {method} is to make.")
-    if pairs is not None and method is not Method.mpck:
-        raise UserError(f"--pairs: {method} takes none; --method mpck and nearkin fit do.")
+    if pairs is not None and method not in (Method.auto, Method.mpck):
+        raise UserError(f"--pairs: {method} takes none; --method auto and mpck do.")
+    if soft and by_hand:
+        raise UserError("--soft: only --method auto breaks or keeps pairs as asked.")
+    if data is None:
+        model, data = Path("none"), model
     out = Output(output, as_json=as_json, force=force, quote=quote)
     learned = model_or_none(model)
     choice = o.choice_of(
@@ -101,5 +132,10 @@ def cluster(
     rows = table.rows
     if learned is not None:
         rows = rows.mapped(learned.embed, learned.output_names)
-    found = clusters(str(method), rows.to_numpy(), n_clusters or 0, min_size, known, seed)
+    X = rows.to_numpy()
+    if by_hand:
+        k = n_clusters if isinstance(n_clusters, int) else 0
+        found = clusters(str(method), X, k, min_size, known, seed)
+    else:
+        found = found_clusters(X, n_clusters, known, seed, mapped=learned is not None, soft=soft)
     out.write(with_column(table.rows, name, found))

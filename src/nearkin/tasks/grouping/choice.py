@@ -11,6 +11,8 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
+from nearkin.rows.blocks import for_each_block
+from nearkin.rows.thread_limits import one_thread
 from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, share_together
 
@@ -103,10 +105,22 @@ class Comparison:
     def judge(self, numbers: Iterable[int]) -> None:
         """Judge all families with these numbers."""
         for number in numbers:
+            self._group(number)
             for family in self.families:
                 key = Key(family, number)
                 if key not in self.judged:
                     self.judged[key] = self._judge(key)
+
+    def _group(self, number: int) -> None:
+        """Find all groupings into so many groups, in spaces side by side."""
+        spaces = [self.whole, *(fold.groupings for fold in self.folds)]
+
+        def group(some: slice) -> None:
+            with one_thread():
+                for family in self.families:
+                    spaces[some.start].found(family, number)
+
+        for_each_block(group, len(spaces), 1)
 
     def _judge(self, key: Key) -> Judged | None:
         found = self.whole.found(*key)

@@ -32,7 +32,9 @@ _SHARES = (0.005, 0.01, 0.015, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
 _LEAST_SIZE = 5
 # How far its number may be from the one that is asked for, as a share of that.
 _ABOUT = 0.2
+# Starts of k-means: of many groups one, which is as good as several.
 _N_INIT = 2
+_MANY = 15
 # Leading axes that mixtures see.
 _MOST_AXES = 10
 
@@ -173,5 +175,6 @@ def _nearest_means(Z: Floats, k: int, seed: int) -> Ints | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
-        found = KMeans(k, n_init=_N_INIT, random_state=seed).fit_predict(Z)
+        n_init = _N_INIT if k <= _MANY else 1
+        found = KMeans(k, n_init=n_init, random_state=seed).fit_predict(Z)
     return in_order_of_appearance(found)

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from nearkin.learners.compositions import as_metric
 from nearkin.learners.metric_learner import MetricLearner
 from nearkin.learners.preparation import scales_of_differing
+from nearkin.learners.selection_report import SelectionWarning
 from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import some_of_each_kind
@@ -18,7 +19,7 @@ from nearkin.rows import validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.given import types_of_words
-from nearkin.rows.notices import noticed
+from nearkin.rows.notices import leaving_out, noticed
 from nearkin.rows.scaled import divided
 from nearkin.rows.sparse import about
 from nearkin.scores.same_threshold import estimated_prevalence, verdicts_of
@@ -62,7 +63,8 @@ def learned_metric(metric: Any, X: Any, y: Any, pairs: Pairs | None, seed: int) 
     if pairs is not None:
         pairs = some_of_each_kind(pairs, _MOST_LEARNED_FROM, np.random.RandomState(seed))
     learner = MetricLearner(random_state=seed) if metric is None else clone(as_metric(metric))
-    return learner.fit(X, y, pairs=pairs)
+    with leaving_out(SelectionWarning):  # of which groups say more
+        return learner.fit(X, y, pairs=pairs)
 
 
 def coordinates(metric: Any, X: Any, seed: int) -> Floats:

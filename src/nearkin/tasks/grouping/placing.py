@@ -27,7 +27,7 @@ from nearkin.tasks.grouping.kept_pairs import Blocks
 # Rows whose kernel values are the features.
 N_LANDMARKS = 200
 # What λ is chosen from.
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 _N_DISTANCES = 10_000
 # Rows of larger blocks are judged by all others: the block as a whole is sure of its group.
 _LARGE_BLOCK = 30
@@ -40,8 +40,9 @@ def kernel_features(Z: Floats, seed: int, width: float = 1.0) -> Nystroem:
     rng = check_random_state(seed)
     pairs = random_pairs(len(Z), rng, _N_DISTANCES)
     squared = ((Z[pairs[:, 0]] - Z[pairs[:, 1]]) ** 2).sum(axis=1)
-    usual = float(np.median(squared)) or float(squared.max(initial=0.0)) or 1.0
-    gamma = 1 / (width**2 * usual)
+    usual = float(np.median(squared)) if len(squared) else 0.0
+    apart = usual or float(squared.max(initial=0.0)) or 1.0
+    gamma = 1 / (width**2 * apart)
     count = min(N_LANDMARKS, len(Z))
     return Nystroem(kernel="rbf", gamma=gamma, n_components=count, random_state=seed).fit(Z)
 

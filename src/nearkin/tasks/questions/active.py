@@ -29,6 +29,7 @@ from nearkin.scores.same_threshold import usual_distance
 from nearkin.tables.encoding import TableEncoder
 from nearkin.tables.values import TableWarning
 from nearkin.tasks.clusters import Clusters
+from nearkin.tasks.questions.answered_groups import clusters_of_answers
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.inferred import in_balance, with_inferred
 from nearkin.tasks.questions.outlook import Outlook, outlook
@@ -217,7 +218,7 @@ def learn_actively(
     if len(interview.pairs):
         try:
             if goal == "clusters":
-                clusters = _clustered(learner, X, interview.pairs, rng)
+                clusters = clusters_of_answers(learner, X, interview.pairs, rng)
             metric = learned(interview.pairs) if clusters is None else clusters.metric_
         except ValueError as refused:
             if not interview.history:
@@ -346,15 +347,6 @@ def _seen(
         return _View(rows, about(metric.transform(access.take(X, rows)), rng), metric.threshold_)
     Z = _euclidean(access.take(_before_learning(learner, X), rows), rng)
     return _View(rows, Z, usual_distance(Z, rng))
-
-
-def _clustered(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
-    """Groups that keep the answers; those that contradict others are broken where that is best."""
-    keep = "soft" if pairs.groups.contradicted.any() else "hard"
-    seed = rng.randint(np.iinfo(np.int32).max)
-    clusters = Clusters(metric=learner, keep=keep, random_state=seed)
-    found: Clusters = clusters.fit(X, pairs=in_balance(pairs, rng))
-    return found
 
 
 def _before_learning(learner: Any, X: Any) -> Any:

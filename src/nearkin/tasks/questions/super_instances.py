@@ -2,21 +2,25 @@ r"""Questions for groups: about rows that stand for many others whose group is i
 
 Rows lie in small cells, as k-means finds them in learned coordinates. The row in the middle of a
 cell stands for it: it is a *super-instance*, as in COBRAS. Every row is in one of the groups that
-answers have made so far, or in none of them. With :math:`\ell` the log-odds of being the same at
-a distance, as the answers so far let expect, and :math:`d_{ig}` the distance to the nearest known
-row of group g, the chances are
+answers have made so far, or, with chance ν, in none of them. With :math:`d_{ig}` the distance to
+the nearest known row of group g, the chances are
 
-.. math:: P_{ig} = \frac{e^{\ell(d_{ig})}}{1 + \sum_h e^{\ell(d_{ih})}}, \qquad
-          u_i = 1 - \sum_g P_{ig}^2 - \Big(1 - \sum_g P_{ig}\Big)^2 ,
+.. math:: p_{ig} = (1 - ν) \frac{e^{-s d_{ig}}}{\sum_h e^{-s d_{ih}}}, \qquad
+          P_{ig} = \frac{p_{ig}}{ν + \sum_h p_{ih}} ,
 
-where :math:`u_i` says how much the group of row i is in doubt. Groups that the row is known to
-differ from, and its own, are left out. The answer to "is i of group g?" tells of its cell C, and
+before answers and after them: the second sum leaves out groups that the row is known to differ
+from. ν is the share of known rows that are alone in their group. The row's group is in doubt by
+
+.. math:: u_i = 1 - \sum_g P_{ig}^2 - \Big(1 - \sum_g P_{ig}\Big)^2 .
+
+The answer to "is i of group g?" tells of its cell C, and
 
 .. math:: P_{ig} (1 - P_{ig}) \sum_{j \in C} u_j
 
-is how much it is expected to clear up. So large cells come first, then those between groups; a row
-that was of none of the likely groups waits until there is nothing better to ask. Cells become
-smaller as more is known, and are made anew by the metric learned so far.
+is how much it is expected to clear up. So large cells come first, then those between groups. A row
+that was not of the likeliest group is compared with the next where groups are few; where they are
+many, it waits until there is nothing better to ask. Cells become smaller as more is known, and are
+made anew by the metric learned so far.
 
 T. Van Craenendonck, S. Dumančić, E. Van Wolputte, H. Blockeel. COBRAS: interactive clustering with
 pairwise queries. IDA 2018.
@@ -25,8 +29,7 @@ pairwise queries. IDA 2018.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, logsumexp
+from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
@@ -41,9 +44,7 @@ _KNOWN = 500
 # Cells at the start; one more for each row that is known, up to so many.
 _CELLS, _MOST_CELLS = 20, 300
 # The deviation of distances is so many times that over which "same" becomes "different".
-_SHARPNESS = 8.0
-# Log-odds beyond which nothing is in doubt.
-_CERTAIN = 30.0
+_SHARPNESS = 4.0
 
 
 def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
@@ -54,7 +55,8 @@ def by_clusters(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     homes = some_of_each(scene.group, known, _KNOWN, rng)
     homes = homes if len(homes) else middle[[np.bincount(cell).argmax()]]
     member, chance = memberships(scene, homes, rng)
-    doubt = 1 - (chance**2).sum(axis=1) - (1 - chance.sum(axis=1)) ** 2
+    new = 1 - chance.sum(axis=1)
+    doubt = 1 - (chance**2).sum(axis=1) - new**2
     rows = np.union1d(middle, homes)
     cleared = chance[rows] * (1 - chance[rows]) * np.bincount(cell, doubt)[cell[rows], None]
     best = cleared.argmax(axis=1)
@@ -91,7 +93,7 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
     member : int ndarray of shape (m, n_groups)
     chance : ndarray of shape (m, n_groups)
         0 for the group that a row is in, and for those that it is known to differ from, or about
-        which someone was unsure.
+        which someone was unsure: that makes all others likelier, and a new one.
     """
     homes = homes[np.argsort(scene.group[homes], kind="stable")]
     groups, first = np.unique(scene.group[homes], return_index=True)
@@ -99,40 +101,34 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
     member = np.empty((len(scene.Z), len(groups)), dtype=np.int64)
     for column, (start, end) in enumerate(zip(first, [*first[1:], len(homes)], strict=True)):
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
-    odds = log_odds(np.take_along_axis(distances, member, axis=1), scene, rng)
-    odds[told(scene, groups)] = -np.inf
-    none_of_them = np.zeros((len(odds), 1))
-    chance = np.exp(odds - logsumexp(np.hstack([none_of_them, odds]), axis=1, keepdims=True))
-    return homes[member], chance
+    odds = -sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
+    odds[scene.group[:, None] == groups] = -np.inf
+    new = chance_of_new(scene, homes)
+    others = np.isfinite(odds).any(axis=1)
+    before = np.zeros(odds.shape)
+    before[others] = (1 - new) * softmax(odds[others], axis=1)
+    left = np.where(told(scene, groups), 0.0, before)
+    return homes[member], left / (new + left.sum(axis=1, keepdims=True))
 
 
-def log_odds(distances: Doubles, scene: Scene, rng: np.random.RandomState) -> Doubles:
-    """Of two rows being the same, by their distance: 0 where answers so far were as often "same".
+def chance_of_new(scene: Scene, homes: Ints) -> float:
+    """Chance that a row is of a group that nobody has seen (Good and Turing's estimate).
 
-    That distance makes the answers most likely, with one of either kind at the threshold imagined
-    beside them. Questions are about rows that are near: where most of them were different in spite
-    of that, it is far below the threshold.
+    As many of the known rows as are alone in their group, with one of either kind imagined.
     """
+    size = np.unique(scene.group[homes], return_counts=True)[1]
+    return float((np.count_nonzero(size == 1) + 1) / (len(homes) + 2))
+
+
+def sharpness(scene: Scene, rng: np.random.RandomState) -> float:
+    """By how much log-odds fall with distance."""
     links = random_pairs(len(scene.Z), rng)
-    scale = float(linked_distances(scene.Z, links).std()) / _SHARPNESS if len(links) else 0.0
-    if scale == 0:
-        return np.zeros(distances.shape)
-    asked = linked_distances(scene.Z, np.concatenate([scene.must, scene.cannot]))
-    seen = (np.append(asked, [scene.threshold] * 2) - scene.threshold) / scale
-
-    def excess(shift: float) -> float:
-        return float(expit(shift - seen).sum()) - len(scene.must) - 1
-
-    # There is an answer of either kind at 0, so that neither is expected of all.
-    far = float(np.abs(seen).max()) + len(seen)
-    shift = brentq(excess, -far, far)
-    found: Doubles = (scene.threshold - distances) / scale + shift
-    return np.clip(found, -_CERTAIN, _CERTAIN)
+    deviation = float(linked_distances(scene.Z, links).std()) if len(links) else 0.0
+    return _SHARPNESS / deviation if deviation > 0 else 0.0
 
 
 def told(scene: Scene, groups: Ints) -> Mask:
-    """Whether each candidate is in each group, or not to be asked about it."""
+    """Whether each candidate is known to differ from each group, or someone was unsure of it."""
     mine = np.broadcast_to(scene.group[:, None], (len(scene.group), len(groups)))
     links = np.stack([mine, np.broadcast_to(groups, mine.shape)], axis=-1)
-    noes = np.isin(keys_of(links.reshape(-1, 2)), scene.noes())
-    return np.asarray(noes.reshape(mine.shape) | (mine == groups))
+    return np.asarray(np.isin(keys_of(links.reshape(-1, 2)), scene.noes()).reshape(mine.shape))

@@ -1,0 +1,61 @@
+"""Groups from answers to questions, which are no random pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nearkin.pairs.pairs import Pairs
+from nearkin.rows import access
+from nearkin.rows.arrays import Floats
+from nearkin.rows.notices import noticed
+from nearkin.tasks.clusters import Clusters
+from nearkin.tasks.grouping.metrics import coordinates, share_of_same
+from nearkin.tasks.questions.inferred import in_balance
+from nearkin.tasks.questions.suggest import candidate_rows
+
+
+def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
+    """Groups that keep the answers; some are broken where they contradict one another.
+
+    Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
+    look as good as many small ones: so there is a least number of them, see
+    :func:`fewest_groups`.
+
+    Parameters
+    ----------
+    learner : learner
+        Not changed.
+    X : array, sparse matrix or frame of shape (n, d)
+    pairs : Pairs
+        Not empty.
+    rng : RandomState
+    """
+    seed = int(rng.randint(np.iinfo(np.int32).max))
+    n_rows = int(pairs.n_rows or 0)
+    told = in_balance(pairs, rng)
+    with noticed():  # the last fit warns
+        metric = clone(learner).fit(X, pairs=told)
+    rows = candidate_rows(pairs, n_rows, 1, rng)
+    fewest = fewest_groups(metric, coordinates(metric, access.take(X, rows), seed), pairs, seed)
+    most = max(n_rows // 3, pairs.groups.count)
+    found: Clusters = Clusters(
+        None if fewest <= 2 else (fewest, most),
+        metric=learner,
+        keep="soft" if pairs.groups.contradicted.any() else "hard",
+        random_state=seed,
+    ).fit(X, pairs=told)
+    return found
+
+
+def fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
+    """The least number of groups that answers and distances let expect.
+
+    Where a share π of all pairs are the same, there are 1 / π groups of one size; distances say
+    what π is, about. Answers have left so many groups apart, of which some are one. Half of the
+    smaller number is taken.
+    """
+    share = max(share_of_same(metric, Z, seed), 1e-6)
+    return int(max(2, min(1 / share, pairs.groups.count) // 2))

@@ -1,0 +1,234 @@
+"""Clusters: groups, their number, and what is said of them."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs, make_circles
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nearkin import Clusters, Euclidean, Pairs
+from nearkin.errors import InputError
+from nearkin.tasks.clusters import USUAL_FAMILIES
+
+
+def blobs(n=150, k=4, seed=0):
+    return make_blobs(n, centers=k, cluster_std=0.6, random_state=seed)
+
+
+def quick(**options):
+    """Clusters in plain coordinates, by one family."""
+    return Clusters(metric=Euclidean(), families=["k-means"], random_state=0, **options)
+
+
+# Soft, since scikit-learn asks for one cluster of rows whose labels differ.
+@parametrize_with_checks(
+    [quick(keep="soft")],
+    expected_failed_checks=lambda _: dict.fromkeys(
+        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+        "it takes who has predict_proba for a classifier",
+    ),
+)
+def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def test_groups_and_their_number_are_found_and_new_rows_are_placed():
+    X, y = blobs(400)
+    train, new = np.arange(300), np.arange(300, 400)
+    pairs = Pairs.from_labels(y[train], 40, random_state=0)
+    clusters = Clusters(random_state=0).fit(X[train], pairs=pairs)
+    assert clusters.n_clusters_ == 4
+    assert adjusted_rand_score(y[train], clusters.labels_) > 0.95
+    assert adjusted_rand_score(y[new], clusters.predict(X[new])) > 0.95
+    chances = clusters.predict_proba(X[new])
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    np.testing.assert_array_equal(chances.argmax(axis=1), clusters.predict(X[new]))
+    np.testing.assert_array_equal(clusters.labels_[clusters.medoids_], np.arange(4))
+    low, high = clusters.report_.interval
+    assert low <= 4 <= high
+    assert {line.family for line in clusters.report_.candidates} <= set(USUAL_FAMILIES)
+    assert "→" in str(clusters.report_)
+    assert "4 groups" in clusters.report_._repr_html_()
+
+
+def test_shapes_that_are_not_round_are_groups_too():
+    X, y = make_circles(300, noise=0.05, factor=0.5, random_state=0)
+    pairs = Pairs.from_labels(y, 20, random_state=0)
+    clusters = Clusters(random_state=0).fit(X, pairs=pairs)
+    assert adjusted_rand_score(y, clusters.labels_) > 0.95
+
+
+@settings(max_examples=10)  # kept_pairs has more, without a metric
+@given(st.integers(0, 2**16), st.integers(2, 4), st.integers(2, 30))
+def test_pairs_are_never_broken(seed, k, n_pairs):
+    """Whatever they say: these have nothing to do with where rows are."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 2))
+    y = rng.integers(k, size=25)
+    y[:2] = 0, 1
+    pairs = Pairs.from_labels(y, n_pairs, random_state=seed % 1000)
+    labels = quick(n_clusters=(2, 6)).fit(X, pairs=pairs).labels_
+    must, cannot = pairs.must_link, pairs.cannot_link
+    assert (labels[must[:, 0]] == labels[must[:, 1]]).all()
+    assert (labels[cannot[:, 0]] != labels[cannot[:, 1]]).all()
+
+
+def test_contradictions_are_named_with_their_chain_or_broken_at_a_cost():
+    X, y = blobs(60, 2)
+    same = np.flatnonzero(y == y[0])[:3]
+    chain = [(same[0], same[1]), (same[1], same[2])]
+    other = np.flatnonzero(y != y[0])[0]
+    pairs = Pairs(chain, [(same[0], same[2]), (same[0], other)])
+    a, b, c = sorted(same.tolist())
+    with pytest.raises(InputError, match=rf"contradict.*{a}.*{b}.*{c}"):
+        quick().fit(X, pairs=pairs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clusters = quick(n_clusters=2, keep="soft").fit(X, pairs=pairs)
+    assert len(clusters.broken_) == 1
+    np.testing.assert_array_equal(clusters.broken_.cannot_link, [sorted((same[0], same[2]))])
+    assert clusters.broken_.cannot_saved[0] > 0
+
+
+def test_the_number_may_be_given_or_bounded():
+    X, y = blobs(120, 3)
+    pairs = Pairs.from_labels(y, 20, random_state=0)
+    for k in (1 + 1, 5, 40):
+        assert quick(n_clusters=k).fit(X, pairs=pairs).n_clusters_ == k
+    assert quick(n_clusters=(5, 8)).fit(X, pairs=pairs).n_clusters_ in range(5, 9)
+    with pytest.raises(InputError, match="the least and the most"):
+        quick(n_clusters=(1, 2, 3)).fit(X, pairs=pairs)
+    with pytest.raises(InputError, match="least must be 1"):
+        quick(n_clusters=(4, 2)).fit(X, pairs=pairs)
+    with pytest.raises(InputError, match="121 clusters cannot be made"):
+        quick(n_clusters=121).fit(X, pairs=pairs)
+
+
+def test_too_few_clusters_for_the_pairs_are_an_error_that_says_which_rows():
+    X, _ = blobs(30, 2)
+    apart = Pairs(cannot_link=[(0, 1), (1, 2), (0, 2)], must_link=[(3, 4)])
+    with pytest.raises(InputError, match=r"more than 2 groups: rows 0, 1, 2 all differ"):
+        quick(n_clusters=2).fit(X, pairs=apart)
+    everyone = Pairs([(0, i) for i in range(1, 30)])
+    with pytest.raises(InputError, match="must-links leave 1 groups at most"):
+        quick(n_clusters=2).fit(X, pairs=everyone)
+
+
+def test_without_pairs_it_goes_by_the_rows_and_says_so():
+    X, y = blobs(200, 3)
+    clusters = Clusters(random_state=0).fit(X)
+    assert adjusted_rand_score(y, clusters.labels_) > 0.95
+    assert "no pairs" in str(clusters.report_)
+    assert clusters.report_.n_judged == 0
+
+
+def test_labels_act_as_pairs():
+    X, y = blobs(120, 3)
+    some = np.where(np.random.default_rng(0).random(120) < 0.3, y, -1)
+    some[:3] = 0, 0, 1  # whatever they are
+    labels = quick().fit(X, some).labels_
+    known = np.flatnonzero(some >= 0)
+    same = some[known][:, None] == some[known]
+    np.testing.assert_array_equal(labels[known][:, None] == labels[known], same)
+
+
+@pytest.mark.parametrize(
+    ("X", "pairs", "n_clusters"),
+    [
+        pytest.param(np.zeros((20, 2)), Pairs([(0, 1)], [(1, 2)]), 2, id="constant"),
+        pytest.param(np.zeros((20, 2)), None, 1, id="constant, nothing known"),
+        pytest.param(np.arange(12.0)[:, None], Pairs([(0, i) for i in range(1, 12)]), 1, id="one"),
+        pytest.param(np.arange(3.0)[:, None], Pairs(cannot_link=[(0, 1), (1, 2), (0, 2)]), 3,
+                     id="all differ"),
+        pytest.param(np.ones((1, 2)), None, 1, id="one row"),
+        pytest.param(np.repeat(np.eye(3), 20, axis=0), Pairs([(0, 1)], [(0, 20), (0, 40)]), 3,
+                     id="copies"),
+    ],
+)  # fmt: skip
+def test_rows_that_say_little_have_the_groups_that_pairs_need(X, pairs, n_clusters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clusters = Clusters(random_state=0).fit(X, pairs=pairs)
+    assert clusters.n_clusters_ == n_clusters
+    assert np.isfinite(clusters.predict_proba(X)).all()
+
+
+def test_many_rows_are_placed_by_some_and_keep_all_pairs():
+    X, y = blobs(3000, 5)
+    pairs = Pairs.from_labels(y, 4000, random_state=0)
+    clusters = quick().fit(X, pairs=pairs)
+    labels = clusters.labels_
+    assert adjusted_rand_score(y, labels) > 0.95
+    assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
+    assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
+
+
+def test_more_groups_than_can_be_scored_are_joined():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    clusters = quick(n_clusters=2900).fit(X, pairs=Pairs([(0, 1)], [(1, 2)]))
+    assert clusters.n_clusters_ == 2900
+    assert clusters.labels_[0] == clusters.labels_[1] != clusters.labels_[2]
+    np.testing.assert_array_equal(clusters.predict(X[clusters.medoids_]), np.arange(2900))
+
+
+def test_linkage_alone_gives_a_tree_that_can_be_cut_anywhere():
+    X, y = blobs(200, 3)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    clusters = Clusters(metric=Euclidean(), families=["linkage"], random_state=0).fit(
+        X, pairs=pairs
+    )
+    assert adjusted_rand_score(y, clusters.labels_) > 0.95
+    for k in (3, 7, 50):
+        labels = clusters.tree_.cut(k)
+        assert len(np.unique(labels)) == k
+        assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
+
+
+def test_outliers_of_hdbscan_are_told_and_placed():
+    X, y = blobs(200, 3)
+    X = np.concatenate([X, [[60.0, 60.0]]])
+    pairs = Pairs.from_labels(np.append(y, -1), 30, random_state=0)
+    clusters = Clusters(metric=Euclidean(), families=["hdbscan"], random_state=0).fit(
+        X, pairs=pairs
+    )
+    assert clusters.outliers_[-1]
+    assert not clusters.outliers_.all()
+    assert clusters.labels_.min() == 0
+
+
+def test_a_metric_that_is_learned_already_is_taken_as_it_is():
+    X, y = blobs(150, 3)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    metric = Euclidean().fit(X, pairs=pairs)
+    clusters = quick().set_params(metric=FrozenEstimator(metric)).fit(X, pairs=pairs)
+    assert clusters.metric_ is metric
+
+
+def test_the_same_seed_gives_the_same_groups():
+    X, y = blobs(90, 3)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    families = "k-means", "spectral", "agreement"
+    once, again = (Clusters(families=families, random_state=3).fit(X, pairs=pairs) for _ in "ab")
+    np.testing.assert_array_equal(once.labels_, again.labels_)
+    assert str(once.report_) == str(again.report_)
+
+
+def test_families_that_are_unknown_are_named():
+    with pytest.raises(InputError, match="use some of k-means, ward"):
+        Clusters(families=["dbscan"]).fit(*blobs(20))
+
+
+def test_sparse_rows_are_grouped_as_dense_ones():
+    X, y = blobs(150, 3)
+    pairs = Pairs.from_labels(y, 30, random_state=0)
+    dense, sparse = (quick().fit(rows, pairs=pairs) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+    assert sparse.predict_proba(sp.csr_array(X)).shape == (150, 3)
