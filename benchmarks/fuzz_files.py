@@ -628,6 +628,9 @@ _ODD_ENTRIES: list[Any] = [
     {"entry": {"do": "withdraw", "left": 0, "right": 7}},
     {"entry": {"do": "groups", "first": [0, 1, 2], "second": [3, 4], "same": False}},
     {"entry": {"do": "groups", "first": [[0]], "second": "ab", "same": False}},
+    {"entry": {"do": "split", "first": [0, 1, 2], "second": [3, 4]}},
+    {"entry": {"do": "name", "name": "cats", "rows": [0, 1, 2]}},
+    {"entry": {"do": "name", "name": ["cats"], "rows": 3, "instead": "dogs"}},
     *(deep(20), deep(200)),
 ]
 

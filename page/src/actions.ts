@@ -20,7 +20,8 @@ import { announce, dismiss, notify, notifyProblem } from "./notices";
 export function acceptState(model: Model, state: State): void {
   const now = model.state.value;
   if (state.version < now.version) return;
-  const shown = state.version === now.version ? now.question : null;
+  const asBefore = state.version === now.version && state.goal === now.goal;
+  const shown = asBefore ? now.question : null;
   model.state.set({ ...state, question: shown ?? state.question });
 }
 
@@ -59,7 +60,7 @@ function saidOf(same: Same): string {
 }
 
 /** Changes go to the server one after the other, as they were asked for. */
-function change(
+export function change(
   model: Model,
   send: () => Promise<State>,
   said: (state: State) => string,

@@ -5,6 +5,8 @@ import type {
   Colouring,
   ColouringInfo,
   DataRecord,
+  Goal,
+  Grouping,
   GroupsState,
   Known,
   Layout,
@@ -13,6 +15,7 @@ import type {
   Report,
   Review,
   Same,
+  SplitState,
   State,
   Triplet,
   Word,
@@ -31,7 +34,14 @@ export class ServerError extends Error {
   }
 }
 
-export type ExportName = "pairs" | "triplets" | "embedding" | "clusters" | "model" | "groups";
+export type ExportName =
+  | "pairs"
+  | "triplets"
+  | "embedding"
+  | "clusters"
+  | "model"
+  | "groups"
+  | "grouping";
 
 /** Tells this page from others that are open; each says it with what it changes. */
 export const TAB = Math.random().toString(36).slice(2);
@@ -105,9 +115,18 @@ export const api = {
     return response.status === 204 ? null : unlessGone(response.json() as Promise<Review>);
   },
 
-  async colouring(key: string, clusters: number): Promise<Colouring> {
+  /** The groups that were found last, if there are any. */
+  async grouping(): Promise<Grouping | null> {
+    const response = await request(address("grouping"));
+    return response.status === 204 ? null : unlessGone(response.json() as Promise<Grouping>);
+  },
+
+  /** With the number of clusters, or of the grouping, that is meant. */
+  async colouring(
+    key: string,
+    query: { clusters?: number; grouping?: number },
+  ): Promise<Colouring> {
     const path = `colourings/${encodeURIComponent(key)}`;
-    const query = key === "clusters" ? { clusters } : {};
     const [info, values] = await Promise.all([
       get<ColouringInfo>(path, query),
       request(address(`${path}/values`, query)).then((response) =>
@@ -130,6 +149,21 @@ export const api = {
     post<State>("answers", { left, right, same, origin, before, by: myName() }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
     post<GroupsState>("groups", { first, second, same, before, by: myName() }),
+  /** Groups are told to all pages once they are found. */
+  findGroups: () => request(address("grouping"), { method: "POST" }),
+  nameGroup: (grouping: number, group: number, name: string | null) =>
+    post<State>("grouping/name", { grouping, group, name }),
+  sayOneGroup: (grouping: number, rows: number[], before: "nothing" | null) =>
+    post<GroupsState>("grouping/one", { grouping, rows, before, by: myName() }),
+  splitOff: (grouping: number, rows: number[], before: "nothing" | null) =>
+    post<SplitState>("grouping/split", { grouping, rows, before, by: myName() }),
+  sayOfGroups: (
+    grouping: number,
+    [first, second]: number[],
+    same: boolean,
+    before: "nothing" | null,
+  ) => post<GroupsState>("grouping/two", { grouping, first, second, same, before, by: myName() }),
+  aim: (goal: Goal) => post<State>("goal", { goal }),
   withdraw: (left: number, right: number, before: Word) =>
     post<State>("withdrawals", { left, right, before }),
   order: (triplet: Triplet) => post<State>("orders", triplet),

@@ -2,7 +2,7 @@
 
 import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
 import { bindingOf } from "./logic/bindings";
-import { chosenSuspect, groupsReady, type Model } from "./model";
+import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
@@ -60,7 +60,8 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
       announce("Groups cleared.");
-    } else if (model.ordering.value) model.ordering.set(false);
+    } else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
+    else if (model.ordering.value) model.ordering.set(false);
     else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
     else {
       model.selected.set(null);

@@ -4,6 +4,7 @@ import { acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
 import { openLive } from "./live";
 import type { LiveMessage } from "./logic/messages";
@@ -73,10 +74,10 @@ function showSide(model: Model): void {
 
 /** Notes stay below the map as long as they hold. */
 function showNotes(model: Model): void {
-  showAll([model.report, model.review], () => {
+  showAll([model.report, model.review, model.grouping], () => {
     const { notes: own, journal } = model.lesson;
-    const { report, review } = model;
-    const notes = new Set([...own, ...(report.value?.notes ?? []), ...(review.value?.notes ?? [])]);
+    const parts = [model.report.value, model.review.value, model.grouping.value];
+    const notes = new Set([...own, ...parts.flatMap((part) => part?.notes ?? [])]);
     if (journal === null) notes.add(IN_MEMORY);
     const items = [...notes].map((text) =>
       h("li", { text, title: text, dir: "auto", testid: "note" }),
@@ -112,7 +113,11 @@ function listenLive(model: Model): void {
       case "layout":
         model.learned.set(message.layout);
         break;
+      case "grouping":
+        acceptGrouping(model, message.grouping);
+        break;
       case "problem":
+        model.finding.set(null);
         notify(message.message, "problem");
         break;
       case "notice":
@@ -148,12 +153,15 @@ async function reload(model: Model): Promise<void> {
     const lesson = await api.lesson();
     if (dataOf(lesson) !== dataOf(model.lesson)) return window.location.reload();
     model.state.set(lesson.state);
-    const [report, learned, known] = await Promise.all([
+    const [report, learned, known, grouping] = await Promise.all([
       api.report(),
       api.layout("learned"),
       api.known(),
+      api.grouping(),
     ]);
     model.report.set(report);
+    model.finding.set(null);
+    model.grouping.set(grouping);
     model.learned.set(learned);
     model.known.set(known);
     if (model.review.value !== null || model.panel.value === "review") void lookAtReview(model);
@@ -179,6 +187,7 @@ async function tryStage(model: Model): Promise<Stage | null> {
   byId("points").addEventListener("webglcontextlost", () => {
     notify("The browser took the map's graphics away. Load the page again to see it.", "problem");
   });
+  keepGrouping(model);
   keepColouring(model);
   showLegend(model);
   showGroups(model);

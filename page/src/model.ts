@@ -6,6 +6,7 @@ import type { Theme } from "./logic/colours";
 import { Trace } from "./logic/trace";
 import type {
   Colouring,
+  Grouping,
   Known,
   Layout,
   Lesson,
@@ -40,6 +41,15 @@ export interface Groups {
 
 export const NO_GROUPS: Groups = { a: [], b: [] };
 
+/** Groups that were found and are chosen in the legend, two at most. */
+export interface ChosenGroups {
+  numbers: number[];
+  /** As with groups that are drawn. */
+  sure?: boolean;
+}
+
+export const NONE_CHOSEN: ChosenGroups = { numbers: [] };
+
 export type PanelName = "review" | "quality" | "suspects" | "point";
 
 /** Euclidean at 0, learned at 1. */
@@ -73,6 +83,10 @@ export interface Model {
   nearer: Signal<number | null>;
   groups: Signal<Groups>;
   lassoMode: Signal<boolean>;
+  /** Groups that were found, and the version of knowledge by which they are being found anew. */
+  grouping: Signal<Grouping | null>;
+  finding: Signal<number | null>;
+  chosen: Signal<ChosenGroups>;
   suspect: Signal<number>;
   review: Signal<Review | null>;
   /** The doubtful pair that is asked while the review is open. */
@@ -114,6 +128,9 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     nearer: new Signal<number | null>(null),
     groups: new Signal(NO_GROUPS),
     lassoMode: new Signal(false),
+    grouping: new Signal<Grouping | null>(null),
+    finding: new Signal<number | null>(null),
+    chosen: new Signal(NONE_CHOSEN),
     suspect: new Signal(0),
     review: new Signal<Review | null>(null),
     reviewing: new Signal<ReviewPair | null>(null),

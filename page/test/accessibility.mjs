@@ -39,6 +39,17 @@ const STATES = {
     await page.keyboard.press("b");
     await page.waitForTimeout(300);
   },
+  "groups found": async (page) => {
+    await page.keyboard.press("Escape");
+    await page.getByTestId("find-groups").click();
+    await page.getByTestId("found-group").first().waitFor({ timeout: 120_000 });
+    await page.getByTestId("found-group").first().click();
+    await page.waitForTimeout(300);
+  },
+  "two groups chosen": async (page) => {
+    await page.getByTestId("found-group").nth(1).click();
+    await page.waitForTimeout(300);
+  },
   suspects: async (page) => {
     await page.keyboard.press("Escape");
     await page.getByTestId("tab-suspects").click();

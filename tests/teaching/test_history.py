@@ -14,6 +14,7 @@ from nearkin.teaching.history import (
     check_belief,
     pairs_of_groups,
 )
+from nearkin.teaching.knowledge import knowledge_of
 
 N_ROWS = 6
 rows = st.integers(0, N_ROWS - 1)
@@ -28,12 +29,25 @@ grouped = st.builds(
     st.lists(rows, max_size=3),
     st.booleans(),
 )
+split = st.builds(
+    lambda first, second: {"do": "split", "first": first, "second": second},
+    st.lists(rows, max_size=3),
+    st.lists(rows, max_size=3),
+)
+names = st.sampled_from([None, "cats", "dogs"])
+named = st.builds(
+    lambda name, some, instead: {"do": "name", "name": name, "rows": some, "instead": instead},
+    names,
+    st.lists(rows, max_size=2),
+    names,
+)
 triplets = st.tuples(rows, rows, rows)
 ordered = st.builds(lambda some: {"do": "closer", "triplets": some}, st.lists(triplets, max_size=1))
 disordered = st.builds(lambda triplet: {"do": "withdraw", "triplet": triplet}, triplets)
 undone = st.sampled_from([{"do": "undo"}, {"do": "redo"}])
 entries = st.lists(
-    st.one_of(answered, withdrawn, grouped, ordered, disordered, undone, undone), max_size=25
+    st.one_of(answered, withdrawn, grouped, split, named, ordered, disordered, undone, undone),
+    max_size=25,
 )
 
 
@@ -77,6 +91,19 @@ def applied(known, entry):
         if not first or not second:
             return None
         return known | {(min(i, j), max(i, j)): False for i in first for j in second}
+    if entry["do"] == "split":
+        known = applied(known, entry | {"do": "groups", "same": False})
+        first = sorted(set(entry["first"]))
+        return known and known | dict.fromkeys(pairwise(first), True)
+    if entry["do"] == "name":
+        name, instead = entry["name"], entry["instead"]
+        if (name is None and instead is None) or (name is not None and not entry["rows"]):
+            return None
+        if instead not in (None, name) and (instead,) not in known:
+            return None
+        if name is None or instead != name:
+            known = {rows: said for rows, said in known.items() if rows != (instead,)}
+        return known if name is None else known | {(name,): tuple(sorted(set(entry["rows"])))}
     if entry["do"] == "closer":
         if any(len(set(triplet)) < 3 for triplet in entry["triplets"]):
             return None
@@ -248,3 +275,65 @@ def test_conflicts_of_groups_are_counted():
         check_belief(answers, change, "nothing")
     with pytest.raises(ValueError, match="before must be one of"):
         check_belief(answers, change, "maybe")
+
+
+def test_a_split_ties_its_rows_and_parts_them_from_the_rest():
+    split = {"do": "split", "first": [5, 1, 3], "second": [2, 4], "by": "Ann"}
+    past = after(Past(), split, N_ROWS)
+    pairs = {rows: said for rows, said in past.answers.items() if len(rows) == 2}
+    must = {rows for rows, said in pairs.items() if said}
+    assert must == {(1, 3), (3, 5)}
+    assert set(pairs) - must == {tuple(sorted((a, b))) for a in (1, 3, 5) for b in (2, 4)}
+    assert past.answers[1, 3, "Ann"] is True
+    assert past.answers[1, 2, "Ann"] is False
+    # One step takes all of it back.
+    assert after(past, {"do": "undo"}, N_ROWS).answers == {}
+    alone = after(Past(), {"do": "split", "first": [1], "second": [2]}, N_ROWS)
+    assert alone.answers == {(1, 2): False}
+    for first, second in (([], [1]), ([1], []), ([1, 2], [2]), ([1], [N_ROWS])):
+        with pytest.raises(ValueError, match=r"group|row"):
+            after(Past(), {"do": "split", "first": first, "second": second}, N_ROWS)
+
+
+def test_names_of_groups_are_given_changed_and_undone():
+    past = after(Past(), {"do": "name", "name": " cats ", "rows": [3, 1, 1]}, N_ROWS)
+    assert past.answers == {("cats",): (1, 3)}
+    assert past.changes() == []
+    renamed = {"do": "name", "name": "lions", "rows": [1, 2, 3], "instead": "cats"}
+    past = after(past, renamed, N_ROWS)
+    assert past.answers == {("lions",): (1, 2, 3)}
+    past = after(past, {"do": "undo"}, N_ROWS)
+    assert past.answers == {("cats",): (1, 3)}
+    past = after(past, {"do": "redo"}, N_ROWS)
+    # The same name for other rows, and none any more.
+    past = after(past, {"do": "name", "name": "lions", "rows": [4], "instead": "lions"}, N_ROWS)
+    assert past.answers == {("lions",): (4,)}
+    past = after(past, {"do": "name", "name": None, "instead": "lions"}, N_ROWS)
+    assert past.answers == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "", "rows": [1]},
+        {"name": "x" * 61, "rows": [1]},
+        {"name": 3, "rows": [1]},
+        {"name": "cats", "rows": []},
+        {"name": "cats", "rows": [N_ROWS]},
+        {"name": "cats", "rows": [1.5]},
+        {"name": "cats", "rows": [1], "instead": "dogs"},
+        {"name": None, "instead": "dogs"},
+        {"name": None},
+    ],
+)
+def test_a_name_that_no_group_can_have_is_refused(wrong):
+    with pytest.raises((ValueError, TypeError), match=r"name|called|row"):
+        after(Past(), {"do": "name", **wrong}, N_ROWS)
+
+
+def test_names_are_known_with_their_rows_and_are_no_pairs():
+    past = after(Past(), {"do": "name", "name": "cats", "rows": [3, 1]}, N_ROWS)
+    past = after(past, {"do": "answer", "left": 0, "right": 1, "same": True, "by": "Ann"}, N_ROWS)
+    known = knowledge_of(past, 2, N_ROWS, {})
+    assert {name: rows.tolist() for name, rows in known.names.items()} == {"cats": [1, 3]}
+    assert known.state()["n_answers"] == 1

@@ -465,14 +465,17 @@ def test_colourings():
     }
     lesson = taught(6, records_of(X, columns=columns))
     listed = {one["name"]: one for one in lesson.about()["colourings"]}
-    assert [one["key"] for one in lesson.about()["colourings"]][:3] == [
+    assert [one["key"] for one in lesson.about()["colourings"]][:4] == [
         "known",
+        "groups",
         "clusters",
         "column-0",
     ]
     assert {"code", "empty", "lists"}.isdisjoint(listed)
     assert listed["number"]["kind"] == listed["flag"]["kind"] == "categories"
     assert listed["x1"] == {"key": "feature-1", "name": "x1", "kind": "numbers"}
+    assert np.isnan(lesson.colouring("groups")["values"]).all()
+    lesson.find_groups()
     for one in listed.values():
         found = lesson.colouring(one["key"])
         values = found.pop("values")

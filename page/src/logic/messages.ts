@@ -1,11 +1,12 @@
 /** From what arrives over the wire to what the page works with. */
 
-import type { Layout, Report, Review, State } from "./types";
+import type { Grouping, Layout, Report, Review, State } from "./types";
 
 export type LiveMessage =
   | { type: "state"; state: State }
   | { type: "report"; report: Report }
   | { type: "review"; review: Review }
+  | { type: "grouping"; grouping: Grouping }
   | { type: "problem"; message: string }
   | { type: "notice"; by: string; message: string }
   | { type: "layout"; layout: Layout };
@@ -52,6 +53,8 @@ export function decodeLive(data: unknown): LiveMessage | null {
       return { type, report: rest as Report };
     case "review":
       return { type, review: rest as Review };
+    case "grouping":
+      return { type, grouping: rest as Grouping };
     case "problem":
       return { type, message: String((rest as { message?: unknown }).message ?? "") };
     case "notice": {

@@ -31,6 +31,8 @@ export interface State {
   can_redo: boolean;
   conflicts: number;
   question: Pair | null;
+  /** What questions are for. */
+  goal: Goal;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
   changes?: Change[];
   n_changes?: number;
@@ -40,6 +42,16 @@ export interface GroupsState extends State {
   n_pairs: number;
   n_possible: number;
 }
+
+/** The reply to a part of a group being split off. */
+export interface SplitState extends State {
+  n_pairs: number;
+  group: number;
+  /** Rows of other groups, of which nothing was said. */
+  n_left_out: number;
+}
+
+export type Goal = "distance" | "clusters";
 
 export type ColouringKind = "categories" | "numbers";
 
@@ -66,6 +78,8 @@ export interface Lesson {
   of_words: boolean;
   /** Whether there are records whose doubtful pairs can be reviewed. */
   review: boolean;
+  /** What questions may be for. */
+  goals: Goal[];
   /** Who answers, where the page has no name. */
   by: string | null;
   notes: string[];
@@ -155,12 +169,39 @@ export interface Review {
   notes: string[];
 }
 
+export interface FoundGroup {
+  name: string;
+  /** Whether people have named it. */
+  named: boolean;
+  size: number;
+  /** A row that is an example of it. */
+  medoid: number;
+}
+
+/** Groups of all rows in the learned metric. */
+export interface Grouping {
+  /** Tells it from other groupings of this lesson. */
+  number: number;
+  /** Of the knowledge that it comes from. */
+  version: number;
+  /** What was chosen, and why. */
+  said: string;
+  reason: string;
+  groups: FoundGroup[];
+  n_outliers: number;
+  /** Names of groups that are not there now. */
+  waiting: string[];
+  notes: string[];
+}
+
 export interface ColouringInfo {
   key: string;
   name: string;
   kind: ColouringKind;
   categories: string[] | null;
   range: [number, number] | null;
+  /** Of the grouping, if it is one. */
+  number?: number;
 }
 
 export interface Colouring extends ColouringInfo {

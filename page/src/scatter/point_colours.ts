@@ -1,6 +1,7 @@
 /** Colours of the points: by what they are coloured by, or by groups while there are any. */
 
 import { colourIndices, GROUP_A, GROUP_B, paletteOf } from "../logic/colours";
+import { GROUPS } from "../logic/grouping";
 import type { Model } from "../model";
 import { cssColour } from "../theme";
 import { DIMMED, NORMAL, type Plot, STRONG } from "./plot";
@@ -17,16 +18,18 @@ export function keepColours(model: Model, plot: Plot): void {
     const indices = colourIndices(colouring, n);
     const emphasis = new Uint8Array(n);
     const { a, b } = model.groups.value;
-    const category = model.category.value;
+    const { category, chosen } = model;
+    const groups = colouring?.key === GROUPS ? chosen.value.numbers : [];
+    const standOut = category.value === null ? groups : [category.value];
     if (a.length + b.length > 0) {
       emphasis.fill(DIMMED);
       for (const row of a) indices[row] = GROUP_A;
       for (const row of b) indices[row] = GROUP_B;
       for (const row of a) emphasis[row] = STRONG;
       for (const row of b) emphasis[row] = STRONG;
-    } else if (category !== null && colouring !== null) {
+    } else if (standOut.length > 0 && colouring !== null) {
       for (let i = 0; i < n; i++) {
-        emphasis[i] = colouring.values[i] === category ? STRONG : DIMMED;
+        emphasis[i] = standOut.includes(colouring.values[i]) ? STRONG : DIMMED;
       }
     } else emphasis.fill(NORMAL);
     plot.writeColours(indices, emphasis);
@@ -39,6 +42,7 @@ export function keepColours(model: Model, plot: Plot): void {
   });
   model.groups.listen(points);
   model.category.listen(points);
+  model.chosen.listen(points);
   theme();
   points();
 }

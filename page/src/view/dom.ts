@@ -64,6 +64,13 @@ export function replace(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
+/** A dot of a colour, for legends. */
+export function swatch(colour: string): HTMLElement {
+  const dot = h("span", { class: "dot", "aria-hidden": "true" });
+  dot.style.backgroundColor = colour;
+  return dot;
+}
+
 /** A key as it is printed on a keyboard. */
 export function key(label: string): HTMLElement {
   return h("kbd", { "aria-hidden": "true", text: label });

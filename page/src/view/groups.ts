@@ -1,6 +1,8 @@
 /** The two groups drawn with the lasso, and what to say of them. */
 
 import { answerGroups } from "../actions";
+import { sayOfSelection } from "../grouping";
+import { GROUPS, type Part, partOfGroup } from "../logic/grouping";
 import { counted } from "../logic/words";
 import { groupsReady, type Model, NO_GROUPS } from "../model";
 import { showAll } from "../signal";
@@ -31,6 +33,15 @@ export function showGroups(model: Model): void {
     text: "All of A are the same",
     on: { click: (event) => void answerGroups(model, true, event.timeStamp) },
   });
+  const ofSelection = (what: "one" | "split", text: string): HTMLElement =>
+    h("button", {
+      type: "button",
+      testid: `selection-${what}`,
+      text,
+      on: { click: () => void sayOfSelection(model, what) },
+    });
+  const one = ofSelection("one", "These are one group");
+  const split = ofSelection("split", "");
   const clear = h(
     "button",
     {
@@ -42,9 +53,9 @@ export function showGroups(model: Model): void {
     "Clear",
     key("Esc"),
   );
-  replace(bar, guide, sizeA, sizeB, ...answers, alone, clear);
+  replace(bar, guide, sizeA, sizeB, ...answers, alone, one, split, clear);
 
-  showAll([model.groups, model.lassoMode], () => {
+  showAll([model.groups, model.lassoMode, model.colouring], () => {
     const { a, b } = model.groups.value;
     bar.hidden = a.length + b.length === 0 && !model.lassoMode.value;
     sizeA.hidden = a.length === 0;
@@ -54,11 +65,24 @@ export function showGroups(model: Model): void {
     const ready = groupsReady(model.groups.value);
     guide.hidden = ready;
     clear.firstChild?.replaceWith(a.length + b.length === 0 ? "Done" : "Clear");
-    guide.textContent =
-      a.length === 0 ? "Draw around the first group, A." : "Now draw around the second group, B.";
     for (const button of answers) button.hidden = !ready;
-    alone.hidden = ready || a.length < 2;
+    const { value: colouring } = model.colouring;
+    const found = colouring?.key === GROUPS && model.grouping.value !== null && !ready;
+    guide.textContent =
+      a.length === 0
+        ? "Draw around the first group, A."
+        : `${found ? "Or" : "Now"} draw around the second group, B.`;
+    alone.hidden = found || ready || a.length < 2;
+    one.hidden = !found || a.length < 2;
+    const part = found && a.length > 0 ? partOfGroup(colouring.values, a) : null;
+    split.hidden = part === null;
+    if (part !== null) split.textContent = splitLabel(part, colouring?.categories ?? []);
   });
+}
+
+function splitLabel({ group, outside }: Part, names: string[]): string {
+  const without = outside > 0 ? `, without ${counted(outside, "point")} of others` : "";
+  return `Split from the rest of ${names[group]}${without}`;
 }
 
 export function clearGroups(model: Model): void {

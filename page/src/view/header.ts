@@ -16,6 +16,7 @@ const EXPORTS: { name: ExportName; label: string; about: string }[] = [
   { name: "clusters", label: "Clusters", about: "k-means in the learned metric" },
   { name: "model", label: "Model", about: "the metric, for nearkin.load" },
   { name: "groups", label: "Groups", about: "records that are the same thing" },
+  { name: "grouping", label: "Groups found", about: "of all rows, with their names" },
 ];
 
 const CONNECTIONS: Record<Connection, string> = {
@@ -85,6 +86,9 @@ function showExportMenu(model: Model): void {
   const line = (wanted: ExportName): HTMLElement =>
     lines[EXPORTS.findIndex(({ name }) => name === wanted)];
   line("groups").hidden = !model.lesson.review;
+  model.grouping.show((grouping) => {
+    line("grouping").hidden = grouping === null;
+  });
   model.state.show(({ n_triplets }) => {
     line("triplets").hidden = n_triplets === 0;
   });

@@ -28,6 +28,8 @@ const HOW =
   "Every point is a record. Say of two records whether they are the same kind of thing or different, and the " +
   "distance between all records is learned anew at once: the map moves. Questions are chosen so that an answer " +
   "tells much; you may also answer for any two groups or neighbours, or say which of two neighbours is nearer. When unsure, say so: it costs nothing. " +
+  "Find groups puts all records into groups by the learned distance; give them names, and say which are one or how they " +
+  "are to be split: it becomes answers too. " +
   "Every answer can be undone. Some answers are held out to measure " +
   "whether the learned distance is better than the plain Euclidean one, and answers that the others contradict " +
   "are listed as suspects.";

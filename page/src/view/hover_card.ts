@@ -1,5 +1,6 @@
 /** The record of the point under the mouse, beside it. */
 
+import { groupName } from "../logic/grouping";
 import type { Model } from "../model";
 import type { Stage } from "../scatter/stage";
 import { byId, h, replace } from "./dom";
@@ -33,6 +34,7 @@ export function showHoverCard(model: Model, stage: Stage): void {
     void model.records.get(row).then(
       (record) => {
         if (model.hovered.value !== row) return;
+        const group = groupName(model.colouring.value, row);
         replace(
           card,
           h(
@@ -40,6 +42,7 @@ export function showHoverCard(model: Model, stage: Stage): void {
             { class: "hover-head" },
             thumbnail(record),
             h("strong", { text: recordName(record), dir: "auto" }),
+            group !== null && h("span", { class: "hint", text: group, dir: "auto" }),
           ),
           fieldList(record, Math.min(MOST_FIELDS, Math.ceil(frame.clientHeight / FIELD_PX) - 2)),
         );

@@ -1,12 +1,14 @@
 /** What the colours and lines mean. */
 
 import { categoryColour, countCategories, PALETTES } from "../logic/colours";
+import { GROUPS } from "../logic/grouping";
 import { MOST_LINES } from "../logic/links";
 import type { Colouring } from "../logic/types";
 import { short, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
-import { byId, h, replace } from "./dom";
+import { byId, h, replace, swatch } from "./dom";
+import { foundGroups } from "./groups_legend";
 
 const MOST_CATEGORIES = 12;
 /** In smaller maps the legend is folded at first. */
@@ -18,14 +20,20 @@ export function showLegend(model: Model): void {
   const roomy = byId("frame").clientWidth > SMALL_PX && byId("frame").clientHeight > SMALL_PX;
   const colours = h("details", { open: roomy });
   const lines = h("div", { class: "legend-lines" });
+  const found = foundGroups(model);
   replace(byId("legend"), colours, lines);
 
   showAll([model.colouring, model.theme], () => {
     const colouring = model.colouring.value;
     if (colouring === null) return replace(colours);
+    if (colouring.key === GROUPS) {
+      // Its own part of the legend follows what is chosen there.
+      if (!colours.contains(found)) replace(colours, heading(colouring.name), found);
+      return;
+    }
     replace(
       colours,
-      h("summary", { dir: "auto" }, h("h3", { text: colouring.name })),
+      heading(colouring.name),
       ...(colouring.kind === "categories"
         ? categories(model, colouring)
         : [numbers(model, colouring)]),
@@ -45,6 +53,10 @@ export function showLegend(model: Model): void {
   });
 }
 
+function heading(name: string): HTMLElement {
+  return h("summary", { dir: "auto" }, h("h3", { text: name }));
+}
+
 function lineKey(kind: "must" | "cannot", label: string, n: number): HTMLElement {
   const step = Math.ceil(n / MOST_LINES);
   const part = step > 1 ? `, 1 of ${whole(step)} drawn` : "";
@@ -55,12 +67,6 @@ function lineKey(kind: "must" | "cannot", label: string, n: number): HTMLElement
     h("span", { class: "legend-name", text: `${label}${part}` }),
     h("span", { class: "legend-count", text: whole(n) }),
   );
-}
-
-function swatch(colour: string): HTMLElement {
-  const dot = h("span", { class: "dot", "aria-hidden": "true" });
-  dot.style.backgroundColor = colour;
-  return dot;
 }
 
 function categories(model: Model, colouring: Colouring): HTMLElement[] {

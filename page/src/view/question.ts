@@ -7,6 +7,7 @@ import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
+import { goalChoice } from "./goal";
 import { pictures } from "./record";
 
 /** Records of this many questions to come are fetched ahead. */
@@ -80,7 +81,7 @@ export function showQuestion(model: Model): void {
     hint,
     body,
     h("div", { class: "choices" }, ...choices),
-    h("div", { class: "history" }, undoButton, redoButton),
+    h("div", { class: "history" }, undoButton, redoButton, goalChoice(model)),
   );
 
   let shown: Asked | null | undefined;

@@ -1,5 +1,6 @@
 /** Above the map: what points are coloured by, lines on or off, lasso or moving about. */
 
+import { showFoundGroups } from "../grouping";
 import { giveKeysBack } from "../keys";
 import type { Model } from "../model";
 import type { Plot } from "../scatter/plot";
@@ -20,7 +21,9 @@ export function showToolbar(model: Model, plot: Plot | null): void {
   );
   replace(
     byId("toolbar"),
-    ...(plot === null ? [] : [colour, linesToggle(model), ...modes(model, plot)]),
+    ...(plot === null
+      ? []
+      : [colour, findButton(model), linesToggle(model), ...modes(model, plot)]),
   );
 }
 
@@ -69,6 +72,20 @@ function clusterNumber(model: Model): HTMLElement {
     input.hidden = name !== "clusters";
   });
   return input;
+}
+
+function findButton(model: Model): HTMLElement {
+  const button = h("button", {
+    type: "button",
+    testid: "find-groups",
+    title: "Group all points by the learned metric, and colour them by their groups",
+    on: { click: () => showFoundGroups(model) },
+  });
+  model.finding.show((version) => {
+    button.textContent = version === null ? "Find groups" : "Finding groups…";
+    button.setAttribute("aria-busy", String(version !== null));
+  });
+  return button;
 }
 
 function linesToggle(model: Model): HTMLElement {

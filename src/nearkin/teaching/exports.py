@@ -71,6 +71,17 @@ def clusters_file(clusters: NDArray[np.int64], ids: Sequence[Any], id_name: str)
     return "clusters.csv", _csv([[id_name, "cluster"], *map(list, lines)])
 
 
+def grouping_file(
+    labels: NDArray[np.int64], names: Sequence[str], ids: Sequence[Any], id_name: str
+) -> File:
+    """Number of each row's group, from 1, and what it is called; both are empty for outliers."""
+    first = id_name if id_name not in ("group", "name") else f"{id_name} (id)"
+    lines: list[list[Any]] = [[first, "group", "name"]]
+    for one, group in zip(ids, labels.tolist(), strict=True):
+        lines.append([one, "", ""] if group < 0 else [one, group + 1, names[group]])
+    return "grouping.csv", _csv(lines)
+
+
 def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
     """A line for each record that is in a group, as ``nearkin duplicates`` writes it."""
     lines: list[list[Any]] = [["group", id_name, "chance"]]

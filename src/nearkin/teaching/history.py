@@ -5,6 +5,10 @@ An entry is a plain dict with the key ``do``:
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
   answered;
 - ``groups``: ``first``, ``second`` (row numbers), ``same``, and perhaps ``by``;
+- ``split``: ``first``, ``second``, and perhaps ``by``: all rows of the first are the same, and none
+  is like one of the second;
+- ``name``: ``name`` and the ``rows`` of the group that has it from now on, ``instead`` of another
+  name, if it had one; without a name, that one is taken away;
 - ``withdraw``: ``left``, ``right``, or ``triplet``;
 - ``closer``: ``triplets`` (a, b, c), a nearer to b than to c, perhaps with their ``weights``, and
   ``given`` if they were known from the start, so that no step back takes them away;
@@ -30,8 +34,10 @@ Pair = tuple[int, int]
 Triplet = tuple[int, int, int]
 # Two rows and who has answered; what they said last counts as evidence of how reliable they are.
 Voice = tuple[int, int, str]
-Key = Pair | Triplet | Voice
-Said = bool | float | None
+# What a group is called; what is said is which rows are in it.
+GroupName = tuple[str]
+Key = Pair | Triplet | Voice | GroupName
+Said = bool | float | tuple[int, ...] | None
 Answers = Mapping[Key, Said]
 # A change: rows with what is said of them from then on; of those that are not known, "nothing".
 Change = list[tuple[Key, "Said | Nothing"]]
@@ -74,8 +80,8 @@ class Past:
     Attributes
     ----------
     answers : mapping
-        Of pairs to True, False or None, of triplets to their weights, and of pairs with who has
-        answered to what these said.
+        Of pairs to True, False or None, of triplets to their weights, of pairs with who has
+        answered to what these said, and of names of groups to their rows.
     undo, redo : tuple of changes
         What takes back each step, the latest at the end, and what does each step again that was
         taken back.
@@ -170,6 +176,12 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
             raise InputError("same must be true or false for groups.")
         links, _ = pairs_of_groups(entry["first"], entry["second"], same, n_rows)
         return _voiced([((i, j), same) for i, j in links.tolist()], entry.get("by"))
+    if do == "split":
+        kinds = split_of_groups(entry["first"], entry["second"], n_rows)
+        pairs = [((i, j), same) for same, links in kinds.items() for i, j in links.tolist()]
+        return _voiced(pairs, entry.get("by"))
+    if do == "name":
+        return _named(answers, entry, n_rows)
     if do == "closer":
         triplets = [checked_triplet(rows, n_rows) for rows in entry["triplets"]]
         weights = checked_weights(entry.get("weights"), len(triplets), "weight of triplet")
@@ -180,10 +192,30 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
 
 def is_voice(rows: Key) -> bool:
     """Whether it is said who has answered."""
-    return isinstance(rows[-1], str)
+    return len(rows) == 3 and isinstance(rows[-1], str)
 
 
-def _voiced(change: list[tuple[Pair, bool | None]], by: Any) -> Change:
+def _named(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
+    """A group has another name, or none any more."""
+    name, instead = (
+        None if entry.get(key) is None else checked_name(entry[key]) for key in ("name", "instead")
+    )
+    change: Change = []
+    if instead is not None and instead != name:
+        if (instead,) not in answers:
+            raise InputError(f"no group is called {instead!r:.80}.")
+        change.append(((instead,), NOTHING))
+    if name is not None:
+        rows = checked_rows(entry["rows"], n_rows)
+        if not len(rows):
+            raise InputError("a group that has a name has rows.")
+        change.append(((name,), tuple(rows.tolist())))
+    if not change:
+        raise InputError("an entry that names a group has a name, or takes one away.")
+    return change
+
+
+def _voiced(change: Sequence[tuple[Pair, bool | None]], by: Any) -> Change:
     """What is said of pairs, and who says it, if that is known."""
     if by is None:
         return list(change)
@@ -242,11 +274,11 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     change = [(rows, to_say) for rows, to_say in change if not is_voice(rows)]
     for pair, to_say in change:
         said = answers.get(pair, NOTHING)
-        if said is not to_say and word_of(said) != believed:
-            other.append((pair, word_of(said)))
+        if len(pair) > 1 and said is not to_say and word_of(said) != believed:
+            other.append((*pair[:2], word_of(said)))
     if not other:
         return
-    (left, right, *_), word = other[0]
+    left, right, word = other[0]
     if len(change) == 1:
         message = f"{word} was said of rows {left} and {right} meanwhile."
         raise Conflict(message, word, (left, right))
@@ -300,7 +332,7 @@ def pairs_of_groups(
     >>> links.tolist(), n_possible
     ([[1, 4], [4, 7]], 3)
     """
-    one, two = (_checked_group(rows, n_rows) for rows in (first, second))
+    one, two = (checked_rows(rows, n_rows) for rows in (first, second))
     both = np.intersect1d(one, two, assume_unique=True)
     if len(both):
         raise InputError(
@@ -321,6 +353,18 @@ def pairs_of_groups(
     step = np.arange(n_taken)
     links = np.column_stack([one[step * len(one) // n_taken], two[step % len(two)]])
     return np.sort(links, axis=1), n_possible
+
+
+def split_of_groups(first: Sequence[int], second: Sequence[int], n_rows: int) -> dict[bool, Ints]:
+    """Pairs that say that rows belong together, and to none of others: must- and cannot-links.
+
+    As :func:`pairs_of_groups` makes them, of the first group alone and of both.
+    """
+    apart, _ = pairs_of_groups(first, second, False, n_rows)
+    together = np.empty((0, 2), dtype=np.int64)
+    if len(set(first)) > 1:
+        together, _ = pairs_of_groups(first, (), True, n_rows)
+    return {True: together, False: apart}
 
 
 def checked_pair(left: Any, right: Any, n_rows: int) -> Pair:
@@ -354,7 +398,8 @@ def checked_answer(same: Any) -> bool | None:
     raise InputTypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
 
 
-def _checked_group(rows: Sequence[int], n_rows: int) -> Ints:
+def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
+    """Rows in their order, each once, or an error."""
     found = np.asarray(rows)
     if not found.size:
         return np.empty(0, dtype=np.int64)

@@ -40,6 +40,8 @@ class Knowledge:
     voices : mapping
         Of pairs with who has answered to what these said last, where it is known who; what counts
         of a pair is what was said last, whoever said it.
+    names : mapping
+        Of what groups are called to the rows that were in them when they were named.
     """
 
     version: int
@@ -49,6 +51,7 @@ class Knowledge:
     can_undo: bool
     can_redo: bool
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
+    names: Mapping[str, Ints] = field(default_factory=dict)
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -173,11 +176,14 @@ def knowledge_of(
     kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
     triplets: dict[Triplet, float] = {}
     voices: dict[Voice, bool | None] = {}
+    names: dict[str, Ints] = {}
     for rows, said in past.answers.items():
         match rows:
+            case (str(name),):
+                names[name] = np.array(said, dtype=np.int64)
             case (left, right, str(name)):
                 voices[left, right, name] = None if said is None else bool(said)
-            case (anchor, closer, int(farther)):
+            case (anchor, closer, int(farther)) if not isinstance(said, tuple):
                 triplets[anchor, closer, farther] = float(said or 0)
             case (left, right):
                 kinds[None if said is None else bool(said)].append((left, right))
@@ -195,7 +201,7 @@ def knowledge_of(
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
     unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo), voices)
+    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo), voices, names)
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:

@@ -8,30 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
-from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
-from nearkin.tasks.questions.strategies import strategy_named
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of
+from nearkin.teaching.asking import Asking
 from nearkin.teaching.history import checked_name, pairs_of_groups
+from nearkin.teaching.in_groups import InGroups
 from nearkin.teaching.knowledge import Knowledge
-from nearkin.teaching.looking import Looking, Seen
+from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.outlook import outlook_of
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
-from nearkin.teaching.questions import next_questions
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import (
     PlainView,
-    TaughtMetric,
     checked_learner,
     first_learned,
     learned_after,
@@ -46,7 +43,7 @@ ORIGINS = ("question", "suspect", "neighbors", "group", "review")
 _MOST_CHANGES = 20
 
 
-class Lesson(Looking):
+class Lesson(Asking, InGroups):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -112,19 +109,18 @@ class Lesson(Looking):
         by: str | None = None,
         seed: int = 0,
     ) -> None:
+        Asking.__init__(self, strategy, seed)
+        InGroups.__init__(self)
         check_roles(None, pairs, triplets=True)
-        strategy_named(strategy)
         if pairs is not None:
             pairs.check_rows(len(records))
         self.records = records
-        self._seed, self._strategy = seed, strategy
         self._by = None if by is None else checked_name(by)
         self._learner = checked_learner(learner, len(records), seed)
         self._learning = threading.RLock()
         self._scaler = StandardScaler().fit(records.X) if standardise else None
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs)
-        self._questions: Ints = np.empty((0, 2), dtype=np.int64)
         self._review, notes = _review_of(records, seed)
         self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
         if journal is not None:
@@ -286,13 +282,17 @@ class Lesson(Looking):
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
             ``n_different``, ``n_unsure``; ``n_triplets``; ``can_undo``, ``can_redo``;
-            ``conflicts``, the number of different pairs that follow to be the same; and
-            ``question``, the first of the last report's questions that is still open, or None.
+            ``conflicts``, the number of different pairs that follow to be the same;
+            ``question``, the first of the last report's questions that is still open, or None; and
+            ``goal``, what questions are for.
         """
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | {"question": known.first_open(self._questions)}
+        return known.state() | {
+            "question": known.first_open(self._questions),
+            "goal": self._goal,
+        }
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
@@ -367,16 +367,6 @@ class Lesson(Looking):
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }
-
-    def questions(self) -> list[dict[str, int]]:
-        """The next questions, the best first: those of a report, which takes longer."""
-        known, seen = self._newest()
-        return self._ask(known, seen.learned)
-
-    def _ask(self, known: Knowledge, learned: TaughtMetric) -> list[dict[str, int]]:
-        found = next_questions(known, learned, strategy=self._strategy, seed=self._seed)
-        self._questions = found
-        return [{"left": i, "right": j} for i, j in found.tolist()]
 
     def review(self) -> dict[str, Any] | None:
         """Doubtful pairs of records, and how good the groups are; None if there are no records.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError
 from nearkin.teaching import exports
 from nearkin.teaching.answer_book import AnswerBook
+from nearkin.teaching.groups import FoundGroups, colours_of_groups, shown_name
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.record_review import RecordReview
@@ -18,7 +19,7 @@ from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import TaughtMetric, metric_of_records
 from nearkin.teaching.thumbnails import Image
 
-EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups")
+EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Looking:
     _scaler: Any
     _by: str | None
     _review: RecordReview | None
+    _seed: int
+    _strategies: dict[str, str]
+    _found: FoundGroups | None = None
 
     def _newest(self) -> tuple[Knowledge, Seen]:
         raise NotImplementedError  # Lesson brings it
@@ -51,7 +55,8 @@ class Looking:
         about = self._looks.about(None if path is None else path.name)
         takes_triplets = bool(self._learner._takes_triplets)
         reviewed = self._review is not None
-        return about | {"takes_triplets": takes_triplets, "by": self._by, "review": reviewed}
+        about |= {"takes_triplets": takes_triplets, "by": self._by, "review": reviewed}
+        return about | {"goals": list(self._strategies)}
 
     def layout(self, name: str) -> dict[str, Any]:
         """The picture that is there: ``"euclidean"``, or ``"learned"`` as it was placed last."""
@@ -79,7 +84,11 @@ class Looking:
             ``values``, a float32 array of shape (n,): numbers of categories, or amounts; NaN where
             unknown.
         """
-        return self._looks.colouring(key, self._book.known, self._seen.learned, n_clusters)
+        known = self._book.known
+        found = self._looks.colouring(key, known, self._seen.learned, n_clusters)
+        if key != "groups":
+            return found
+        return found | colours_of_groups(self._found, known, len(self.records))
 
     def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
         """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
@@ -112,10 +121,11 @@ class Looking:
 
         Parameters
         ----------
-        what : {"pairs", "triplets", "embedding", "clusters", "model", "groups"}
+        what : {"pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping"}
             What was answered, by the ids of the rows, of pairs or of triplets; the learned
             coordinates of all rows shown; their clusters; the metric, as :func:`nearkin.load`
-            reads it; or the groups of records that are the same thing.
+            reads it; the groups of records that are the same thing; or the groups of all rows
+            that were found last, with their names.
         n_clusters : int, optional
             10 by default.
         """
@@ -123,6 +133,8 @@ class Looking:
             raise InputError(f"there is {', '.join(EXPORTS)} to export, not {what!r:.60}.")
         if what == "groups" and self._review is None:
             raise InputError("there are no groups: this is for records that are known by words.")
+        if what == "grouping" and self._found is None:
+            raise InputError("no groups were found yet: find them first.")
         known, seen = self._newest()
         ids, id_name = self.records.ids, self.records.id_name
         if not self.records.ids_differ:
@@ -133,6 +145,9 @@ class Looking:
             return exports.triplets_file(known.triplets, ids)
         if what == "groups" and self._review is not None:
             return exports.groups_file(self._review.groups(known), ids, id_name)
+        if what == "grouping" and self._found is not None:
+            named = [shown_name(name, k) for k, name in enumerate(self._found.names(known))]
+            return exports.grouping_file(self._found.labels, named, ids, id_name)
         if what == "clusters":
             clusters = self._looks.clusters(seen.learned, n_clusters)
             return exports.clusters_file(clusters, ids, id_name)

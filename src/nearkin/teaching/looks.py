@@ -77,7 +77,8 @@ class Looks:
 
     @cached_property
     def _colourings(self) -> dict[str, dict[str, str]]:
-        found = [("known", "known groups", "categories"), ("clusters", "clusters", "categories")]
+        learned = {"known": "known groups", "groups": "groups found", "clusters": "clusters"}
+        found = [(key, name, "categories") for key, name in learned.items()]
         for j, (name, values) in enumerate(self._records.columns.items()):
             kind = colours.kind_of(values)
             if kind is not None:
@@ -90,10 +91,15 @@ class Looks:
     def colouring(
         self, key: str, known: Knowledge, learned: TaughtMetric, n_clusters: int | None
     ) -> dict[str, Any]:
-        """Colours of the rows, see :meth:`nearkin.teaching.lesson.Lesson.colouring`."""
+        """Colours of the rows, see :meth:`nearkin.teaching.lesson.Lesson.colouring`.
+
+        Of groups that were found, the name alone.
+        """
         if key not in self._colourings:
             raise InputError(f"there is no colouring {key!r:.60}.")
         about = self._colourings[key]
+        if key == "groups":
+            return dict(about)
         if key == "known":
             found = colours.colours_of_known(known.pairs, len(self._records))
         elif key == "clusters":

@@ -6,13 +6,30 @@ import numpy as np
 
 from nearkin.rows.arrays import Ints
 from nearkin.tasks.questions.candidates import scene_of
-from nearkin.tasks.questions.strategies import questions, strategy_named
+from nearkin.tasks.questions.strategies import STRATEGIES, questions, strategy_named
 from nearkin.tasks.questions.suggest import candidate_rows
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.taught_metric import TaughtMetric
 
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12
+# The strategy that looks for groups, and the one for distances beside it.
+_FOR_GROUPS, _FOR_DISTANCES = "clusters", "consolidate"
+
+
+def strategies_by_goal(strategy: str) -> dict[str, str]:
+    """What questions may be for, ``"distance"`` or ``"clusters"``, and how they are chosen then.
+
+    Parameters
+    ----------
+    strategy : str
+        The one of the lesson.
+    """
+    strategy_named(strategy)
+    found = {"distance": _FOR_DISTANCES if strategy == _FOR_GROUPS else strategy}
+    if _FOR_GROUPS in STRATEGIES:
+        found["clusters"] = _FOR_GROUPS
+    return found
 
 
 def next_questions(

@@ -81,6 +81,13 @@ class Worker:
             return not self._ending
 
 
+def why_it_failed(what: str, error: Exception) -> str:
+    """A sentence on what came to nothing in a thread; the log has where."""
+    _LOG.debug(what, exc_info=error)
+    said = " ".join(str(error).split()) or type(error).__name__
+    return f"{what}: {said}"
+
+
 class Refits:
     """Learning after changes; the newest knowledge wins.
 
@@ -158,6 +165,4 @@ class Refits:
             self._on_review(found)
 
     def _failed(self, error: Exception) -> None:
-        _LOG.debug("a refit failed", exc_info=error)
-        said = " ".join(str(error).split()) or type(error).__name__
-        self._on_problem(f"Learning failed, what you said is kept: {said}")
+        self._on_problem(why_it_failed("Learning failed, what you said is kept", error))

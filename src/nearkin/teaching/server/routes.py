@@ -3,116 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import FastAPI, Header, HTTPException, Path, Query, Request, Response, WebSocket
+from fastapi import FastAPI, HTTPException, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
-from nearkin.teaching.history import LONGEST_NAME, Conflict
+from nearkin.teaching.history import Conflict
+from nearkin.teaching.server import replies
 from nearkin.teaching.server.access import Access
+from nearkin.teaching.server.bodies import (
+    Answer,
+    Clusters,
+    Grouping,
+    Groups,
+    Key,
+    Order,
+    RowBeside,
+    RowInPath,
+    Step,
+    Tab,
+    Withdrawal,
+)
 from nearkin.teaching.server.broadcast import Mailbox
-from nearkin.teaching.server.encoding import as_json, layout_bytes, numbers_bytes
+from nearkin.teaching.server.encoding import layout_bytes, numbers_bytes
 from nearkin.teaching.server.few_words import log_few_errors
+from nearkin.teaching.server.grouping_routes import add_grouping
 from nearkin.teaching.server.guard import SUBPROTOCOL, Guard
 from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.page_files import page_folder, page_is_missing
+from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
 from nearkin.teaching.server.session import Room
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
 
-# No file has more rows.
-_LARGEST = 2**53 - 1
-# Rows of a group; as many as are ever shown.
-_MOST_OF_A_GROUP = 500_000
 _MOST_TABS = 32
-_MOST_CLUSTERS = 1000
 _MOST_NEIGHBORS = 1000
-
-
-def _whole(value: Any) -> Any:
-    """In JSON, 3.0 is a whole number."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
-RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
-RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
-Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
-Key = Annotated[str, Path(min_length=1, max_length=100)]
-# Which tab asks, so that it is not told of what it did itself.
-Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
-# Who answers.
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-# What is believed to be said of two rows; if it is something else, nothing is changed.
-Said = Literal["same", "different", "unsure", "nothing"]
-
-
-class _Body(BaseModel):
-    """What all bodies have: nothing but what is named, of exactly these types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Answer(_Body):
-    """Two rows are the same kind of thing, are not, or it is not clear (null)."""
-
-    left: Row
-    right: Row
-    same: bool | None
-    origin: Literal["question", "suspect", "neighbors", "group", "review"] = "question"
-    before: Said | None = None
-    by: Name | None = None
-
-
-class Groups(_Body):
-    """All rows of two groups are the same kind of thing, or none of one like any of the other."""
-
-    first: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
-    second: Annotated[list[Row], Field(max_length=_MOST_OF_A_GROUP)]
-    same: bool
-    before: Literal["nothing"] | None = None
-    by: Name | None = None
-
-
-class Withdrawal(_Body):
-    """What was said of two rows does not count any more."""
-
-    left: Row
-    right: Row
-    before: Said | None = None
-
-
-class Order(_Body):
-    """A row is nearer to one than to another."""
-
-    anchor: Row
-    closer: Row
-    farther: Row
-
-
-class Step(_Body):
-    """A step back or forth from a version that is the newest, as far as a page knows."""
-
-    version: Row | None = None
-
-
-class PlainJSON(Response):
-    """Plain data as JSON."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """The content as JSON in bytes."""
-        return as_json(content).encode("ascii")
 
 
 def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
@@ -149,6 +82,7 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     _add_errors(app)
     _add_looks(app, room)
     _add_changes(app, room)
+    add_grouping(app, room)
     _add_live(app, room)
     _add_page(app)
     return app
@@ -158,12 +92,12 @@ def _add_errors(app: FastAPI) -> None:
     """Every error is one sentence."""
 
     @app.exception_handler(AnyHTTPException)
-    async def said(request: Request, error: AnyHTTPException) -> Response:
+    async def refused(request: Request, error: AnyHTTPException) -> Response:
         return PlainJSON({"message": str(error.detail)}, error.status_code, error.headers)
 
     @app.exception_handler(Conflict)
     async def in_conflict(request: Request, error: Conflict) -> Response:
-        return PlainJSON({"message": _said(error), "said": error.said}, 409)
+        return PlainJSON({"message": said(error), "said": error.said}, 409)
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Response:
@@ -194,7 +128,7 @@ def _add_looks(app: FastAPI, room: Room) -> None:
 
     @app.get("/api/layouts/{name}")
     def layout(name: Literal["euclidean", "learned"]) -> Response:
-        return _binary(layout_bytes(lesson.layout(name)))
+        return binary(layout_bytes(lesson.layout(name)))
 
     @app.get("/api/known")
     def known() -> Response:
@@ -215,21 +149,26 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         if clusters is not None and clusters > n_rows:
             raise HTTPException(422, f"{n_rows} rows make no {clusters} clusters.")
 
-    def coloured(key: str, clusters: int | None) -> dict[str, Any]:
+    def coloured(key: str, clusters: int | None, grouping: int | None) -> dict[str, Any]:
         check_clusters(clusters)
         try:
-            return lesson.colouring(key, n_clusters=clusters)
+            found = lesson.colouring(key, n_clusters=clusters)
         except (KeyError, IndexError, ValueError) as error:
-            raise HTTPException(404, _said(error)) from None
+            raise HTTPException(404, said(error)) from None
+        if grouping is not None and found.get("number") != grouping:
+            raise HTTPException(409, "Groups were found anew meanwhile.")
+        return found
 
     @app.get("/api/colourings/{key}")
-    def colouring(key: Key, clusters: Clusters = None) -> Response:
-        found = coloured(key, clusters)
+    def colouring(key: Key, clusters: Clusters = None, grouping: Grouping = None) -> Response:
+        found = coloured(key, clusters, grouping)
         return PlainJSON({name: part for name, part in found.items() if name != "values"})
 
     @app.get("/api/colourings/{key}/values")
-    def colouring_values(key: Key, clusters: Clusters = None) -> Response:
-        return _binary(numbers_bytes(coloured(key, clusters)["values"]))
+    def colouring_values(
+        key: Key, clusters: Clusters = None, grouping: Grouping = None
+    ) -> Response:
+        return binary(numbers_bytes(coloured(key, clusters, grouping)["values"]))
 
     @app.get("/api/records/{row}")
     def record(row: RowInPath, beside: RowBeside = None) -> Response:
@@ -252,14 +191,14 @@ def _add_looks(app: FastAPI, room: Room) -> None:
 
     @app.get("/api/export/{what}")
     def export(
-        what: Literal["pairs", "triplets", "embedding", "clusters", "model", "groups"],
+        what: Literal["pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping"],
         clusters: Clusters = None,
     ) -> Response:
         check_clusters(clusters)
         try:
             name, content = lesson.export(what, n_clusters=clusters)
         except ValueError as error:
-            raise HTTPException(409, _said(error)) from None
+            raise HTTPException(409, said(error)) from None
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
@@ -269,20 +208,11 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     lesson = room.lesson
     n_rows = int(lesson.about()["n_rows"])
 
-    async def changed(by: str, status: int, change: Any, *arguments: Any) -> Response:
-        try:
-            return PlainJSON(await room.change(by, change, *arguments))
-        except Conflict:
-            raise
-        except (ValueError, IndexError) as error:
-            raise HTTPException(status, _said(error)) from None
-        except OSError as error:
-            raise HTTPException(507, _said(error)) from None
+    def changed(by: str, status: int, change: Any, *arguments: Any) -> Awaitable[Response]:
+        return replies.changed(room, by, status, change, *arguments)
 
     def check(*rows: int) -> None:
-        outside = next((row for row in rows if row >= n_rows), None)
-        if outside is not None:
-            raise HTTPException(422, f"There is no row {outside}: rows are 0 to {n_rows - 1}.")
+        check_rows(n_rows, *rows)
 
     @app.post("/api/answers")
     async def answer(body: Answer, by: Tab = "") -> Response:
@@ -363,13 +293,3 @@ def _add_page(app: FastAPI) -> None:
 
     if folder is not None and (folder / "assets").is_dir():
         app.mount("/assets", StaticFiles(directory=folder / "assets"))
-
-
-def _binary(content: bytes) -> Response:
-    return Response(content, media_type="application/octet-stream")
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}."
-    return " ".join(str(error).split()).strip("'\"") or type(error).__name__

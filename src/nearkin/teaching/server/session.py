@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nearkin.teaching.history import Conflict
-from nearkin.teaching.server.background import Refits
+from nearkin.teaching.server.background import Refits, Worker, why_it_failed
 from nearkin.teaching.server.broadcast import Live, Mailbox
 from nearkin.teaching.server.encoding import as_json, layout_bytes
 from nearkin.teaching.server.overruled import conflict_sentence, overruled_sentence
@@ -28,14 +29,14 @@ class Room:
     """What the routes share.
 
     Changes come from one thread, one after the other; each is in the journal before its answer goes
-    out. Refits run in threads of their own; whatever comes of both is told to every tab. Pictures
-    are made in two more.
+    out. Refits run in threads of their own, and so does finding groups when somebody wants them;
+    whatever comes of all that is told to every tab. Pictures are made in two more.
 
     Attributes
     ----------
     lesson : Lesson
     live : Live
-    report, review : mapping or None
+    report, review, grouping : mapping or None
         The last ones.
     """
 
@@ -44,6 +45,8 @@ class Room:
         self.live = Live()
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
+        self.grouping: Mapping[str, Any] | None = None
+        self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
         self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
@@ -59,12 +62,14 @@ class Room:
         """Begin, on the event loop that now runs."""
         self.live.open()
         self._refits.start()
+        self._groups.start()
 
     async def close(self) -> None:
         """End: changes that have begun are finished, refits as soon as they can be."""
         self.live.close()
         self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
+        self._groups.stop()
         await asyncio.to_thread(self._refits.stop)
 
     async def change(
@@ -86,6 +91,8 @@ class Room:
             self._tell_others(by, conflict_sentence(conflict, self._name))
             raise
         self.tell_state()
+        if self.grouping is not None and self.lesson.groups() != self.grouping:
+            self._tell_grouping()  # names are others
         self._tell_others(by, overruled_sentence(found, self._name))
         self._refits.want()
         return found
@@ -113,6 +120,8 @@ class Room:
             mailbox.greet("report", _typed("report", self.report))
         if self.review is not None:
             mailbox.greet("review", _typed("review", self.review))
+        if self.grouping is not None:
+            mailbox.greet("grouping", _typed("grouping", self.grouping))
 
     def _standing(self) -> tuple[str, bytes]:
         state = _typed("state", self.lesson.state())
@@ -129,10 +138,12 @@ class Room:
         self.report = report
         self.live.tell("report", _typed("report", report))
         # It has brought questions, and the state says which is next.
-        try:
-            self._changes.submit(self.tell_state)
-        except RuntimeError:  # closed meanwhile
-            return
+        self._among_changes(self.tell_state)
+
+    def _among_changes(self, tell: Callable[[], None]) -> None:
+        """Tell something from the thread of changes, unless that was closed meanwhile."""
+        with suppress(RuntimeError):
+            self._changes.submit(tell)
 
     def look_at_review(self) -> Mapping[str, Any] | None:
         """The last review; tabs are told of it from now on."""
@@ -142,6 +153,23 @@ class Room:
     def _tell_review(self, review: Mapping[str, Any]) -> None:
         self.review = review
         self.live.tell("review", _typed("review", review))
+
+    def want_groups(self) -> None:
+        """Have groups found by what is known now; all tabs are told of them."""
+        self._groups.want()
+
+    def _find_groups(self) -> None:
+        self.lesson.find_groups()
+        self._among_changes(self._tell_grouping)
+
+    def _tell_grouping(self) -> None:
+        """Tell all tabs of the groups; from the thread of changes, so that no names are older."""
+        self.grouping = self.lesson.groups()
+        if self.grouping is not None:
+            self.live.tell("grouping", _typed("grouping", self.grouping))
+
+    def _not_found(self, error: Exception) -> None:
+        self._tell_problem(why_it_failed("Groups could not be found", error))
 
     def _tell_problem(self, sentence: str) -> None:
         self.live.tell("problem", _typed("problem", {"message": sentence}))

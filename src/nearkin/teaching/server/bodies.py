@@ -1,0 +1,119 @@
+"""What requests may hold: nothing but what is named, of exactly these types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Header, Path, Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from nearkin.teaching.history import LONGEST_NAME
+
+# No file has more rows.
+_LARGEST = 2**53 - 1
+# Rows of a group; as many as are ever shown.
+_MOST_OF_A_GROUP = 500_000
+_MOST_CLUSTERS = 1000
+
+
+def _whole(value: Any) -> Any:
+    """In JSON, 3.0 is a whole number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
+RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
+RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
+Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
+# Which grouping is meant; if there is another one by now, nothing is given.
+Grouping = Annotated[int | None, Query(ge=0, le=_LARGEST)]
+Key = Annotated[str, Path(min_length=1, max_length=100)]
+# Which tab asks, so that it is not told of what it did itself.
+Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
+# Who answers.
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+# What is believed to be said of two rows; if it is something else, nothing is changed.
+Said = Literal["same", "different", "unsure", "nothing"]
+
+
+class _Body(BaseModel):
+    """What all bodies have: nothing but what is named, of exactly these types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Answer(_Body):
+    """Two rows are the same kind of thing, are not, or it is not clear (null)."""
+
+    left: Row
+    right: Row
+    same: bool | None
+    origin: Literal["question", "suspect", "neighbors", "group", "review"] = "question"
+    before: Said | None = None
+    by: Name | None = None
+
+
+class Groups(_Body):
+    """All rows of two groups are the same kind of thing, or none of one like any of the other."""
+
+    first: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+    second: Annotated[list[Row], Field(max_length=_MOST_OF_A_GROUP)]
+    same: bool
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class Withdrawal(_Body):
+    """What was said of two rows does not count any more."""
+
+    left: Row
+    right: Row
+    before: Said | None = None
+
+
+class Order(_Body):
+    """A row is nearer to one than to another."""
+
+    anchor: Row
+    closer: Row
+    farther: Row
+
+
+class Step(_Body):
+    """A step back or forth from a version that is the newest, as far as a page knows."""
+
+    version: Row | None = None
+
+
+class Naming(_Body):
+    """A group of a grouping has this name from now on; null takes its name away."""
+
+    grouping: Row
+    group: Row
+    name: Name | None
+
+
+class Selection(_Body):
+    """Rows of a grouping that belong to one group, or not to the rest of theirs."""
+
+    grouping: Row
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class TwoGroups(_Body):
+    """Two groups of a grouping are one, or are to be kept apart."""
+
+    grouping: Row
+    first: Row
+    second: Row
+    same: bool
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class Aim(_Body):
+    """What questions are for."""
+
+    goal: Annotated[str, Field(max_length=40)]
