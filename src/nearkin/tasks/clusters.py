@@ -24,6 +24,7 @@ from nearkin.rows import access
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.given import n_rows_of
 from nearkin.rows.progress import progress, tell
+from nearkin.rows.sparse import all_equal
 from nearkin.rows.thread_limits import one_thread
 from nearkin.tasks.grouping.affinities import affinities_of
 from nearkin.tasks.grouping.agglomeration import joined_tree
@@ -189,7 +190,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         with one_thread():  # many small pieces of work
             whole = Groupings(Z_some, told, families, seed, strength, *wanted)
             best = None
-            if most > 1 and least <= _MOST_BY_SCORES:
+            if most > 1 and least <= _MOST_BY_SCORES and not all_equal(Z_some):
                 classes = None if y is None else class_numbers(y)[some]
                 examples = example_pairs(Evidence(told, classes), rng, most=_MOST_EXAMPLES)
                 folds = folds_of(whole, examples, self.metric_, self.metric, X_some, Z_some, rng)
@@ -201,7 +202,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
             grouping, self.report_ = whole.alone(), unchosen(least)
         else:
             grouping = whole.grouped(best.key)
-            self.report_ = report_of(comparison, best, least == most, rng)
+            given = self.n_clusters is not None and least == most
+            self.report_ = report_of(comparison, best, given, rng)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
             self.tree_ = joined_tree(Z, affinities_of(Z), blocks)

@@ -7,7 +7,6 @@ for linkage.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 
@@ -15,12 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 
 from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.rows.arrays import Floats, Ints
+from nearkin.storage.silence import silenced
 from nearkin.tasks.grouping.affinities import affinities_of
 from nearkin.tasks.grouping.agglomeration import Tree, joined_tree
 from nearkin.tasks.grouping.kept_pairs import Blocks
@@ -80,8 +79,7 @@ def ward(there: Coordinates) -> Cut:
     if n < 3:
         return lambda k: None
     graph = (there.affinities > 0).astype(float) + sp.eye_array(n)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a graph in several parts is completed
+    with silenced():  # a graph in several parts is completed
         tree = AgglomerativeClustering(
             n_clusters=1, linkage="ward", connectivity=sp.csr_matrix(graph), compute_full_tree=True
         ).fit(there.Z)
@@ -145,8 +143,7 @@ def mixture(there: Coordinates) -> Cut:
 
     def cut(k: int) -> Ints | None:
         kind = "full" if len(Z) > 5 * k * Z.shape[1] else "diag"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with silenced():
             found = GaussianMixture(
                 k, covariance_type=kind, reg_covar=floor, random_state=there.seed
             ).fit_predict(Z)
@@ -173,8 +170,7 @@ FAMILIES: dict[str, Callable[[Coordinates], Cut]] = {
 def _nearest_means(Z: Floats, k: int, seed: int) -> Ints | None:
     if k > len(Z):
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
+    with silenced():  # there may be fewer distinct rows than groups
         n_init = _N_INIT if k <= _MANY else 1
         found = KMeans(k, n_init=n_init, random_state=seed).fit_predict(Z)
     return in_order_of_appearance(found)
