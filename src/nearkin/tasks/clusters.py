@@ -24,7 +24,6 @@ from nearkin.rows import access
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.given import n_rows_of
 from nearkin.rows.progress import progress, tell
-from nearkin.rows.sparse import all_equal
 from nearkin.rows.thread_limits import one_thread
 from nearkin.tasks.grouping.affinities import affinities_of
 from nearkin.tasks.grouping.agglomeration import joined_tree
@@ -190,7 +189,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         with one_thread():  # many small pieces of work
             whole = Groupings(Z_some, told, families, seed, strength, *wanted)
             best = None
-            if most > 1 and least <= _MOST_BY_SCORES and not all_equal(Z_some):
+            differ = bool(np.ptp(Z_some, axis=0).any())
+            if differ and most > 1 and least <= _MOST_BY_SCORES:
                 classes = None if y is None else class_numbers(y)[some]
                 examples = example_pairs(Evidence(told, classes), rng, most=_MOST_EXAMPLES)
                 folds = folds_of(whole, examples, self.metric_, self.metric, X_some, Z_some, rng)
