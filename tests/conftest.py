@@ -10,6 +10,7 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.register_profile(
     "night", settings.get_profile("local"), max_examples=1000, print_blob=True
 )
+settings.register_profile("ten-thousand", settings.get_profile("night"), max_examples=10_000)
 # pytest --hypothesis-profile=... comes later, and prevails.
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local")
