@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.messages import is_watched, say
+from nearkin.cli.messages import is_watched
 from nearkin.pairs.pairs import Pairs
 from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.mpck_means import MPCKMeans
@@ -41,8 +41,8 @@ def found_clusters(
     *,
     mapped: bool,
     soft: bool,
-) -> NDArray[np.integer]:
-    """Number of the cluster of each row, and what there is to say of that on standard error.
+) -> tuple[NDArray[np.integer], list[str]]:
+    """Number of the cluster of each row, and what there is to say of that, line by line.
 
     ``mapped`` says that rows are where a model puts them, so that no metric is to be learned.
     """
@@ -51,16 +51,17 @@ def found_clusters(
     found = Clusters(
         n_clusters, metric=metric, keep=keep, verbose=is_watched(), random_state=seed
     ).fit(X, pairs=pairs)
-    report = found.report_
-    say(f"{report.summary}. {report.reason}")
+    lines = [f"{found.report_.summary}. {found.report_.reason}"]
     broken = found.broken_
     for links, saved, should in (
         (broken.must_link, broken.must_saved, "the same"),
         (broken.cannot_link, broken.cannot_saved, "different"),
     ):
         for (left, right), cost in zip(links.tolist(), saved.tolist(), strict=True):
-            say(f"rows {left} and {right}, {should} by the pairs, are not: it costs {cost:.2g}.")
-    return np.asarray(found.labels_)
+            lines.append(
+                f"rows {left} and {right}, {should} by the pairs, are not: {cost:.2g} dearer."
+            )
+    return np.asarray(found.labels_), lines
 
 
 def bounds_of(text: str | None) -> int | tuple[int, int] | None:

@@ -110,6 +110,7 @@ def cluster(
     from nearkin.cli.files.output import Output
     from nearkin.cli.files.tables import open_table
     from nearkin.cli.learning import known_pairs
+    from nearkin.cli.messages import say
     from nearkin.cli.models import model_or_none
 
     n_clusters = bounds_of(number)
@@ -133,9 +134,13 @@ def cluster(
     if learned is not None:
         rows = rows.mapped(learned.embed, learned.output_names)
     X = rows.to_numpy()
+    lines: list[str] = []
     if by_hand:
         k = n_clusters if isinstance(n_clusters, int) else 0
         found = clusters(str(method), X, k, min_size, known, seed)
     else:
-        found = found_clusters(X, n_clusters, known, seed, mapped=learned is not None, soft=soft)
+        mapped = learned is not None
+        found, lines = found_clusters(X, n_clusters, known, seed, mapped=mapped, soft=soft)
     out.write(with_column(table.rows, name, found))
+    for line in lines:
+        say(line)
