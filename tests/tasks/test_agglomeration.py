@@ -1,6 +1,7 @@
 """Groups that grow by joining."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,12 @@ def problem(seed, n=14, n_pairs=5):
     return Z, dense + dense.T, pairs
 
 
-def slow_average_linkage(affinity, blocks):
+def known_least(affinities):
+    known = affinities[affinities > 0]
+    return known.min() if len(known) else 0.0
+
+
+def slow_linkage(affinity, blocks, likeness):
     """All groups compared with all, after every join."""
     groups = [set(np.flatnonzero(blocks.of == b)) for b in range(blocks.count)]
     apart = blocks.apart.toarray() > 0
@@ -30,9 +36,9 @@ def slow_average_linkage(affinity, blocks):
             for j in range(i):
                 if apart[np.ix_(list(owners[i]), list(owners[j]))].any():
                     continue
-                mean = affinity[np.ix_(list(groups[i]), list(groups[j]))].mean()
-                if mean > best[0]:
-                    best = (mean, (j, i))
+                alike = likeness(affinity[np.ix_(list(groups[i]), list(groups[j]))])
+                if alike > best[0]:
+                    best = (alike, (j, i))
         if best[1] is None:
             return groups
         j, i = best[1]
@@ -40,16 +46,17 @@ def slow_average_linkage(affinity, blocks):
         owners[j] |= owners.pop(i)
 
 
-@given(st.integers(0, 10**6), st.sampled_from([0, 5, 12]))
-def test_as_slow_average_linkage(seed, n_pairs):
+@pytest.mark.parametrize(("linkage", "likeness"), [("average", np.mean), ("complete", known_least)])
+@given(seed=st.integers(0, 10**6), n_pairs=st.sampled_from([0, 5, 12]))
+def test_as_slow_linkage(linkage, likeness, seed, n_pairs):
     Z, affinity, pairs = problem(seed, n_pairs=n_pairs)
     blocks = blocks_of(pairs, len(Z))
-    tree = joined_tree(Z, sp.csr_array(affinity), blocks)
+    tree = joined_tree(Z, sp.csr_array(affinity), blocks, linkage)
     by_graph = int(np.isfinite(tree.alike).sum())
     labels = tree.cut(blocks.count - by_graph)
     found = {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
     assert found == {
-        frozenset(int(i) for i in one) for one in slow_average_linkage(affinity, blocks)
+        frozenset(int(i) for i in one) for one in slow_linkage(affinity, blocks, likeness)
     }
 
 

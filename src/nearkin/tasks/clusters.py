@@ -70,9 +70,9 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         already is taken as it is inside scikit-learn's ``FrozenEstimator``: its pairs should be
         others than those given here, or candidates look better than they are.
     families : sequence of str, optional
-        Which of ``"k-means"``, ``"ward"``, ``"spectral"``, ``"linkage"``, ``"hdbscan"``,
-        ``"mixture"`` and ``"agreement"``, which is what the others agree on. All but HDBSCAN and
-        mixtures by default.
+        Which of ``"k-means"``, ``"ward"``, ``"spectral"``, ``"linkage"`` (the average),
+        ``"complete linkage"``, ``"hdbscan"``, ``"mixture"`` and ``"agreement"``, which is what the
+        others agree on. The first four and the last by default.
     keep : {"hard", "soft"}, default="hard"
         Whether pairs are never broken, and contradictions are errors; or broken where that costs
         less than keeping them.

@@ -5,21 +5,26 @@ that are most alike in the mean: with affinities :math:`a_{ij}` of neighbours, a
 
 .. math:: s(U, V) = \frac{1}{|U|\,|V|} \sum_{i \in U, j \in V} a_{ij} .
 
-This is average linkage on a graph of neighbours. Two groups that a cannot-link tells apart are
-never joined, nor is what they become part of. What the graph leaves in pieces is joined by the
-distances of their means, those with fewest rows first to find another.
+This is average linkage on a graph of neighbours. Complete linkage takes the least affinity of
+neighbours in its place, and so joins what is alike throughout. Two groups that a cannot-link tells
+apart are never joined, nor is what they become part of. What the graph leaves in pieces is joined
+by the distances of their means, those with fewest rows first to find another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.kept_pairs import Blocks
+
+Linkage = Literal["average", "complete"]
 
 
 @dataclass(frozen=True)
@@ -48,16 +53,22 @@ class Tree:
     def cut(self, n_groups: int) -> Ints:
         """Groups of rows when there are so many, or the nearest number that there can be."""
         n_joins = min(max(self.blocks.count - n_groups, 0), len(self.joined))
-        parent = np.arange(self.blocks.count + n_joins)
-        for t in range(n_joins):
-            parent[self.joined[t]] = self.blocks.count + t
-        for node in range(len(parent) - 1, -1, -1):  # parents come later
-            parent[node] = parent[parent[node]]
-        _, labels = np.unique(parent[: self.blocks.count], return_inverse=True)
-        return np.asarray(labels[self.blocks.of])
+        return leaves_joined(self.joined[:n_joins], self.blocks.count)[self.blocks.of]
 
 
-def joined_tree(Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> Tree:
+def leaves_joined(joined: Ints, n_leaves: int) -> Ints:
+    """Groups of the leaves of a tree, after joins of which the t-th makes node n_leaves + t."""
+    parent = np.arange(n_leaves + len(joined))
+    for t, nodes in enumerate(joined):
+        parent[nodes] = n_leaves + t
+    for node in range(len(parent) - 1, -1, -1):  # parents come later
+        parent[node] = parent[parent[node]]
+    return in_order_of_appearance(parent[:n_leaves])
+
+
+def joined_tree(
+    Z: Floats, affinities: sp.csr_array, blocks: Blocks, linkage: Linkage = "average"
+) -> Tree:
     """The tree of rows.
 
     Parameters
@@ -67,12 +78,13 @@ def joined_tree(Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> Tree:
     affinities : sparse matrix of shape (n, n)
         Symmetric and not negative, of neighbours.
     blocks : Blocks
+    linkage : {"average", "complete"}, default="average"
 
     Notes
     -----
     O(e log² n) time for e neighbours and cannot-links, and as much memory.
     """
-    groups = _Growing(Z, affinities, blocks)
+    groups = _Growing(Z, affinities, blocks, linkage)
     groups.join_neighbors()
     groups.join_the_rest()
     joined = np.array(groups.joined, dtype=np.int64).reshape(-1, 2)
@@ -86,19 +98,20 @@ class _Growing:
     that few others have to be told. A group of size 0 has joined another.
     """
 
-    def __init__(self, Z: Floats, affinities: sp.csr_array, blocks: Blocks) -> None:
+    def __init__(
+        self, Z: Floats, affinities: sp.csr_array, blocks: Blocks, linkage: Linkage
+    ) -> None:
         n = blocks.count
+        self.averages = linkage == "average"
         to_blocks = sp.csr_array(
             (np.ones(len(blocks.of)), (np.arange(len(blocks.of)), blocks.of)),
             shape=(len(blocks.of), n),
         )
-        between = sp.csr_array(to_blocks.T @ affinities @ to_blocks)
-        between.setdiag(0)
-        between.eliminate_zeros()
+        between = _between(affinities, blocks, np.add if self.averages else np.minimum)
         self.node = list(range(n))
         self.size = np.bincount(blocks.of, minlength=n).tolist()
         self.total = list(np.asarray(to_blocks.T @ Z, dtype=float))
-        # Sums of affinities to other groups, and groups that differ.
+        # Sums of affinities to other groups, or the least of them, and groups that differ.
         self.near = [_entries(between, i) for i in range(n)]
         self.apart = [set(_entries(blocks.apart, i)) for i in range(n)]
         self.joined: list[tuple[int, int]] = []
@@ -127,7 +140,8 @@ class _Growing:
                     heappush(queue, (-self._likeness(kept, other), kept, other))
 
     def _likeness(self, u: int, v: int) -> float:
-        return float(self.near[u][v] / (self.size[u] * self.size[v]))
+        pairs = self.size[u] * self.size[v] if self.averages else 1
+        return float(self.near[u][v] / pairs)
 
     def join_the_rest(self) -> None:
         """Join what the graph leaves, the smallest first, to the nearest mean that it may join."""
@@ -161,7 +175,11 @@ class _Growing:
         told = list(self.near[v])
         for other in told:
             theirs = self.near[other]
-            near[other] = near.get(other, 0.0) + theirs.pop(v)
+            further = theirs.pop(v)
+            if other not in near:
+                near[other] = further
+            else:
+                near[other] = near[other] + further if self.averages else min(near[other], further)
             theirs[u] = near[other]
         for other in self.apart[v]:
             self.apart[other].discard(v)
@@ -171,6 +189,19 @@ class _Growing:
         self.total[u] = self.total[u] + self.total[v]
         self.size[v], self.near[v], self.apart[v] = 0, {}, set()
         return u, told
+
+
+def _between(affinities: sp.csr_array, blocks: Blocks, combine: np.ufunc) -> sp.csr_array:
+    """Affinities of rows of two blocks, added up or the least of them."""
+    rows = affinities.tocoo()
+    first, second = blocks.of[rows.row], blocks.of[rows.col]
+    apart = first != second
+    keys = first[apart] * np.int64(blocks.count) + second[apart]
+    order = np.argsort(keys, kind="stable")
+    keys, starts = np.unique(keys[order], return_index=True)
+    values = combine.reduceat(rows.data[apart][order], starts) if len(keys) else np.zeros(0)
+    places = keys // blocks.count, keys % blocks.count
+    return sp.csr_array((values, places), shape=(blocks.count, blocks.count))
 
 
 def _entries(matrix: sp.csr_array, i: int) -> dict[int, float]:

@@ -21,7 +21,7 @@ from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.storage.silence import silenced
 from nearkin.tasks.grouping.affinities import affinities_of
-from nearkin.tasks.grouping.agglomeration import Tree, joined_tree
+from nearkin.tasks.grouping.agglomeration import Tree, joined_tree, leaves_joined
 from nearkin.tasks.grouping.kept_pairs import Blocks
 
 # Groups of rows of that number; None where the family has none.
@@ -84,15 +84,7 @@ def ward(there: Coordinates) -> Cut:
             n_clusters=1, linkage="ward", connectivity=sp.csr_matrix(graph), compute_full_tree=True
         ).fit(there.Z)
 
-    def cut(k: int) -> Ints:
-        parent = np.arange(2 * n - 1)
-        for t, pair in enumerate(tree.children_[: n - k]):
-            parent[pair] = n + t
-        for node in range(len(parent) - 1, -1, -1):
-            parent[node] = parent[parent[node]]
-        return in_order_of_appearance(parent[:n])
-
-    return cut
+    return lambda k: leaves_joined(tree.children_[: n - k], n)
 
 
 def hdbscan(there: Coordinates) -> Cut:
@@ -157,11 +149,17 @@ def linkage(there: Coordinates) -> Cut:
     return lambda k: there.tree.cut(k)
 
 
+def complete_linkage(there: Coordinates) -> Cut:
+    """Groups that grow by joining those that are alike throughout, with pairs kept."""
+    return joined_tree(there.Z, there.affinities, there.blocks, "complete").cut
+
+
 FAMILIES: dict[str, Callable[[Coordinates], Cut]] = {
     "k-means": k_means,
     "ward": ward,
     "spectral": spectral,
     "linkage": linkage,
+    "complete linkage": complete_linkage,
     "hdbscan": hdbscan,
     "mixture": mixture,
 }
