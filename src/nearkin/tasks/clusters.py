@@ -43,8 +43,10 @@ from nearkin.tasks.grouping.soft_pairs import Broken, broken_by
 LINKAGE = "linkage"
 # Families that take part if nothing else is said.
 USUAL_FAMILIES = ("k-means", "ward", "spectral", LINKAGE, AGREEMENT)
-# Rows that families are tried on and groups are found among, at most; others are placed.
+# Rows that families are tried on, and rows that groups are found among in the end, at most; others
+# are placed by these.
 _MOST_ROWS = 1200
+_MOST_GROUPED = 4000
 # Rows that a group has in the mean, at least, where their number is to be found.
 _LEAST_ROWS = 3
 # Groups that rows are placed in by scores; of more, rows are joined by linkage.
@@ -105,9 +107,11 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Families are tried on 1200 rows at most, of which up to 840 are in pairs; all others are placed
-    by them, so time and memory grow linearly with the rows and the pairs: O(n k) numbers for k
-    groups, 100 for each row, and 200 for each of 8192 rows at a time. Linkage alone joins all rows.
+    Families are tried on 1200 rows at most, of which up to 840 are in pairs. With the best one,
+    groups are found among 4000 rows at most, and all others are placed by these: time and memory
+    grow linearly with the rows and the pairs, O(n k) numbers for k groups, 100 for each row, and
+    200 for each of 8192 rows at a time. Linkage alone joins all rows. A metric is learned from 5000
+    pairs of either kind at most.
 
     Labels given as ``y`` act as pairs: rows of one class together, of two apart.
 
@@ -197,11 +201,18 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                 share = share_of_same(self.metric_, Z_some, seed)
                 comparison = Comparison(whole, folds, families, share)
                 best = search(comparison, least, most, self._shown)
+            if best is not None and len(some) < n:
+                # With the choice made, there is time for more rows.
+                some = sampled_rows(known, n, _MOST_GROUPED, rng)
+                Z_some = coordinates(self.metric_, access.take(X, some), seed)
+                told = known.restrict(some)
+                whole = Groupings(Z_some, told, families, seed, strength, *wanted)
         Z = whole.there.Z if len(some) == n else mapped(whole, self.metric_, X, n)
-        if best is None:
+        found = None if best is None else whole.found(*best.key)
+        if best is None or found is None:
             grouping, self.report_ = whole.alone(), unchosen(least)
         else:
-            grouping = whole.grouped(best.key)
+            grouping = found
             given = self.n_clusters is not None and least == most
             self.report_ = report_of(comparison, best, given, rng)
         self.tree_ = None
