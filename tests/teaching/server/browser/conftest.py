@@ -68,8 +68,9 @@ def demo_of_session(browser, tmp_path_factory):
 
 @pytest.fixture
 def demo(demo_of_session):
-    """The studio of digits, with no answer yet."""
+    """The studio of digits, with no answer yet, and questions that suit that."""
     demo_of_session.forget()
+    demo_of_session.wait_for_report()
     return demo_of_session
 
 
