@@ -155,6 +155,10 @@ def test_questions_may_be_for_groups(tab, heaps):
     for goal in ("clusters", "distance"):
         tab.part("goal").select_option(goal)
         tab.wait_for(lambda goal=goal: heaps.state()["goal"] == goal)
+        # There is no question until the next report, which the page then hears of.
+        tab.wait_for(lambda: heaps.state()["question"] is not None)
+        asked = "() => window.nearkin.question()"
+        tab.wait_for(lambda: tab.page.evaluate(asked) == heaps.state()["question"])
         expect(tab.part("answer-unsure")).to_be_enabled()
         left, right = tab.question()
         tab.answer("s" if KIND[left] == KIND[right] else "d")
