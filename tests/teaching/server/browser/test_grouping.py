@@ -157,7 +157,7 @@ def test_questions_may_be_for_groups(tab, heaps):
         tab.wait_for(lambda goal=goal: heaps.state()["goal"] == goal)
         # There is no question until the next report, which the page then hears of.
         tab.wait_for(lambda: heaps.state()["question"] is not None)
-        tab.wait_for(lambda: tab.page.evaluate("() => window.nearkin.question() !== null"))
+        tab.wait_for(lambda: tab.page.evaluate("() => Boolean(window.nearkin.question())"))
         expect(tab.part("answer-unsure")).to_be_enabled()
         left, right = tab.question()
         tab.answer("s" if KIND[left] == KIND[right] else "d")
