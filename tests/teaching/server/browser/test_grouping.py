@@ -117,6 +117,7 @@ def test_groups_are_joined_in_the_legend(tab, heaps):
         n_pairs = len(links(heaps)[kind]) // 2
         assert n_pairs == heaps.state()["n_answers"] > 0
         expect(tab.part("notice-note").last).to_contain_text(f"{n_pairs} pairs recorded")
+        found(tab, heaps)
         tab.press("z")
         tab.shows_answers(0)
         found(tab, heaps)
