@@ -98,6 +98,14 @@ def test_contradictions_are_named_with_their_chain_or_broken_at_a_cost():
     assert clusters.broken_.cannot_saved[0] > 0
 
 
+def test_pairs_that_one_group_breaks_are_listed_too():
+    X, _ = blobs(30, 2)
+    clusters = quick(n_clusters=1, keep="soft").fit(X, pairs=Pairs([(2, 3)], [(0, 1)]))
+    np.testing.assert_array_equal(clusters.labels_, 0)
+    np.testing.assert_array_equal(clusters.broken_.cannot_link, [(0, 1)])
+    assert np.isnan(clusters.broken_.cannot_saved).all()
+
+
 def test_the_number_may_be_given_or_bounded():
     X, y = blobs(120, 3)
     pairs = Pairs.from_labels(y, 20, random_state=0)

@@ -58,9 +58,8 @@ def found_clusters(
         (broken.cannot_link, broken.cannot_saved, "different"),
     ):
         for (left, right), cost in zip(links.tolist(), saved.tolist(), strict=True):
-            lines.append(
-                f"rows {left} and {right}, {should} by the pairs, are not: {cost:.2g} dearer."
-            )
+            dearer = f": {cost:.2g} dearer" if np.isfinite(cost) else ""
+            lines.append(f"rows {left} and {right}, {should} by the pairs, are not{dearer}.")
     return np.asarray(found.labels_), lines
 
 

@@ -38,7 +38,7 @@ from nearkin.tasks.grouping.known import known_pairs, sampled_rows
 from nearkin.tasks.grouping.metrics import coordinates, learned_metric, share_of_same
 from nearkin.tasks.grouping.placing import costs_of, sharpness_of
 from nearkin.tasks.grouping.report import report_of, unchosen
-from nearkin.tasks.grouping.soft_pairs import Broken, broken_by
+from nearkin.tasks.grouping.soft_pairs import broken_by
 
 LINKAGE = "linkage"
 # Families that take part if nothing else is said.
@@ -100,7 +100,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     outliers_ : bool ndarray of shape (n,)
         Rows that HDBSCAN, if it was chosen, calls outliers. They have the group that they fit best.
     broken_ : Broken
-        Pairs that are not kept, with what keeping each would have cost; none with ``keep="hard"``.
+        Pairs that are not kept, with what keeping each would have cost (NaN where there are no
+        scores: of one group, or of more than 500); none with ``keep="hard"``.
     tree_ : Tree or None
         With ``families=["linkage"]``: who joined whom. ``tree_.cut(k)`` gives k groups that keep
         the pairs, for any k.
@@ -207,8 +208,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
                 Z_some = coordinates(self.metric_, access.take(X, some), seed)
                 told = known.restrict(some)
                 whole = Groupings(Z_some, told, families, seed, strength, *wanted)
+            found = None if best is None else whole.found(*best.key)
         Z = whole.there.Z if len(some) == n else mapped(whole, self.metric_, X, n)
-        found = None if best is None else whole.found(*best.key)
         if best is None or found is None:
             grouping, self.report_ = whole.alone(), unchosen(least)
         else:
@@ -246,14 +247,14 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         self._space = whole.space
         self._medoids = Z[self.medoids_]
         self._placed = None
-        self.broken_ = Broken.none()
+        costs = None
         if 1 < k <= _MOST_BY_SCORES:
             placed = whole.placing.place(labels[some], k)
             self._placed = placed.coefficients
             self._sharpness = sharpness_of(placed.scores, labels[some])
             if whole.strength is not None:
                 costs = costs_of(scores_of_all(whole, placed, Z, some))
-                self.broken_ = broken_by(costs, known, labels)
+        self.broken_ = broken_by(costs, known, labels)
 
     def _bounds(self, blocks: Blocks, n: int, strength: float | None) -> tuple[int, int]:
         """Least and most number of groups; an error if pairs do not allow them."""

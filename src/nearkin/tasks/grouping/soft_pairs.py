@@ -43,12 +43,6 @@ class Broken(NamedTuple):
     def __len__(self) -> int:
         return len(self.must_link) + len(self.cannot_link)
 
-    @classmethod
-    def none(cls) -> Broken:
-        """No broken pairs."""
-        links = np.zeros((0, 2), dtype=np.int64)
-        return cls(links, links, np.zeros(0), np.zeros(0))
-
 
 def softly_kept(costs: Floats, pairs: Pairs, strength: float = 1.0) -> Ints:
     """Groups of rows that break pairs only where that costs less than keeping them.
@@ -98,12 +92,14 @@ def energy(costs: Floats, pairs: Pairs, labels: Ints, strength: float = 1.0) -> 
     return float(total + strength * broken)
 
 
-def broken_by(costs: Floats, pairs: Pairs, labels: Ints) -> Broken:
-    """The pairs that labels do not keep, and what keeping each would cost."""
-    n = len(costs)
-    own = costs[np.arange(n), labels]
+def broken_by(costs: Floats | None, pairs: Pairs, labels: Ints) -> Broken:
+    """The pairs that labels do not keep, and what keeping each would cost; NaN without costs."""
     must = pairs.must_link[labels[pairs.must_link[:, 0]] != labels[pairs.must_link[:, 1]]]
     cannot = pairs.cannot_link[labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]]]
+    if costs is None:
+        return Broken(must, cannot, np.full(len(must), np.nan), np.full(len(cannot), np.nan))
+    n = len(costs)
+    own = costs[np.arange(n), labels]
     a, b = must[:, 0], must[:, 1]
     joining = np.minimum(costs[a, labels[b]] - own[a], costs[b, labels[a]] - own[b])
     others = costs.copy()
