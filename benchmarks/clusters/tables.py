@@ -241,12 +241,21 @@ def pictures(rows: Sequence[Row], folder: Path) -> None:
     means = results.table(results.methods).mean(axis=0)
     order = np.argsort(-means[-1])
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for i in order:
+    for i, color in zip(order, plt.get_cmap("tab20").colors, strict=False):
         name = results.methods[i]
         bold = name == OURS
-        ax.plot(NUMBERS, means[:, i], "o-", lw=2.5 if bold else 1, label=name, zorder=3 - 2 * bold)
+        ax.plot(
+            NUMBERS,
+            means[:, i],
+            "o-",
+            color=color,
+            lw=2.5 if bold else 1,
+            label=name,
+            zorder=3 - 2 * bold,
+        )
     ax.set(xscale="log", xlabel="pairs", ylabel="adjusted Rand index", xticks=NUMBERS)
     ax.set_xticklabels([str(n) for n in NUMBERS])
+    ax.minorticks_off()
     ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(folder / "by_pairs.png", dpi=120)
     plt.close(figure)

@@ -179,6 +179,12 @@ def test_many_rows_are_placed_by_some_and_keep_all_pairs():
     assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
 
 
+def test_a_number_that_is_given_is_that_of_all_rows():
+    X, y = blobs(5000, 3)
+    clusters = quick(n_clusters=40).fit(X, pairs=Pairs.from_labels(y, 300, random_state=0))
+    assert clusters.n_clusters_ == 40
+
+
 def test_more_groups_than_can_be_scored_are_joined():
     X = np.random.default_rng(0).normal(size=(3000, 2))
     clusters = quick(n_clusters=2900).fit(X, pairs=Pairs([(0, 1)], [(1, 2)]))

@@ -10,7 +10,7 @@ from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.tasks.grouping.grouped import Grouping, Groupings
+from nearkin.tasks.grouping.grouped import Grouping, Groupings, split_up
 from nearkin.tasks.grouping.kept_pairs import Blocks, kept
 from nearkin.tasks.grouping.placing import Placed, costs_of
 from nearkin.tasks.grouping.soft_pairs import softly_kept
@@ -45,10 +45,14 @@ def groups_of_all(
     """Groups of all rows that keep all pairs, or some of them where that is too dear."""
     if len(some) == len(Z):
         return grouping.labels
-    costs = costs_of(scores_of_all(whole, whole.placed(grouping), Z, some))
+    scores = scores_of_all(whole, whole.placed(grouping), Z, some)
     if whole.strength is not None:
-        return in_order_of_appearance(softly_kept(costs, known, whole.strength))
-    return in_order_of_appearance(kept(costs, blocks, most_groups=whole.most))
+        labels = softly_kept(costs_of(scores), known, whole.strength)
+    else:
+        labels = kept(costs_of(scores), blocks, most_groups=whole.most)
+    if len(np.unique(labels)) < whole.least:  # nobody was placed in some
+        labels = split_up(labels, scores, blocks, whole.least)
+    return in_order_of_appearance(labels)
 
 
 def medoids(Z: Floats, labels: Ints) -> Ints:

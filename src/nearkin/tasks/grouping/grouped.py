@@ -22,7 +22,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.tasks.grouping.agreement import agreed_groups
 from nearkin.tasks.grouping.families import FAMILIES, Coordinates, Cut
-from nearkin.tasks.grouping.kept_pairs import TooFewGroupsError, blocks_of, kept
+from nearkin.tasks.grouping.kept_pairs import Blocks, TooFewGroupsError, blocks_of, kept
 from nearkin.tasks.grouping.metrics import coordinates
 from nearkin.tasks.grouping.placing import Placed, Placing, kernel_features
 from nearkin.tasks.grouping.soft_pairs import softly_kept
@@ -87,6 +87,24 @@ class Space:
     def scores(self, Z: Floats, coefficients: Floats) -> Floats:
         """Scores of groups of rows that are there."""
         return np.asarray(self.features.transform(Z) @ coefficients[:-1] + coefficients[-1])
+
+
+def split_up(labels: Ints, scores: Floats, blocks: Blocks, least: int) -> Ints:
+    """At least so many groups, if blocks allow: those that fit their group worst have their own."""
+    last = scores.shape[1] - 1  # groups that were opened for pairs have no scores of their own
+    own = scores[np.arange(len(labels)), np.minimum(labels, last)]
+    fit = np.bincount(blocks.of, own) / np.bincount(blocks.of)
+    group = np.zeros(blocks.count, dtype=np.int64)
+    group[blocks.of] = labels
+    missing = least - len(np.unique(group))
+    sizes = np.bincount(group).tolist()
+    for block in np.argsort(fit, kind="stable").tolist():
+        if missing > 0 and sizes[group[block]] > 1:
+            sizes[group[block]] -= 1
+            group[block] = len(sizes)
+            sizes.append(1)
+            missing -= 1
+    return group[blocks.of]
 
 
 class Groupings:
@@ -163,23 +181,11 @@ class Groupings:
         return Grouping(labels, start < 0)
 
     def split_up(self, labels: Ints) -> Ints:
-        """As many groups as there must be: blocks that fit their group least have their own."""
-        missing = self.least - len(np.unique(labels))
-        if missing <= 0:
+        """As many groups as there must be, see :func:`split_up`."""
+        if self.least <= len(np.unique(labels)):
             return labels
         placed = self.placing.place(labels, int(labels.max()) + 1)
-        own = placed.scores[np.arange(len(labels)), labels]
-        fit = np.bincount(self.blocks.of, own) / np.bincount(self.blocks.of)
-        group = np.zeros(self.blocks.count, dtype=np.int64)
-        group[self.blocks.of] = labels
-        sizes = np.bincount(group)
-        for block in np.argsort(fit, kind="stable"):
-            if missing and sizes[group[block]] > 1:
-                sizes[group[block]] -= 1
-                group[block] = len(sizes)
-                sizes = np.append(sizes, 1)
-                missing -= 1
-        return group[self.blocks.of]
+        return split_up(labels, placed.scores, self.blocks, self.least)
 
     def _placed(self, start: Ints) -> Ints:
         """Groups with outliers in those that they fit best."""
