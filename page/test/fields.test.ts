@@ -57,3 +57,9 @@ it("pictures are asked for as large as they are sharp", () => {
     sideFor(4000, 3),
   ]).toEqual([160, 400, 400, 800, 1600]);
 });
+
+it("amounts are not marked digit by digit", () => {
+  const height = field("height", "1.25", { parts: [["1.25", true]], rank: 0.2 });
+  expect(markedParts(height)).toEqual([["1.25", false]]);
+  expect(differs({ name: "height", left: height, right: height })).toBe(false);
+});

@@ -35,8 +35,9 @@ export function pairedFields(left: DataRecord, right: DataRecord): FieldPair[] {
   return [...pairs.values()];
 }
 
+/** Whether it is marked that they differ. Amounts nearly always do: where they stand says more. */
 export function differs({ left, right }: FieldPair): boolean {
-  return left?.parts !== undefined || right?.parts !== undefined;
+  return [left, right].some((field) => field?.parts !== undefined && field.rank === undefined);
 }
 
 /** Whether it takes the whole width of a narrow card. */
@@ -51,8 +52,8 @@ export function isMuch(field: Field | undefined): boolean {
 }
 
 /** The value in parts, each with whether it is to be marked. */
-export function markedParts({ value, parts }: Field): [string, boolean][] {
-  if (parts === undefined) return [[value, false]];
+export function markedParts({ value, parts, rank }: Field): [string, boolean][] {
+  if (parts === undefined || rank !== undefined) return [[value, false]];
   const marked = parts.reduce((sum, [text, unlike]) => sum + (unlike ? text.length : 0), 0);
   return value.length >= FEW && marked > MOSTLY * value.length ? [[value, false]] : parts;
 }
