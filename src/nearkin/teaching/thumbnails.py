@@ -136,7 +136,7 @@ class FilePictures:
     def _opened(self, path: Path, side: int) -> tuple[Image | None, str]:
         """A picture, or None and the reason."""
         pillow = _pillow()
-        broken = (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError)
+        broken = (OSError, ValueError, SyntaxError, EOFError)
         try:
             with silenced():  # Pillow warns of many pixels, which are counted below
                 picture = pillow.open(path, formats=_FORMATS)
@@ -148,6 +148,8 @@ class FilePictures:
                     return None, f"The picture {path.name} is too large to open: {size} pixels."
                 kind = "JPEG" if side > LONGEST_SIDE and picture.format in _LOSSY else "PNG"
                 return _shrunk(picture, max(fitting), kind), ""
+        except pillow.DecompressionBombError:  # at the sight of its header
+            return None, f"The picture {path.name} is too large to open: it has too many pixels."
         except (*broken, Warning):  # a warning if the program has made errors of them
             return None, f"The picture {path.name} cannot be read: it is broken, or no picture."
 
