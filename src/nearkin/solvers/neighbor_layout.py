@@ -28,7 +28,7 @@ from nearkin.spaces.neighbor_cells import Search, nearest_others
 
 # Passes over all edges from the beginning of the schedule to its end.
 EPOCHS = 300
-# Of q, near the curve that UMAP fits for points at least 0.1 apart; points that repel for each edge.
+# Of q, near the curve that UMAP fits for points 0.1 apart; and points that repel for each edge.
 _CURVE, _REPELLING = np.float32(1.6), 5
 # How closeness falls off, in mean distances from the neighbours beyond the nearest.
 _WIDTH = 0.7
@@ -139,7 +139,7 @@ def descended(places: Places, edges: Edges, first: int, last: int, seed: int) ->
     found = np.array(places, dtype=np.float32, order="C")
     for epoch in range(first, last):
         step = np.float32(1.0 - epoch / EPOCHS)
-        _descend(found, *edges, step, np.uint64(seed * EPOCHS + epoch))
+        _descend(found, *edges, step, np.uint64((seed * EPOCHS + epoch) % 2**64))
     return found
 
 

@@ -16,6 +16,7 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of
+from nearkin.teaching.arranging import Arranging
 from nearkin.teaching.asking import Asking
 from nearkin.teaching.group_links import pairs_of_groups
 from nearkin.teaching.history import SETTLING
@@ -46,7 +47,7 @@ ORIGINS = ("question", "suspect", "neighbors", "group", "review", "list", SETTLI
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups, Listing):
+class Lesson(Asking, InGroups, Listing, Arranging):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -77,8 +78,9 @@ class Lesson(Asking, InGroups, Listing):
     Notes
     -----
     Changes (``answer``, ``answer_groups``, ``withdraw``, ``undo``, ``redo``) take milliseconds, and
-    are in the journal when they return. ``place`` and ``report`` learn; they may run in another
-    thread meanwhile, and speak of what was known when they began. Everything else only looks.
+    are in the journal when they return. ``place`` and ``report`` learn, and ``arrange`` makes the
+    map of that; they may run in other threads meanwhile, and speak of what was known when they
+    began. Everything else only looks.
 
     Examples
     --------
@@ -115,6 +117,7 @@ class Lesson(Asking, InGroups, Listing):
         Asking.__init__(self, strategy, seed)
         InGroups.__init__(self)
         Listing.__init__(self)
+        Arranging.__init__(self)
         check_roles(None, pairs, triplets=True)
         if pairs is not None:
             pairs.check_rows(len(records))

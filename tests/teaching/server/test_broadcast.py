@@ -193,6 +193,7 @@ def refits(lesson):
     found = Refits(
         lesson,
         on_layout=lambda layout: given.append(("layout", layout["version"])),
+        on_map=lambda found: given.append(("map", found["version"])),
         on_report=report,
         on_review=lambda review: given.append(("review", review["version"])),
         on_problem=lambda sentence: given.append(("problem", sentence)),

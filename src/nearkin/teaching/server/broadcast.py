@@ -13,9 +13,15 @@ class Mailbox:
 
     A message holds all there is to say of its kind, so the one before it need not be sent any more.
     However slow a tab is, it never has more than one of each kind waiting.
+
+    Attributes
+    ----------
+    follows : {"axes", "neighbors"}
+        Which of the two maps the tab shows.
     """
 
     def __init__(self) -> None:
+        self.follows = "axes"
         self._waiting: dict[str, Told] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
@@ -71,15 +77,20 @@ class Live:
         """Forget a tab that has gone."""
         self._mailboxes.discard(mailbox)
 
-    def tell(self, kind: str, told: Told) -> None:
-        """Tell all tabs; what one thread tells arrives in its order."""
+    def are_there(self, follows: str) -> bool:
+        """Whether some tab shows one of the maps; on the event loop."""
+        return any(mailbox.follows == follows for mailbox in self._mailboxes)
+
+    def tell(self, kind: str, told: Told, to: str | None = None) -> None:
+        """Tell all tabs, or those that show one of the maps; in the order of each thread."""
         loop = self._loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._tell, kind, told)
+                loop.call_soon_threadsafe(self._tell, kind, told, to)
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told) -> None:
+    def _tell(self, kind: str, told: Told, to: str | None) -> None:
         for mailbox in self._mailboxes:
-            mailbox.put(kind, told)
+            if to is None or mailbox.follows == to:
+                mailbox.put(kind, told)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Pictures that are opened at once; each may take as much memory as a large one has pixels.
 _MOST_PICTURES = 2
+# Maps of which a tab shows one.
+CHOICES = ("axes", "neighbors")
 # Sentences that a tab which does not listen may have waiting.
 _MOST_SENTENCES = 16
 
@@ -47,12 +49,14 @@ class Room:
         self.review: Mapping[str, Any] | None = None
         self.grouping: Mapping[str, Any] | None = None
         self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
+        self._map: bytes | None = None
         self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
         self._refits = Refits(
             lesson,
             on_layout=self._tell_layout,
+            on_map=self._tell_map,
             on_report=self._tell_report,
             on_review=self._tell_review,
             on_problem=self._tell_problem,
@@ -136,7 +140,28 @@ class Room:
         self.live.tell("state", _typed("state", self.lesson.state()))
 
     def _tell_layout(self, layout: Mapping[str, Any]) -> None:
-        self.live.tell("layout", layout_bytes(layout))
+        # Until there is a map of neighbours, the axes are shown in its place.
+        self.live.tell("layout", layout_bytes(layout), None if self._map is None else "axes")
+
+    def _tell_map(self, picture: Mapping[str, Any]) -> None:
+        self._map = layout_bytes(picture)
+        self.live.tell("map", self._map, "neighbors")
+
+    async def follow(self, mailbox: Mailbox, choice: str) -> None:
+        """Tell a tab of the map that it has chosen to show, now and from now on."""
+        if choice not in CHOICES or choice == mailbox.follows:
+            return
+        mailbox.follows = choice
+        if choice == "axes":
+            mailbox.put("layout", (await asyncio.to_thread(self._standing))[1])
+        elif self._map is not None:
+            mailbox.put("map", self._map)
+        self._refits.want_maps(self.live.are_there("neighbors"))
+
+    def leave(self, mailbox: Mailbox) -> None:
+        """Forget a tab that has gone."""
+        self.live.leave(mailbox)
+        self._refits.want_maps(self.live.are_there("neighbors"))
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
         self.report = report
