@@ -12,6 +12,8 @@ export type Connection = "connecting" | "open" | "lost" | "refused";
 interface Listeners {
   onMessage: (message: LiveMessage) => void;
   onConnection: (connection: Connection) => void;
+  /** What to say to the server whenever the line is open. */
+  greeting: () => string;
   /** Whether the server still knows this page; asked before each attempt. */
   isWelcome: () => Promise<boolean>;
 }
@@ -20,8 +22,13 @@ export function waitBefore(attempt: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
 }
 
-export function openLive(connect: () => WebSocket, listeners: Listeners): void {
-  const { onMessage, onConnection, isWelcome } = listeners;
+/** Gives a function that says something to the server, if the line is open. */
+export function openLive(
+  connect: () => WebSocket,
+  listeners: Listeners,
+): (something: string) => void {
+  const { onMessage, onConnection, greeting, isWelcome } = listeners;
+  let line: WebSocket | null = null;
   let attempt = 0;
 
   const open = (): void => {
@@ -30,6 +37,8 @@ export function openLive(connect: () => WebSocket, listeners: Listeners): void {
     let ping = 0;
     socket.onopen = () => {
       attempt = 0;
+      line = socket;
+      socket.send(greeting());
       ping = window.setInterval(() => socket.send("ping"), PING_MS);
       onConnection("open");
     };
@@ -39,6 +48,7 @@ export function openLive(connect: () => WebSocket, listeners: Listeners): void {
     };
     socket.onclose = () => {
       window.clearInterval(ping);
+      line = null;
       onConnection("lost");
       window.setTimeout(openIfWelcome, waitBefore(attempt++));
     };
@@ -51,4 +61,5 @@ export function openLive(connect: () => WebSocket, listeners: Listeners): void {
 
   onConnection("connecting");
   open();
+  return (something) => line?.send(something);
 }
