@@ -17,6 +17,7 @@ export function mapSelect(model: Model): HTMLElement {
     {
       id: "map-choice",
       testid: "map-choice",
+      "aria-label": "Map",
       title:
         "Neighbours: what is alike is near. Principal axes: the two directions that differ most.",
     },
@@ -31,7 +32,7 @@ export function mapSelect(model: Model): HTMLElement {
   model.mapChoice.show((choice) => {
     select.value = choice;
   });
-  return h("div", { class: "tool" }, h("label", { for: "map-choice", text: "Map" }), select);
+  return select;
 }
 
 /** From so many per cent on a map goes on from the one before, which takes a moment only. */

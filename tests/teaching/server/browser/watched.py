@@ -17,6 +17,7 @@ from benchmarks.studio.browser import PATIENCE_MS, Tab
 # Where pictures of the page are kept, to be looked at; none are taken without.
 SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
 WINDOW = {"width": 1200, "height": 780}
+_CHOOSE_MAP = """try { localStorage["nearkin-map"] ??= "%s"; } catch {}"""
 
 
 class WatchedTab(Tab):
@@ -40,7 +41,10 @@ class WatchedTab(Tab):
         # Points go to their places at once, unless a test asks for the way.
         settings = {"viewport": WINDOW, "reduced_motion": "reduce", **(settings or {})}
         script = settings.pop("init_script", None)
+        # Principal axes, which are there at once, unless a test is about the map of neighbours.
+        map_choice = settings.pop("map_choice", "axes")
         context = browser.new_context(**settings)
+        context.add_init_script(_CHOOSE_MAP % map_choice)
         if script:
             context.add_init_script(script)
         try:
