@@ -82,6 +82,8 @@ def hold(
     ) as lesson:
         serving = _serving(lesson, listen, port)
         n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)
+        for note in lesson.notes_on_answers:
+            say(f"note: {note}")
         _say_how_it_begins(path, lesson.state(), n_given, listen, is_new)
         if sys.stdout is not None:  # closed from the start
             sys.stdout.write(f"{serving.url}\n")

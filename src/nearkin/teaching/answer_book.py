@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,12 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.whole_file import StrPath
-from nearkin.teaching.history import Conflict, Past, after, change_of, check_belief
-from nearkin.teaching.journal import InMemory, Journal, JournalError
+from nearkin.teaching.entry_rows import in_order
+from nearkin.teaching.history import (
+    Conflict,
+    Past,
+    after,
+    change_of,
+    check_belief,
+    idle_step,
+    is_about_rows,
+    takes_back_nothing,
+)
+from nearkin.teaching.journal import InMemory, JournalError
+from nearkin.teaching.kept_answers import KeptAnswers
 from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
-from nearkin.teaching.records import MOST_NAMES, Records
+from nearkin.teaching.records import Records
 
 
 class AnswerBook:
@@ -33,21 +44,21 @@ class AnswerBook:
     known : Knowledge
         After the last change.
     notes : list of str
-        What is to be said of the pairs that were given.
+        What is to be said of the pairs that were given, and of the journal.
     """
 
     def __init__(self, n_rows: int, pairs: Pairs | None) -> None:
         self._n_rows = n_rows
         self._changing = threading.RLock()
         self._past, self._weights, self.notes = start_of(pairs)
+        self._is_given = bool(self._past.answers)
         self.known = self._known_of(self._past, 0)
-        self._journal: Journal | InMemory = InMemory()
+        self._journal: KeptAnswers | InMemory = InMemory()
 
     def open(self, journal: StrPath, records: Records) -> None:
         """Keep answers in a file from now on, which may have some already about these records."""
-        about = {"source": records.source, "rows": len(records)}
-        about |= {"features": records.learned_from[:MOST_NAMES]}
-        self._journal = Journal(os.fspath(journal), records.fingerprint, about)
+        self._journal = KeptAnswers(journal, records)
+        self.notes += self._journal.notes
 
     def go_on_from(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Begin with entries of another book, unless the journal has some of its own."""
@@ -84,7 +95,7 @@ class AnswerBook:
             If something else was said meanwhile. Nothing is changed.
         """
         with self._changing:
-            entry = _plain(entry)
+            entry = in_order(_plain(entry))
             past = after(self._past, entry, self._n_rows)
             if before is not None:
                 change = change_of(self._past.answers, entry, self._n_rows)
@@ -98,23 +109,27 @@ class AnswerBook:
             known = self._known_of(past, self.known.version + 1)
             self._journal.append(entry | {"at": _now()})
             self._past, self.known = past, known
-            return known, past.changes()
+            return known, [one for one in past.changes() if one["right"] < self._n_rows]
 
     def _known_of(self, past: Past, version: int) -> Knowledge:
         return knowledge_of(past, version, self._n_rows, self._weights)
 
     def resume(self) -> None:
         """Go through the journal."""
-        past = self._past
+        past, n_rows = self._past, self._n_rows + self._journal.n_away
         for number, entry in enumerate(self._journal.entries, 1):
             try:
-                past = after(past, entry, self._n_rows)
+                if self._is_given and takes_back_nothing(past, entry, n_rows):
+                    past = idle_step(past)  # other pairs are given than when it was said
+                else:
+                    past = after(past, entry, n_rows)
             except (ValueError, TypeError, KeyError) as error:
                 raise JournalError(
                     f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
                     f"what was known before: {error} Give the pairs that the lesson was begun with."
                 ) from error
         self._past, self.known = past, self._known_of(past, len(self._journal.entries))
+        self.notes += _said_of_others(past, self._n_rows)
 
     def order(self, given: Pairs) -> None:
         """Take triplets that are known from the start, unless they were given before.
@@ -133,6 +148,21 @@ class AnswerBook:
         """Let others have the journal, once a change that has begun is in it."""
         with self._changing:
             self._journal.close()
+
+
+def _said_of_others(past: Past, n_rows: int) -> list[str]:
+    """A word on answers about records that are not here."""
+    about = [{*rows} for rows in past.answers if is_about_rows(rows)]
+    others = [{row for row in rows if row >= n_rows} for rows in about]
+    n_answers, away = sum(map(bool, others)), set().union(*others)
+    if not away:
+        return []
+    are, count = ("is", "counts") if n_answers == 1 else ("are", "count")
+    they_are, them = ("is", "it") if len(away) == 1 else ("are", "them")
+    return [
+        f"{counted(n_answers, 'answer')} {are} about {counted(len(away), 'record')} that "
+        f"{they_are} not here now: kept, and {count} again with {them}."
+    ]
 
 
 def _weighted(entry: Mapping[str, Any]) -> list[tuple[tuple[int, ...], float]]:

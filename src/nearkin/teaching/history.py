@@ -13,6 +13,9 @@ An entry is a plain dict with the key ``do``:
 - ``closer``: ``triplets`` (a, b, c), a nearer to b than to c, perhaps with their ``weights``, and
   ``given`` if they were known from the start, so that no step back takes them away;
 - ``undo`` and ``redo``.
+
+Rows are numbers here. In a journal they have names: :mod:`nearkin.teaching.entry_rows` knows which
+parts of an entry are rows.
 """
 
 from __future__ import annotations
@@ -153,6 +156,18 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
     return Past(answers, (*past.undo, back), (), back)
 
 
+def takes_back_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> bool:
+    """Whether an entry takes back what was said of two rows, of which nothing is said."""
+    if entry.get("do") != "withdraw" or "triplet" in entry:
+        return False
+    return checked_pair(entry["left"], entry["right"], n_rows) not in past.answers
+
+
+def idle_step(past: Past) -> Past:
+    """What is known after a step that changes nothing, but can be undone as all others."""
+    return Past(past.answers, (*past.undo, []), (), [])
+
+
 def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
     """What an entry other than undo and redo changes."""
     do = entry.get("do")
@@ -193,6 +208,11 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
 def is_voice(rows: Key) -> bool:
     """Whether it is said who has answered."""
     return len(rows) == 3 and isinstance(rows[-1], str)
+
+
+def is_about_rows(rows: Key) -> bool:
+    """Whether something is said of two or three rows, whoever says it."""
+    return len(rows) > 1 and not is_voice(rows)
 
 
 def _named(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
@@ -314,8 +334,9 @@ def pairs_of_groups(
     first, second : sequence of int
         Row numbers; with ``same`` the second may be empty.
     same : bool
-        True links every row of both to the next. False links every row of one with every
-        row of the other, or an even choice of 2000 such pairs where there are more.
+        True links every row of both to the next, in the order in which they are given. False links
+        every row of one with every row of the other, or an even choice of 2000 such pairs where
+        there are more.
     n_rows : int
 
     Returns
@@ -330,9 +351,9 @@ def pairs_of_groups(
     >>> from nearkin.teaching.history import pairs_of_groups
     >>> links, n_possible = pairs_of_groups([4, 7], [1], True, n_rows=10)
     >>> links.tolist(), n_possible
-    ([[1, 4], [4, 7]], 3)
+    ([[4, 7], [1, 7]], 3)
     """
-    one, two = (checked_rows(rows, n_rows) for rows in (first, second))
+    one, two = (_each_once(rows, n_rows) for rows in (first, second))
     both = np.intersect1d(one, two, assume_unique=True)
     if len(both):
         raise InputError(
@@ -340,10 +361,11 @@ def pairs_of_groups(
             + (f", and so are {len(both) - 1} others." if len(both) > 1 else ".")
         )
     if same:
-        rows = np.union1d(one, two)
+        rows = np.concatenate([one, two])
         if len(rows) < 2:
             raise InputError("a pair takes two rows: select more.")
-        return np.column_stack([rows[:-1], rows[1:]]), len(rows) * (len(rows) - 1) // 2
+        links = np.column_stack([rows[:-1], rows[1:]])
+        return np.sort(links, axis=1), len(rows) * (len(rows) - 1) // 2
     if not len(one) or not len(two):
         raise InputError("one group is empty: select rows of two groups that differ.")
     n_possible = len(one) * len(two)
@@ -399,7 +421,12 @@ def checked_answer(same: Any) -> bool | None:
 
 
 def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
-    """Rows in their order, each once, or an error."""
+    """Rows in the order of their numbers, each once, or an error."""
+    return np.sort(_each_once(rows, n_rows))
+
+
+def _each_once(rows: Sequence[int], n_rows: int) -> Ints:
+    """Rows as they are given, each once, or an error."""
     found = np.asarray(rows)
     if not found.size:
         return np.empty(0, dtype=np.int64)
@@ -408,4 +435,5 @@ def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
     outside = found[(found < 0) | (found >= n_rows)]
     if len(outside):
         raise InputError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
-    return np.unique(found.astype(np.int64))
+    _, first = np.unique(found, return_index=True)
+    return found[np.sort(first)].astype(np.int64)
