@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,26 @@ import numpy as np
 from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.whole_file import StrPath
+from nearkin.teaching.answered import answered, as_shown
 from nearkin.teaching.entry_rows import in_order
 from nearkin.teaching.history import (
     Conflict,
     Past,
     after,
+    after_in_place,
     change_of,
     check_belief,
     idle_step,
     is_about_rows,
+    is_pair,
+    speaks_beside,
     takes_back_nothing,
 )
 from nearkin.teaching.journal import InMemory, JournalError
 from nearkin.teaching.kept_answers import KeptAnswers
 from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
 from nearkin.teaching.records import Records
+from nearkin.teaching.row_checks import Pair
 
 
 class AnswerBook:
@@ -54,6 +60,7 @@ class AnswerBook:
         self._is_given = bool(self._past.answers)
         self.known = self._known_of(self._past, 0)
         self._journal: KeptAnswers | InMemory = InMemory()
+        self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
     def open(self, journal: StrPath, records: Records) -> None:
         """Keep answers in a file from now on, which may have some already about these records."""
@@ -92,10 +99,13 @@ class AnswerBook:
         Raises
         ------
         Conflict
-            If something else was said meanwhile. Nothing is changed.
+            If something else was said meanwhile. Nothing is changed, unless it was said by others
+            who are named, and whoever answers is too: then both are kept.
         """
         with self._changing:
             entry = in_order(_plain(entry))
+            if before == "nothing" and speaks_beside(self._past.answers, entry):
+                entry, before = entry | {"beside": True}, None
             past = after(self._past, entry, self._n_rows)
             if before is not None:
                 change = change_of(self._past.answers, entry, self._n_rows)
@@ -109,20 +119,55 @@ class AnswerBook:
             known = self._known_of(past, self.known.version + 1)
             self._journal.append(entry | {"at": _now()})
             self._past, self.known = past, known
-            return known, [one for one in past.changes() if one["right"] < self._n_rows]
+            changes = as_shown(past, self._journal.entries)
+            return known, [one for one in changes if self._are_here(one["left"], one["right"])]
+
+    @property
+    def last_by(self) -> str | None:
+        """Who made the last change that can be undone, if that is known."""
+        past = self._past
+        if not past.undo:
+            return None
+        by = self._journal.entries[past.undo[-1].number - 1].get("by")
+        return None if by is None else str(by)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What was answered and still counts, see :func:`nearkin.teaching.answered.answered`."""
+        past, entries = self._past, self._journal.entries
+        version, found = self._listed
+        if version != past.n_entries or not found:
+            here = {rows: said for rows, said in past.answers.items() if self._are_here(*rows)}
+            found = answered(replace(past, answers=here), entries)
+            self._listed = past.n_entries, found
+        return found
+
+    def pairs_of_entry(self, number: int) -> list[Pair]:
+        """The pairs of which an entry still says what counts."""
+        sources = self._past.sources
+        return [
+            rows
+            for rows, one in sources.items()
+            if one == number and is_pair(rows) and self._are_here(*rows)
+        ]
+
+    def _are_here(self, *rows: int | str) -> bool:
+        """Whether all rows of what is spoken of are among the records."""
+        return all(isinstance(row, str) or row < self._n_rows for row in rows)
 
     def _known_of(self, past: Past, version: int) -> Knowledge:
         return knowledge_of(past, version, self._n_rows, self._weights)
 
     def resume(self) -> None:
         """Go through the journal."""
-        past, n_rows = self._past, self._n_rows + self._journal.n_away
+        past, go_on = self._past, after
+        n_rows = self._n_rows + self._journal.n_away
         for number, entry in enumerate(self._journal.entries, 1):
             try:
                 if self._is_given and takes_back_nothing(past, entry, n_rows):
                     past = idle_step(past)  # other pairs are given than when it was said
-                else:
-                    past = after(past, entry, n_rows)
+                    continue
+                past = go_on(past, entry, n_rows)
+                go_on = after_in_place  # what was known in between is looked at by nobody
             except (ValueError, TypeError, KeyError) as error:
                 raise JournalError(
                     f"entry {number} of {self._journal.path or 'what was answered'} does not fit "

@@ -10,8 +10,21 @@ from nearkin.errors import InputError
 # A row, several, and several times several.
 _ROW = ("left", "right")
 _ROWS = ("first", "second", "rows", "triplet")
-_LISTS = ("triplets",)
+_LISTS = ("triplets", "pairs")
 _NO_ROWS = ("do", "same", "origin", "by", "at", "weights", "given", "name", "instead")
+_NO_ROWS += ("beside", "step")
+    "do",
+    "same",
+    "origin",
+    "by",
+    "at",
+    "weights",
+    "given",
+    "name",
+    "instead",
+    "beside",
+    "step",
+)
 
 
 def renamed(entry: Mapping[str, Any], name: Callable[[Any], Any]) -> dict[str, Any]:
