@@ -11,19 +11,8 @@ from nearkin.errors import InputError
 _ROW = ("left", "right")
 _ROWS = ("first", "second", "rows", "triplet")
 _LISTS = ("triplets", "pairs")
-_NO_ROWS = ("do", "same", "origin", "by", "at", "weights", "given", "name", "instead")
-_NO_ROWS += ("beside", "step")
-    "do",
-    "same",
-    "origin",
-    "by",
-    "at",
-    "weights",
-    "given",
-    "name",
-    "instead",
-    "beside",
-    "step",
+_NO_ROWS = (
+    *("do", "same", "origin", "by", "at", "weights", "given", "name", "instead", "beside", "step"),
 )
 
 

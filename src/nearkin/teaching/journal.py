@@ -39,6 +39,10 @@ class JournalError(InputError):
     """The file is no journal, is damaged, or belongs to other data."""
 
 
+class OtherData(JournalError):
+    """The journal has answers about other data."""
+
+
 class JournalInUse(InputError):
     """Another process, or another part of this one, has the journal open."""
 

@@ -24,7 +24,7 @@ from nearkin.errors import counted, few
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.entry_rows import as_once_linked, check_parts, renamed, rows_in
 from nearkin.teaching.identity import Identity
-from nearkin.teaching.journal import Journal, JournalError, Line
+from nearkin.teaching.journal import Journal, JournalError, Line, OtherData
 from nearkin.teaching.record_keys import RecordKeys
 from nearkin.teaching.records import MOST_NAMES, Records
 
@@ -147,7 +147,7 @@ class KeptAnswers:
             features = header["about"].get("features")
             columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
             learned = f", learned from {columns}" if columns else ""
-            raise JournalError(
+            raise OtherData(
                 f"{self._path} has answers about other data{_source(header)}: rows, columns or ids "
                 f"differ. Give the data it was made with{learned}, or another name for a new "
                 "journal."
@@ -197,7 +197,7 @@ class KeptAnswers:
         about = header["about"]
         then, now = about.get("rows"), len(self._records)
         rows = f" It was made with {then} rows, and here are {now}." if then != now else ""
-        raise JournalError(
+        raise OtherData(
             f"{self._path} has answers about other data{_source(header)}: {why}.{rows} Give the "
             "data it was made with, or another name for a new journal."
         )
