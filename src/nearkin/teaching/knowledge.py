@@ -15,7 +15,8 @@ from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
-from nearkin.teaching.history import Pair, Past, Triplet, Voice
+from nearkin.teaching.history import DISPUTED, Past, Voice
+from nearkin.teaching.row_checks import Pair, Triplet
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000
@@ -42,6 +43,9 @@ class Knowledge:
         of a pair is what was said last, whoever said it.
     names : mapping
         Of what groups are called to the rows that were in them when they were named.
+    disputed : int ndarray of shape (k, 2)
+        Pairs of which people say opposite things, and nobody has settled it: nothing is learned of
+        them.
     """
 
     version: int
@@ -52,6 +56,7 @@ class Knowledge:
     can_redo: bool
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
     names: Mapping[str, Ints] = field(default_factory=dict)
+    disputed: Ints = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -76,10 +81,11 @@ class Knowledge:
         n_same, n_different = len(self.pairs.must_link), len(self.pairs.cannot_link)
         return {
             "version": self.version,
-            "n_answers": n_same + n_different + len(self.unsure),
+            "n_answers": n_same + n_different + len(self.unsure) + len(self.disputed),
             "n_same": n_same,
             "n_different": n_different,
             "n_unsure": len(self.unsure),
+            "n_disputed": len(self.disputed),
             "n_triplets": len(self.triplets),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
@@ -93,6 +99,7 @@ class Knowledge:
             "must_link": self.pairs.must_link.ravel().tolist(),
             "cannot_link": self.pairs.cannot_link.ravel().tolist(),
             "unsure": self.unsure.ravel().tolist(),
+            "disputed": self.disputed.ravel().tolist(),
             "closer": self.triplets.closer.ravel().tolist(),
         }
 
@@ -111,8 +118,13 @@ class Knowledge:
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
-        unsure = np.isin(keys_of(questions), keys_of(self.unsure))
+        unsure = np.isin(keys_of(questions), keys_of(self.not_to_ask))
         return ~(self.pairs.groups.tell(questions) | unsure)
+
+    @cached_property
+    def not_to_ask(self) -> Ints:
+        """Pairs that people were unsure of, or disagree about."""
+        return np.concatenate([self.unsure, self.disputed])
 
     def first_open(self, questions: Ints) -> dict[str, int] | None:
         """The first of some pairs of rows of which nothing is known, or None."""
@@ -170,23 +182,29 @@ def knowledge_of(
     past : Past
     version : int
     n_rows : int
+        What is said of rows beyond, which are not here, does not count.
     weights : mapping
         What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
     """
-    kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
+    kinds: dict[bool | str | None, list[Pair]] = {True: [], False: [], None: [], DISPUTED: []}
     triplets: dict[Triplet, float] = {}
     voices: dict[Voice, bool | None] = {}
     names: dict[str, Ints] = {}
     for rows, said in past.answers.items():
         match rows:
             case (str(name),):
-                names[name] = np.array(said, dtype=np.int64)
+                here = [row for row in said if row < n_rows] if isinstance(said, tuple) else []
+                if here:
+                    names[name] = np.array(here, dtype=np.int64)
+            case _ if any(isinstance(row, int) and row >= n_rows for row in rows):
+                continue
             case (left, right, str(name)):
                 voices[left, right, name] = None if said is None else bool(said)
             case (anchor, closer, int(farther)) if not isinstance(said, tuple):
                 triplets[anchor, closer, farther] = float(said or 0)
             case (left, right):
-                kinds[None if said is None else bool(said)].append((left, right))
+                kind = said if said is None or said == DISPUTED else bool(said)
+                kinds[kind].append((left, right))
 
     def weighted(said: bool) -> list[float]:
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
@@ -200,8 +218,11 @@ def knowledge_of(
         n_rows=n_rows,
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
-    unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo), voices, names)
+    unsure, disputed = (
+        np.array(kinds[kind], dtype=np.int64).reshape(-1, 2) for kind in (None, DISPUTED)
+    )
+    ways = bool(past.undo), bool(past.redo)
+    return Knowledge(version, pairs, order, unsure, *ways, voices, names, disputed)
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:

@@ -17,9 +17,11 @@ from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of
 from nearkin.teaching.asking import Asking
-from nearkin.teaching.history import checked_name, pairs_of_groups
+from nearkin.teaching.group_links import pairs_of_groups
+from nearkin.teaching.history import SETTLING
 from nearkin.teaching.in_groups import InGroups
 from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.listing import Listing
 from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.outlook import outlook_of
@@ -27,6 +29,7 @@ from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
+from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -38,12 +41,12 @@ from nearkin.teaching.taught_metric import (
     untaught,
 )
 
-ORIGINS = ("question", "suspect", "neighbors", "group", "review")
+ORIGINS = ("question", "suspect", "neighbors", "group", "review", "list", SETTLING)
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups):
+class Lesson(Asking, InGroups, Listing):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -111,6 +114,7 @@ class Lesson(Asking, InGroups):
     ) -> None:
         Asking.__init__(self, strategy, seed)
         InGroups.__init__(self)
+        Listing.__init__(self)
         check_roles(None, pairs, triplets=True)
         if pairs is not None:
             pairs.check_rows(len(records))
@@ -122,7 +126,6 @@ class Lesson(Asking, InGroups):
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs)
         self._review, notes = _review_of(records, seed)
-        self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
         if journal is not None:
             self._book.open(journal, records)
         try:
@@ -133,6 +136,7 @@ class Lesson(Asking, InGroups):
             self._before = shares_of(untaught(first, self._rows))
             if self._book.entries:
                 self._book.resume()
+            self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
                 self._book.order(pairs)
@@ -164,9 +168,10 @@ class Lesson(Asking, InGroups):
             Row numbers of ``records.X``.
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
-        origin : {"question", "suspect", "neighbors", "group", "review"}
-            Where it was answered, for the journal.
-        before : {"same", "different", "unsure", "nothing"}, optional
+        origin : {"question", "suspect", "neighbors", "group", "review", "list", "conflict"}
+            Where it was answered, for the journal. What settles a conflict is nobody's own answer:
+            what each of them said stays.
+        before : {"same", "different", "unsure", "disputed", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
         by : str, optional
             Who answers. What each of several people said last of two rows is kept, to tell how
@@ -182,7 +187,8 @@ class Lesson(Asking, InGroups):
         ------
         Conflict
             If something else was said meanwhile, by somebody else: neither that nor this. Nothing
-            is changed.
+            is changed. Where both are named and nothing was believed to be said, both answers are
+            kept instead: the pair is disputed, and teaches nothing, until somebody settles it.
         """
         if origin not in ORIGINS:
             raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
@@ -218,7 +224,7 @@ class Lesson(Asking, InGroups):
         -------
         dict
             As :meth:`answer`, with ``n_pairs`` that were made of it and ``n_possible`` that follow.
-            See :func:`nearkin.teaching.history.pairs_of_groups`.
+            See :func:`nearkin.teaching.group_links.pairs_of_groups`.
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
@@ -254,16 +260,18 @@ class Lesson(Asking, InGroups):
         """Take back that a row is nearer to one than to another, whenever that was said."""
         return self._change({"do": "withdraw", "triplet": [anchor, closer, farther]})
 
-    def undo(self, version: int | None = None) -> dict[str, Any]:
+    def undo(self, version: int | None = None, step: int | None = None) -> dict[str, Any]:
         """Take back the last change; ValueError if there is none.
 
-        With a version it is a Conflict if there were changes after that one.
+        With a version it is a Conflict if there were changes after that one. With a step, the
+        version that a change led to, that change is taken back whatever came after it; it is a
+        Conflict if something else was said of its rows since.
         """
-        return self._change({"do": "undo"}, version=version)
+        return self._change(_stepped("undo", step), version=version)
 
-    def redo(self, version: int | None = None) -> dict[str, Any]:
+    def redo(self, version: int | None = None, step: int | None = None) -> dict[str, Any]:
         """Do again what was taken back last; ValueError if there is nothing. As ``undo``."""
-        return self._change({"do": "redo"}, version=version)
+        return self._change(_stepped("redo", step), version=version)
 
     def _change(
         self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
@@ -281,7 +289,8 @@ class Lesson(Asking, InGroups):
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``; ``n_triplets``; ``can_undo``, ``can_redo``;
+            ``n_different``, ``n_unsure``, ``n_disputed``; ``n_triplets``; ``can_undo``,
+            ``can_redo`` and ``last_by``, who made the change that is undone next;
             ``conflicts``, the number of different pairs that follow to be the same;
             ``question``, the first of the last report's questions that is still open, or None; and
             ``goal``, what questions are for.
@@ -292,6 +301,7 @@ class Lesson(Asking, InGroups):
         return known.state() | {
             "question": known.first_open(self._questions),
             "goal": self._goal,
+            "last_by": self._book.last_by,
         }
 
     def known(self) -> dict[str, Any]:
@@ -302,6 +312,11 @@ class Lesson(Asking, InGroups):
     def entries(self) -> list[dict[str, Any]]:
         """All that was answered and undone, as the journal has it."""
         return self._book.entries
+
+    @property
+    def notes_on_answers(self) -> list[str]:
+        """What is to be said of the pairs that were given, and of the journal."""
+        return list(self._book.notes)
 
     @property
     def journal(self) -> Path | None:
@@ -396,6 +411,10 @@ class Lesson(Asking, InGroups):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _stepped(do: str, step: int | None) -> dict[str, Any]:
+    return {"do": do} if step is None else {"do": do, "step": step}
 
 
 def _review_of(records: Records, seed: int) -> tuple[RecordReview | None, list[str]]:

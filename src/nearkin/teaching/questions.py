@@ -62,5 +62,5 @@ def next_questions(
     rng = np.random.RandomState(seed)
     rows = candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
-    scene = scene_of(Z, learned.threshold, rows, known.pairs, known.unsure)
+    scene = scene_of(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
     return np.asarray(rows[questions(scene, strategy_named(strategy), n, rng)])

@@ -76,7 +76,8 @@ def test_answers_undone_and_done_again(fresh):
     assert (undone["version"], undone["n_unsure"], undone["can_redo"]) == (3, 0, True)
     assert fresh.post("/api/redo").json()["n_unsure"] == 1
     assert fresh.get("/api/known").json() == {
-        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "closer": []
+        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "disputed": [],
+        "closer": [],
     }  # fmt: skip
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
     assert state["n_same"] == 0
@@ -264,7 +265,7 @@ def test_bodies_of_another_kind_are_not_read_as_json(studio, client, kind):
 
 def test_methods_that_are_not_there(client):
     for method in ("GET", "PUT", "DELETE", "PATCH"):
-        assert client.request(method, "/api/answers").status_code == 405
+        assert client.request(method, "/api/withdrawals").status_code == 405
     assert client.post("/api/lesson").status_code == 405
 
 
@@ -380,6 +381,11 @@ def test_pictures_outside_the_folder_are_not_shown(tmp_path):
         assert found[0].headers["content-type"] == "image/png"
         with Image.open(io.BytesIO(found[0].content)) as shown:
             assert max(shown.size) == 160
+        # Why there is none is said, but nothing of files elsewhere.
+        assert "is not there" in found[names.index("missing.png")].json()["message"]
+        assert "is not there" in found[names.index("/etc/passwd")].json()["message"]
+        assert "cannot be read" in found[names.index("text.png")].json()["message"]
+        assert client.get("/api/records/0/image?side=161").status_code == 422
 
 
 def test_texts_of_any_kind_come_back():
@@ -404,7 +410,7 @@ def test_few_pictures_are_opened_at_once():
     class Album(StubLesson):
         open_now, most = 0, 0
 
-        def image(self, row):
+        def image(self, row, side):
             self.open_now += 1
             self.most = max(self.most, self.open_now)
             time.sleep(0.05)

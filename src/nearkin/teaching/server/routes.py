@@ -18,6 +18,7 @@ from nearkin._version import __version__
 from nearkin.teaching.history import Conflict
 from nearkin.teaching.server import replies
 from nearkin.teaching.server.access import Access
+from nearkin.teaching.server.answer_routes import add_answers
 from nearkin.teaching.server.bodies import (
     Answer,
     Clusters,
@@ -27,6 +28,7 @@ from nearkin.teaching.server.bodies import (
     Order,
     RowBeside,
     RowInPath,
+    Side,
     Step,
     Tab,
     Withdrawal,
@@ -40,6 +42,7 @@ from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.page_files import page_folder, page_is_missing
 from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
 from nearkin.teaching.server.session import Room
+from nearkin.teaching.thumbnails import LONGEST_SIDE
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
@@ -82,6 +85,7 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     _add_errors(app)
     _add_looks(app, room)
     _add_changes(app, room)
+    add_answers(app, room)
     add_grouping(app, room)
     _add_live(app, room)
     _add_page(app)
@@ -171,15 +175,15 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         return binary(numbers_bytes(coloured(key, clusters, grouping)["values"]))
 
     @app.get("/api/records/{row}")
-    def record(row: RowInPath, beside: RowBeside = None) -> Response:
+    def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
         other = None if beside is None else checked(beside)
-        return PlainJSON(lesson.record(checked(row), other))
+        return PlainJSON(lesson.record(checked(row), other, whole))
 
     @app.get("/api/records/{row}/image")
-    async def image(row: RowInPath) -> Response:
-        found = await room.image(checked(row))
-        if found is None:
-            raise HTTPException(404, f"There is no image of row {row}.")
+    async def image(row: RowInPath, side: Side = LONGEST_SIDE) -> Response:
+        found = await room.image(checked(row), side)
+        if isinstance(found, str):
+            raise HTTPException(404, found)
         content, media_type = found
         return Response(content, media_type=media_type)
 
@@ -245,11 +249,13 @@ def _add_changes(app: FastAPI, room: Room) -> None:
 
     @app.post("/api/undo")
     async def undo(body: Step | None = None, by: Tab = "") -> Response:
-        return await changed(by, 409, lesson.undo, None if body is None else body.version)
+        step = body or Step()
+        return await changed(by, 409, lesson.undo, step.version, step.step)
 
     @app.post("/api/redo")
     async def redo(body: Step | None = None, by: Tab = "") -> Response:
-        return await changed(by, 409, lesson.redo, None if body is None else body.version)
+        step = body or Step()
+        return await changed(by, 409, lesson.redo, step.version, step.step)
 
 
 def _add_live(app: FastAPI, room: Room) -> None:
