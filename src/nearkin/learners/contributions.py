@@ -92,14 +92,30 @@ def _parts(
     images = np.asarray(dense(rest.apply(ends)), dtype=np.float64)
     towards = images[1] - images[0]
     orders = list(_orders(len(differing), most_orders))
-    for order in orders:
-        heights = _heights(rest, ends[:1], moves, order[:-1], towards) - images[0] @ towards
-        found[differing[order]] += np.diff([0.0, *heights, towards @ towards])
+    ways = _heights(rest, ends[:1], moves, orders, towards)
+    for order, heights in zip(orders, ways, strict=True):
+        steps = [0.0, *(heights - images[0] @ towards), towards @ towards]
+        found[differing[order]] += np.diff(steps)
     return found / len(orders)
 
 
-def _heights(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
-    """How far rows have come on the way from one image to the other, after each move."""
+def _heights(
+    rest: Map, start: Floats, moves: _Moves, orders: list[Ints], towards: Floats
+) -> Iterator[Floats]:
+    """How far rows have come on each way from one image to the other, after all moves but one."""
+    n_steps, width = len(orders[0]) - 1, start.shape[1]
+    if n_steps * width > _BLOCK:
+        for order in orders:
+            yield _heights_of_one(rest, start, moves, order[:-1], towards)
+        return
+    for part in blocks(len(orders), max(1, _BLOCK // max(1, n_steps * width))):
+        ways = [start + np.cumsum(moves(order[:-1]), axis=0) for order in orders[part]]
+        rows = np.concatenate(ways)
+        heights = dense(rest.apply(rows)) @ towards if len(rows) else np.empty(0)
+        yield from np.asarray(heights, dtype=np.float64).reshape(len(ways), n_steps)
+
+
+def _heights_of_one(rest: Map, at: Floats, moves: _Moves, order: Ints, towards: Floats) -> Floats:
     found = np.empty(len(order))
     for part in blocks(len(order), max(1, _BLOCK // at.shape[1])):
         rows = at + np.cumsum(moves(order[part]), axis=0)

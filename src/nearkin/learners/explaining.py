@@ -41,6 +41,7 @@ _NOT_KNOWN = (
     "Which answers pull them is not known here: explain(a, b, X=X, pairs=pairs) takes what the "
     "metric was learned from."
 )
+_NONE_ALONE = "No answer pulls them by itself: many do together, or none."
 _BY_LABELS = "Which answers pull them is not known: the metric was learned from labels."
 
 
@@ -98,7 +99,7 @@ class ExplainingMixin:
         rows = [self._one_row(row, name) for row, name in ((a, "a"), (b, "b"))]
         A, B = (self._checked_columns(row) for row in rows)
         learned, groups = self._map_of_columns()
-        names, at = _numbered(groups)
+        names, at = numbered_groups(groups)
         parts = parts_by_column(learned, A, B, at)[0]
         whole = float(max(parts.sum(), 0.0))
         table = self._table_of_columns()
@@ -152,7 +153,7 @@ class ExplainingMixin:
                 f"{B.shape[0]}."
             )
         learned, groups = self._map_of_columns()
-        names, at = _numbered(groups)
+        names, at = numbered_groups(groups)
         found = shares_by_column(learned, A, B, at)
         one_row = rows[0] is not X_a and rows[1] is not X_b
         return {
@@ -180,12 +181,15 @@ class ExplainingMixin:
         X = self._checked_columns(rows)
         ends = random_pairs(len(X), np.random.RandomState(0), _SOME_PAIRS)
         learned, groups = self._map_of_columns()
-        names, at = _numbered(groups)
+        names, at = numbered_groups(groups)
         parts = parts_by_column(learned, X[ends[:, 0]], X[ends[:, 1]], at, orders=1).sum(axis=0)
         shares = parts / (parts.sum() or 1.0)
         found = {names[g]: float(shares[g]) for g in np.argsort(-shares, kind="stable")}
         self.__dict__["_importances"] = found
         return found
+
+    def _forget_importances(self) -> None:
+        self.__dict__.pop("_importances", None)
 
     def _keep_some_rows(self, X: Any) -> None:
         """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
@@ -220,21 +224,20 @@ class ExplainingMixin:
         else:
             return [], _BY_LABELS if parts else _NOT_KNOWN
         told = _strongest(pulls, whole)
-        is_same = _as_set(answers.must_link)
-        return [
-            Pull(
-                *(int(end if numbers is None else numbers[end]) for end in links[k]),
-                tuple(links[k].tolist()) in is_same,
-                float(pulls[k]),
-            )
-            for k in told
-        ], "" if len(told) else "No answer pulls them by itself: many together do, or none."
+        same = {tuple(link) for link in answers.must_link.tolist()}
+
+        def told_of(link: Ints, pull: float) -> Pull:
+            left, right = (link if numbers is None else numbers[link]).tolist()
+            return Pull(left, right, tuple(link.tolist()) in same, float(pull))
+
+        found = [told_of(links[k], pulls[k]) for k in told]
+        return found, "" if found else _NONE_ALONE
 
     def _taught_again(self, X: Any, pairs: Pairs) -> Any:
         """A copy that was learned from these rows and pairs."""
         pairs.check_rows(n_rows_of(X))
         with one_blas_thread():
-            return clone(self).fit(X, pairs=pairs)  # type: ignore[type-var]
+            return clone(self).fit(X, pairs=pairs)
 
     def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
         """Parts that can be learned again at once, and two rows, given as to ``transform``.
@@ -272,7 +275,7 @@ class ExplainingMixin:
         return getattr(self, "table_", None)
 
 
-def _numbered(groups: Any) -> tuple[list[str], Ints]:
+def numbered_groups(groups: Any) -> tuple[list[str], Ints]:
     """Names of columns, each once, and for each number the place of its column's."""
     names = list(dict.fromkeys(map(str, groups)))
     place = {name: g for g, name in enumerate(names)}
@@ -287,8 +290,3 @@ def _strongest(pulls: Floats, whole: float) -> Ints:
     positive = pulls[order] > 0
     rank = np.where(positive, np.cumsum(positive), np.cumsum(~positive))
     return np.asarray(order[rank <= _MOST_TOLD])
-
-
-def _as_set(links: Ints) -> set[tuple[int, ...]]:
-    """Pairs as a set."""
-    return {tuple(link) for link in links.tolist()}

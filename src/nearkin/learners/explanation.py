@@ -110,9 +110,8 @@ class Explanation:
     def named(self, n: int = 3) -> list[str]:
         """The columns that matter most, by the size of their parts."""
         parts = self.contributions
-        return [name for name in sorted(parts, key=lambda name: -abs(parts[name])) if parts[name]][
-            :n
-        ]
+        largest = sorted(parts, key=lambda name: -abs(parts[name]))
+        return [name for name in largest if parts[name]][:n]
 
     @property
     def shares(self) -> dict[str, float]:
@@ -153,7 +152,7 @@ class Explanation:
         ndarray of that shape
         """
         n = len(self.contributions)
-        if len(shape) != 2 or int(shape[0]) * int(shape[1]) != n:
+        if np.shape(shape) != (2,) or int(shape[0]) * int(shape[1]) != n:
             raise InputError(
                 f"shape={shape!r}: height times width must be {n}, the number of columns."
             )
@@ -206,7 +205,7 @@ class Explanation:
         width = max(len(_short(name)) for name in named)
         lines = ["What sets them apart, by column:"]
         for name in named:
-            bar = "█" * max(1, round(_WIDTH * abs(shares[name]) / most)) if shares[name] > 0 else ""
+            bar = "█" * round(_WIDTH * max(shares[name], 0.0) / most)
             has = "  /  ".join(map(_short, self.values.get(name, ())))
             line = f"  {_short(name):<{width}}  {shares[name]:>5.0%}  {bar:<{_WIDTH}}  {has}"
             lines.append(line.rstrip())

@@ -56,12 +56,20 @@ class TaughtPart:
     blended: bool = False
     numbers: Ints | None = None
 
-    def pull(self, link: tuple[int, int]) -> float:
-        """By how much an answer has raised the squared distance of the two rows."""
+    def pull(self, link: tuple[int, int], fewer: Pairs | None = None) -> float:
+        """By how much an answer has raised the squared distance of the two rows.
+
+        Parameters
+        ----------
+        link : (int, int)
+        fewer : Pairs, optional
+            What there is without it; by default all other pairs.
+        """
         taught = self.taught
         known = taught.left_out
         if link not in known:
-            known[link] = self._without(link)
+            given = taught.evidence.pairs.without([link]) if fewer is None else fewer
+            known[link] = self._learned_from(given)
         image, spread = known[link]
         unit = spread_of(taught, taught.image) / spread if self.blended else 1.0
         return self.share * (self.squared(taught.image) - unit * self.squared(image))
@@ -70,11 +78,9 @@ class TaughtPart:
         """Squared distance of the two rows under a map of coordinates."""
         return float((np.diff(image(self.ends), axis=0) ** 2).sum())
 
-    def _without(self, link: tuple[int, int]) -> tuple[Any, float]:
-        """What is learned without an answer, and how far apart it has rows in the mean."""
-        evidence = self.taught.evidence
-        fewer = replace(evidence, pairs=evidence.pairs.without([link]))
-        taught = replace(self.taught, evidence=fewer)
+    def _learned_from(self, pairs: Pairs) -> tuple[Any, float]:
+        """What is learned from other pairs, and how far apart it has rows in the mean."""
+        taught = replace(self.taught, evidence=replace(self.taught.evidence, pairs=pairs))
         rng = np.random.RandomState(0)
         rng.set_state(taught.random_state)
         image = self.learner._learn(taught, Reader(taught, _no_rows), rng).image
@@ -86,7 +92,7 @@ def spread_of(taught: Taught, image: Any) -> float:
     return float(2 * image(taught.coordinates).var(axis=0).sum()) or 1.0
 
 
-def _no_rows(rows: Ints) -> NoReturn:
+def _no_rows(rows: Any) -> NoReturn:
     raise LookupError("rows of fit are not kept")
 
 
