@@ -4,6 +4,9 @@ An entry is a plain dict with the key ``do``:
 
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
   answered;
+- ``which``: ``left``, a row beside ``rows`` that stand for groups; ``same`` is True with ``right``,
+  the one of them that it is like, and so unlike the others; False if it is unlike all of them, None
+  for unsure; ``origin``, and perhaps ``by``;
 - ``groups``: ``first``, ``second`` (row numbers), ``same``, and perhaps ``by``;
 - ``split``: ``first``, ``second``, and perhaps ``by``: all rows of the first are the same, and none
   is like one of the second;
@@ -159,6 +162,8 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     if do == "answer":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
         return _voiced([(pair, checked_answer(entry["same"]))], entry.get("by"))
+    if do == "which":
+        return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
         triplet = checked_triplet(entry["triplet"], n_rows)
         if triplet not in answers:
@@ -188,6 +193,31 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
         opposites = () if entry.get("given") else answers
         return _ordered(opposites, triplets, weights.tolist())
     raise InputError(f"an entry that says do={do!r} is unknown.")
+
+
+def pairs_of_which(entry: Mapping[str, Any], n_rows: int) -> list[tuple[Pair, bool | None]]:
+    """What it says of a row and each of those beside it which of them it is like.
+
+    Those beside it stand for groups that differ, so a row that is like one is unlike the others.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.history import pairs_of_which
+    >>> pairs_of_which({"left": 5, "rows": [7, 2], "right": 2, "same": True}, n_rows=10)
+    [((5, 7), False), ((2, 5), True)]
+    """
+    same, chosen = checked_answer(entry["same"]), entry.get("right")
+    beside = [checked_pair(entry["left"], row, n_rows) for row in entry["rows"]]
+    if len(set(beside)) < len(beside) or not beside:
+        raise InputError("it takes at least one row to choose from, and each of them once.")
+    if (chosen is None) is (same is True):
+        raise InputError("the row that it is like must be given if there is one, and only then.")
+    if same is not True:
+        return [(pair, same) for pair in beside]
+    liked = checked_pair(entry["left"], chosen, n_rows)
+    if liked not in beside:
+        raise InputError(f"row {chosen} is not one of those that were shown.")
+    return [(pair, pair == liked) for pair in beside]
 
 
 def is_voice(rows: Key) -> bool:

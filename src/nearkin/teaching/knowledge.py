@@ -15,6 +15,7 @@ from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
+from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
 from nearkin.teaching.history import Pair, Past, Triplet, Voice
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
@@ -42,6 +43,12 @@ class Knowledge:
         of a pair is what was said last, whoever said it.
     names : mapping
         Of what groups are called to the rows that were in them when they were named.
+    mentioned : int ndarray of shape (m,)
+        Rows of pairs, in the order in which something was first said of them.
+    n_steps : int
+        Answers, names and the like that can be undone.
+    counts : Counts
+        Of answers, which may say something of many pairs each.
     """
 
     version: int
@@ -52,6 +59,9 @@ class Knowledge:
     can_redo: bool
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
     names: Mapping[str, Ints] = field(default_factory=dict)
+    mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_steps: int = 0
+    counts: Counts = NO_ANSWERS
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -73,13 +83,15 @@ class Knowledge:
 
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
-        n_same, n_different = len(self.pairs.must_link), len(self.pairs.cannot_link)
+        same, different, unsure, _ = self.counts
         return {
             "version": self.version,
-            "n_answers": n_same + n_different + len(self.unsure),
-            "n_same": n_same,
-            "n_different": n_different,
-            "n_unsure": len(self.unsure),
+            "n_answers": same + different + unsure,
+            "n_same": same,
+            "n_different": different,
+            "n_unsure": unsure,
+            "n_must_link": len(self.pairs.must_link),
+            "n_cannot_link": len(self.pairs.cannot_link),
             "n_triplets": len(self.triplets),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
@@ -201,7 +213,20 @@ def knowledge_of(
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
     unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    return Knowledge(version, pairs, order, unsure, bool(past.undo), bool(past.redo), voices, names)
+    in_order = [row for rows in past.answers if len(rows) == 2 for row in rows]
+    return Knowledge(
+        version,
+        pairs,
+        order,
+        unsure,
+        bool(past.undo),
+        bool(past.redo),
+        voices,
+        names,
+        np.array(list(dict.fromkeys(in_order)), dtype=np.int64),
+        len(past.undo),
+        counts_of(past),
+    )
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:

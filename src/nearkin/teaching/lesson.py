@@ -10,13 +10,12 @@ from typing import Any, Self
 
 from sklearn.preprocessing import StandardScaler
 
-from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of
-from nearkin.teaching.asking import Asking
+from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.history import checked_name, pairs_of_groups
 from nearkin.teaching.in_groups import InGroups
 from nearkin.teaching.knowledge import Knowledge
@@ -38,7 +37,6 @@ from nearkin.teaching.taught_metric import (
     untaught,
 )
 
-ORIGINS = ("question", "suspect", "neighbors", "group", "review")
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
@@ -164,8 +162,9 @@ class Lesson(Asking, InGroups):
             Row numbers of ``records.X``.
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
-        origin : {"question", "suspect", "neighbors", "group", "review"}
-            Where it was answered, for the journal.
+        origin : {"question", "suspect", "neighbors", "group", "review", "sought", "check"}
+            Where it was answered, for the journal; or that the left row was sought out, so that it
+            is no fair test, or that the answer was known to follow.
         before : {"same", "different", "unsure", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
         by : str, optional
@@ -184,8 +183,7 @@ class Lesson(Asking, InGroups):
             If something else was said meanwhile, by somebody else: neither that nor this. Nothing
             is changed.
         """
-        if origin not in ORIGINS:
-            raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
+        check_origin(origin)
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
         return self._change(self._voiced(entry, by), before=before)
 
@@ -281,18 +279,19 @@ class Lesson(Asking, InGroups):
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``; ``n_triplets``; ``can_undo``, ``can_redo``;
+            ``n_different``, ``n_unsure``, of answers; ``n_must_link``, ``n_cannot_link``, of pairs
+            that these speak of; ``n_triplets``; ``can_undo``, ``can_redo``;
             ``conflicts``, the number of different pairs that follow to be the same;
-            ``question``, the first of the last report's questions that is still open, or None; and
-            ``goal``, what questions are for.
+            ``question``, the first of the last report's questions that is still open, or None;
+            ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
+            choose from: ``left``, ``rows``, their ``groups``, and ``origin``; if there is but one
+            of ``rows``, whether the two are the same; ``check``, a pair that follows from answers,
+            if it is time to see whether these are right; and ``goal``, what questions are for.
         """
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | {
-            "question": known.first_open(self._questions),
-            "goal": self._goal,
-        }
+        return known.state() | self._asked(known)
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
