@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearkin.teaching.group_links import MOST_BETWEEN, pairs_of_groups
 from nearkin.teaching.history import (
-    MOST_BETWEEN,
     NOTHING,
     Conflict,
     Past,
     after,
     check_belief,
-    pairs_of_groups,
 )
 from nearkin.teaching.knowledge import knowledge_of
 

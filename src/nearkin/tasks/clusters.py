@@ -20,7 +20,6 @@ from nearkin.learners.fitting import WholeState
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs
-from nearkin.rows import access
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.given import n_rows_of
 from nearkin.rows.progress import progress, tell
@@ -34,10 +33,11 @@ from nearkin.tasks.grouping.families import FAMILIES
 from nearkin.tasks.grouping.folds import folds_of
 from nearkin.tasks.grouping.grouped import AGREEMENT, Grouping, Groupings
 from nearkin.tasks.grouping.kept_pairs import Blocks, blocks_of, kept
-from nearkin.tasks.grouping.known import known_pairs, sampled_rows
-from nearkin.tasks.grouping.metrics import coordinates, learned_metric, share_of_same
+from nearkin.tasks.grouping.known import known_pairs
+from nearkin.tasks.grouping.metrics import learned_metric, share_of_same
 from nearkin.tasks.grouping.placing import costs_of, sharpness_of
 from nearkin.tasks.grouping.report import report_of, unchosen
+from nearkin.tasks.grouping.sampling import Sample, Sampling
 from nearkin.tasks.grouping.soft_pairs import broken_by
 
 LINKAGE = "linkage"
@@ -61,7 +61,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     A metric is learned from the pairs. In its coordinates several families of groupings are tried
     with several numbers of groups; pairs that were held out of the metric and of the groups tell
     which is best, together with how stable each is. In every grouping rows are then placed by the
-    groups of rows in pairs, and pairs are kept.
+    groups of rows in pairs, and pairs are kept. Groups are what most families agree on in the end,
+    whichever pairs were held out, and the best of them above all.
 
     Parameters
     ----------
@@ -186,46 +187,45 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         least, most = self._bounds(blocks, n, strength)
         families = self._checked_families()
         self.metric_ = learned_metric(self.metric, X, y, pairs, seed)
-        some = sampled_rows(known, n, _MOST_ROWS, rng)
-        X_some = access.take(X, some)
-        Z_some = coordinates(self.metric_, X_some, seed)
-        wanted = (1, None) if self.n_clusters is None else (min(least, len(some)), most)
-        told = known.restrict(some)
+        bounds = (1, None) if self.n_clusters is None else (least, most)
+        sampling = Sampling(self.metric_, X, known, families, seed, strength, bounds)
         with one_thread():  # many small pieces of work
-            whole = Groupings(Z_some, told, families, seed, strength, *wanted)
-            best = None
-            differ = bool(np.ptp(Z_some, axis=0).any())
-            if differ and most > 1 and least <= _MOST_BY_SCORES:
-                classes = None if y is None else class_numbers(y)[some]
-                examples = example_pairs(Evidence(told, classes), rng, most=_MOST_EXAMPLES)
-                folds = folds_of(whole, examples, self.metric_, self.metric, X_some, Z_some, rng)
-                share = share_of_same(self.metric_, Z_some, seed)
-                comparison = Comparison(whole, folds, families, share)
-                best = search(comparison, least, most, self._shown)
-            if best is not None and len(some) < n:
-                # With the choice made, there is time for more rows.
-                some = sampled_rows(known, n, _MOST_GROUPED, rng)
-                Z_some = coordinates(self.metric_, access.take(X, some), seed)
-                told = known.restrict(some)
-                whole = Groupings(Z_some, told, families, seed, strength, *wanted)
-            found = None if best is None else whole.found(*best.key)
-        Z = whole.there.Z if len(some) == n else mapped(whole, self.metric_, X, n)
-        if best is None or found is None:
-            grouping, self.report_ = whole.alone(), unchosen(least)
-        else:
-            grouping = found
-            given = self.n_clusters is not None and least == most
-            self.report_ = report_of(comparison, best, given, rng)
+            some = sampling.sample(_MOST_ROWS, rng)
+            comparison = None
+            if some.differ and most > 1 and least <= _MOST_BY_SCORES:
+                comparison = self._comparison(some, y, rng)
+            best = None if comparison is None else search(comparison, least, most, self._shown)
+            if comparison is None or best is None:
+                grouping, self.report_ = some.groupings.alone(), unchosen(least)
+            else:
+                given = self.n_clusters is not None and least == most
+                self.report_ = report_of(comparison, best, given, rng)
+                if len(some.numbers) == n:
+                    grouping = comparison.agreed(best)
+                else:  # with the choice made, there is time for more rows
+                    some = sampling.sample(_MOST_GROUPED, rng)
+                    grouping = some.groupings.found(*best.key) or some.groupings.alone()
+        whole = some.groupings
+        Z = whole.there.Z if len(some.numbers) == n else mapped(whole, self.metric_, X, n)
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
             self.tree_ = joined_tree(Z, affinities_of(Z), blocks)
             labels = self.tree_.cut(max(least, grouping.n_groups))
         else:
-            labels = groups_of_all(whole, grouping, Z, some, known, blocks)
-        self._keep(whole, Z, some, labels, grouping, known)
+            labels = groups_of_all(whole, grouping, Z, some.numbers, known, blocks)
+        self._keep(whole, Z, some.numbers, labels, grouping, known)
         if self.verbose:
             tell(f"{self.report_}\n")
         return self
+
+    def _comparison(self, some: Sample, y: Any, rng: np.random.RandomState) -> Comparison:
+        """Candidates, and pairs to judge them by that neither metric nor groups are told of."""
+        whole = some.groupings
+        classes = None if y is None else class_numbers(y)[some.numbers]
+        examples = example_pairs(Evidence(some.told, classes), rng, most=_MOST_EXAMPLES)
+        folds = folds_of(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
+        share = share_of_same(self.metric_, some.Z, whole.seed)
+        return Comparison(whole, folds, whole.families, share)
 
     def _keep(
         self,

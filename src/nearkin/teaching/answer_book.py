@@ -13,10 +13,21 @@ import numpy as np
 
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.whole_file import StrPath
-from nearkin.teaching.history import Conflict, Past, after, change_of, check_belief
+from nearkin.teaching.answered import answered, as_shown
+from nearkin.teaching.history import (
+    Conflict,
+    Past,
+    after,
+    after_in_place,
+    change_of,
+    check_belief,
+    is_pair,
+    speaks_beside,
+)
 from nearkin.teaching.journal import InMemory, Journal, JournalError
 from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
 from nearkin.teaching.records import MOST_NAMES, Records
+from nearkin.teaching.row_checks import Pair
 
 
 class AnswerBook:
@@ -42,6 +53,7 @@ class AnswerBook:
         self._past, self._weights, self.notes = start_of(pairs)
         self.known = self._known_of(self._past, 0)
         self._journal: Journal | InMemory = InMemory()
+        self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
     def open(self, journal: StrPath, records: Records) -> None:
         """Keep answers in a file from now on, which may have some already about these records."""
@@ -81,10 +93,13 @@ class AnswerBook:
         Raises
         ------
         Conflict
-            If something else was said meanwhile. Nothing is changed.
+            If something else was said meanwhile. Nothing is changed, unless it was said by others
+            who are named, and whoever answers is too: then both are kept.
         """
         with self._changing:
             entry = _plain(entry)
+            if before == "nothing" and speaks_beside(self._past.answers, entry):
+                entry, before = entry | {"beside": True}, None
             past = after(self._past, entry, self._n_rows)
             if before is not None:
                 change = change_of(self._past.answers, entry, self._n_rows)
@@ -98,17 +113,41 @@ class AnswerBook:
             known = self._known_of(past, self.known.version + 1)
             self._journal.append(entry | {"at": _now()})
             self._past, self.known = past, known
-            return known, past.changes()
+            return known, as_shown(past, self._journal.entries)
+
+    @property
+    def last_by(self) -> str | None:
+        """Who made the last change that can be undone, if that is known."""
+        past = self._past
+        if not past.undo:
+            return None
+        by = self._journal.entries[past.undo[-1].number - 1].get("by")
+        return None if by is None else str(by)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What was answered and still counts, see :func:`nearkin.teaching.answered.answered`."""
+        past, entries = self._past, self._journal.entries
+        version, found = self._listed
+        if version != past.n_entries or not found:
+            found = answered(past, entries)
+            self._listed = past.n_entries, found
+        return found
+
+    def pairs_of_entry(self, number: int) -> list[Pair]:
+        """The pairs of which an entry still says what counts."""
+        sources = self._past.sources
+        return [rows for rows, one in sources.items() if one == number and is_pair(rows)]
 
     def _known_of(self, past: Past, version: int) -> Knowledge:
         return knowledge_of(past, version, self._n_rows, self._weights)
 
     def resume(self) -> None:
         """Go through the journal."""
-        past = self._past
+        past, go_on = self._past, after
         for number, entry in enumerate(self._journal.entries, 1):
             try:
-                past = after(past, entry, self._n_rows)
+                past = go_on(past, entry, self._n_rows)
+                go_on = after_in_place  # what was known in between is looked at by nobody
             except (ValueError, TypeError, KeyError) as error:
                 raise JournalError(
                     f"entry {number} of {self._journal.path or 'what was answered'} does not fit "

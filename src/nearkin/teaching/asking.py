@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from nearkin.errors import InputError
-from nearkin.teaching.history import checked_name
+from nearkin.teaching.history import SETTLING
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.known_groups import KnownGroups, known_groups
 from nearkin.teaching.looking import Looking
 from nearkin.teaching.questions import Questions, next_questions, strategies_by_goal
+from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.taught_metric import TaughtMetric
 
 # Where something may have been answered, for the journal.
-ORIGINS = ("question", "suspect", "neighbors", "group", "review", "sought", "check")
+ORIGINS = (
+    "question", "sought", "check", "suspect", "neighbors", "group", "review", "list", SETTLING,
+)  # fmt: skip
 # Groups that a row is shown beside: pictures are seen at a glance, words are to be read.
 _PICTURES, _TEXTS = 9, 5
 

@@ -3,7 +3,8 @@
 An entry is a plain dict with the key ``do``:
 
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
-  answered;
+  answered; with ``beside``, whoever did so was not told what others said before, which is not taken
+  the place of: where that is the opposite, people disagree until somebody settles it;
 - ``which``: ``left``, a row beside ``rows`` that stand for groups; ``same`` is True with ``right``,
   the one of them that it is like, and so unlike the others; False if it is unlike all of them, None
   for unsure; ``origin``, and perhaps ``by``;
@@ -12,43 +13,45 @@ An entry is a plain dict with the key ``do``:
   is like one of the second;
 - ``name``: ``name`` and the ``rows`` of the group that has it from now on, ``instead`` of another
   name, if it had one; without a name, that one is taken away;
-- ``withdraw``: ``left``, ``right``, or ``triplet``;
+- ``withdraw``: ``left``, ``right``, or ``pairs`` of rows, or ``triplet``;
 - ``closer``: ``triplets`` (a, b, c), a nearer to b than to c, perhaps with their ``weights``, and
   ``given`` if they were known from the start, so that no step back takes them away;
-- ``undo`` and ``redo``.
+- ``undo`` and ``redo``, perhaps of the ``step`` that an entry was, by its number from 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeGuard
 
-import numpy as np
-
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError
 from nearkin.pairs.checks import checked_weights
-from nearkin.rows.arrays import Ints
+from nearkin.teaching.group_links import pairs_of_groups, pairs_of_which, split_of_groups
+from nearkin.teaching.row_checks import (
+    Pair,
+    Triplet,
+    checked_answer,
+    checked_name,
+    checked_pair,
+    checked_rows,
+    checked_triplet,
+)
 
-# Two rows, the smaller first, and what was said of them: same, different, or None for unsure.
-Pair = tuple[int, int]
-# Three rows, the first nearer to the second than to the third; what is said is how much it counts.
-Triplet = tuple[int, int, int]
-# Two rows and who has answered; what they said last counts as evidence of how reliable they are.
+# Of pairs it is said that they are same, different, None for unsure, or that people disagree; of
+# triplets, how much they count. Two rows with who has answered: what they said last is evidence of
+# how reliable they are.
 Voice = tuple[int, int, str]
 # What a group is called; what is said is which rows are in it.
 GroupName = tuple[str]
 Key = Pair | Triplet | Voice | GroupName
-Said = bool | float | tuple[int, ...] | None
-Answers = Mapping[Key, Said]
+Said = bool | float | str | tuple[int, ...] | None
+Answers = dict[Key, Said]
+Sources = dict[Key, int]
 # A change: rows with what is said of them from then on; of those that are not known, "nothing".
 Change = list[tuple[Key, "Said | Nothing"]]
-
-# Cannot-links that two groups are turned into at most.
-MOST_BETWEEN = 2000
-# Characters of a name.
-LONGEST_NAME = 60
+# The same with the number of the entry that said it, 0 for what was known from the start.
+Sourced = list[tuple[Key, "Said | Nothing", int]]
 
 
 class Nothing:
@@ -56,8 +59,12 @@ class Nothing:
 
 
 NOTHING = Nothing()
+# Stands for: people disagree, and nobody has settled it.
+DISPUTED = "disputed"
+# Where an answer comes from that settles it.
+SETTLING = "conflict"
 # What may be said of two rows, in a word.
-WORDS = ("same", "different", "unsure", "nothing")
+WORDS = ("same", "different", "unsure", DISPUTED, "nothing")
 
 
 class Conflict(InputError):
@@ -76,6 +83,25 @@ class Conflict(InputError):
         self.said, self.pair = said, pair
 
 
+class Step(NamedTuple):
+    """What an entry has done, as what takes it back.
+
+    Attributes
+    ----------
+    number : int
+        Of the entry, from 1.
+    back : list
+        Rows with what was said of them before, and by which entry.
+    """
+
+    number: int
+    back: Sourced
+
+    def touches(self, keys: Collection[Key]) -> bool:
+        """Whether it has changed what is said of some of these."""
+        return any(key in keys for key, _, _ in self.back)
+
+
 @dataclass(frozen=True)
 class Past:
     """What is known, and the way back and forth. Never changed: :func:`after` gives another.
@@ -83,19 +109,24 @@ class Past:
     Attributes
     ----------
     answers : mapping
-        Of pairs to True, False or None, of triplets to their weights, of pairs with who has
-        answered to what these said, and of names of groups to their rows.
-    undo, redo : tuple of changes
+        Of pairs to True, False, None or disputed, of triplets to their weights, of pairs with who
+        has answered to what these said, and of names of groups to their rows.
+    undo, redo : tuple of Step
         What takes back each step, the latest at the end, and what does each step again that was
         taken back.
-    back : change
+    back : list
         What takes back the last entry, whatever that was.
+    sources : mapping
+        Numbers of the entries by which each is said, of all that is not known from the start.
+    n_entries : int
     """
 
     answers: Answers = field(default_factory=dict)
-    undo: tuple[Change, ...] = ()
-    redo: tuple[Change, ...] = ()
-    back: Change = field(default_factory=list)
+    undo: tuple[Step, ...] = ()
+    redo: tuple[Step, ...] = ()
+    back: Sourced = field(default_factory=list)
+    sources: Sources = field(default_factory=dict)
+    n_entries: int = 0
 
     def changes(self) -> list[dict[str, Any]]:
         """The pairs that the last entry has changed.
@@ -103,7 +134,7 @@ class Past:
         Each with ``left``, ``right``, and ``before`` and ``now``.
         """
         found = []
-        for rows, before in reversed(self.back):
+        for rows, before, _ in reversed(self.back):
             now = self.answers.get(rows, NOTHING)
             if len(rows) == 2 and now is not before:
                 left, right = rows
@@ -139,21 +170,45 @@ def after(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
     >>> after(past, {"do": "undo"}, n_rows=10).answers
     {}
     """
+    own = replace(past, answers=dict(past.answers), sources=dict(past.sources))
+    return after_in_place(own, entry, n_rows)
+
+
+def after_in_place(past: Past, entry: Mapping[str, Any], n_rows: int) -> Past:
+    """As :func:`after`, but what was known before is lost: for long series."""
     do = entry.get("do")
+    number = past.n_entries + 1
     if do == "undo":
-        if not past.undo:
-            raise InputError("there is nothing to undo.")
-        answers, back = _changed(past.answers, past.undo[-1])
-        return Past(answers, past.undo[:-1], (*past.redo, back), back)
+        step = _step_of(past.undo, entry.get("step"), "there is nothing to undo.")
+        answers, sources, back = _changed(past, step.back)
+        undo = tuple(one for one in past.undo if one is not step)
+        redo = (*past.redo, Step(step.number, back))
+        return Past(answers, undo, redo, back, sources, number)
     if do == "redo":
-        if not past.redo:
-            raise InputError("there is nothing to do again.")
-        answers, back = _changed(past.answers, past.redo[-1])
-        return Past(answers, (*past.undo, back), past.redo[:-1], back)
-    answers, back = _changed(past.answers, change_of(past.answers, entry, n_rows))
+        step = _step_of(past.redo, entry.get("step"), "there is nothing to do again.")
+        answers, sources, back = _changed(past, step.back)
+        redo = tuple(one for one in past.redo if one is not step)
+        return Past(answers, (*past.undo, Step(step.number, back)), redo, back, sources, number)
+    change = change_of(past.answers, entry, n_rows)
+    answers, sources, back = _changed(past, [(key, said, number) for key, said in change])
     if entry.get("given"):
-        return Past(answers, past.undo, past.redo, back)
-    return Past(answers, (*past.undo, back), (), back)
+        return Past(answers, past.undo, past.redo, back, sources, number)
+    return Past(answers, (*past.undo, Step(number, back)), (), back, sources, number)
+
+
+def _step_of(steps: tuple[Step, ...], number: Any, none: str) -> Step:
+    """The last step, or the one of this number, unless later ones have changed the same rows."""
+    if number is None:
+        if not steps:
+            raise InputError(none)
+        return steps[-1]
+    at = next((k for k, step in enumerate(steps) if step.number == number), None)
+    if at is None:
+        raise InputError(none)
+    keys = {key for key, _, _ in steps[at].back}
+    if any(step.touches(keys) for step in steps[at + 1 :]):
+        raise Conflict("something else was said of these rows since, and it is kept.", "nothing")
+    return steps[at]
 
 
 def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
@@ -161,7 +216,11 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     do = entry.get("do")
     if do == "answer":
         pair = checked_pair(entry["left"], entry["right"], n_rows)
-        return _voiced([(pair, checked_answer(entry["same"]))], entry.get("by"))
+        same = checked_answer(entry["same"])
+        if entry.get("origin") == SETTLING:
+            return [(pair, same)]
+        voiced = _voiced([(pair, same)], entry.get("by"))
+        return _beside(answers, pair, same, voiced) if entry.get("beside") else voiced
     if do == "which":
         return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
@@ -170,11 +229,13 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
             raise InputError("row {} was not said to be nearer to {} than to {}.".format(*triplet))
         return [(triplet, NOTHING)]
     if do == "withdraw":
-        pair = checked_pair(entry["left"], entry["right"], n_rows)
-        if pair not in answers:
-            raise InputError(f"nothing was said of rows {pair[0]} and {pair[1]}.")
-        voices = [rows for rows in answers if is_voice(rows) and rows[:2] == pair]
-        return [(rows, NOTHING) for rows in (pair, *voices)]
+        ends = entry["pairs"] if "pairs" in entry else [(entry["left"], entry["right"])]
+        meant = {checked_pair(i, j, n_rows): NOTHING for i, j in ends}
+        for i, j in meant:
+            if (i, j) not in answers:
+                raise InputError(f"nothing was said of rows {i} and {j}.")
+        voices = [rows for rows in answers if is_voice(rows) and rows[:2] in meant]
+        return [*meant.items(), *((rows, NOTHING) for rows in voices)]
     if do == "groups":
         same = checked_answer(entry["same"])
         if same is None:
@@ -195,32 +256,41 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
     raise InputError(f"an entry that says do={do!r} is unknown.")
 
 
-def pairs_of_which(entry: Mapping[str, Any], n_rows: int) -> list[tuple[Pair, bool | None]]:
-    """What it says of a row and each of those beside it which of them it is like.
+def _beside(answers: Answers, pair: Pair, same: bool | None, voiced: Change) -> Change:
+    """What is said of a pair by someone who does not know what others said."""
+    before = answers.get(pair, NOTHING)
+    if isinstance(before, Nothing) or before is None:
+        return voiced
+    if same is None:
+        return voiced[1:]
+    return voiced if before is same else [(pair, DISPUTED), *voiced[1:]]
 
-    Those beside it stand for groups that differ, so a row that is like one is unlike the others.
+
+def speaks_beside(answers: Answers, entry: Mapping[str, Any]) -> bool:
+    """Whether an answer is one more voice: others, and they alone, have said something.
 
     Examples
     --------
-    >>> from nearkin.teaching.history import pairs_of_which
-    >>> pairs_of_which({"left": 5, "rows": [7, 2], "right": 2, "same": True}, n_rows=10)
-    [((5, 7), False), ((2, 5), True)]
+    >>> from nearkin.teaching.history import speaks_beside
+    >>> said = {(2, 5): True, (2, 5, "Ann"): True}
+    >>> entry = {"do": "answer", "left": 5, "right": 2, "same": False, "by": "Bob"}
+    >>> speaks_beside(said, entry), speaks_beside(said, entry | {"by": "Ann"})
+    (True, False)
     """
-    same, chosen = checked_answer(entry["same"]), entry.get("right")
-    beside = [checked_pair(entry["left"], row, n_rows) for row in entry["rows"]]
-    if len(set(beside)) < len(beside) or not beside:
-        raise InputError("it takes at least one row to choose from, and each of them once.")
-    if (chosen is None) is (same is True):
-        raise InputError("the row that it is like must be given if there is one, and only then.")
-    if same is not True:
-        return [(pair, same) for pair in beside]
-    liked = checked_pair(entry["left"], chosen, n_rows)
-    if liked not in beside:
-        raise InputError(f"row {chosen} is not one of those that were shown.")
-    return [(pair, pair == liked) for pair in beside]
+    by = entry.get("by")
+    if entry.get("do") != "answer" or by is None:
+        return False
+    left, right = sorted((entry["left"], entry["right"]))
+    voices = {rows[2] for rows in answers if is_voice(rows) and rows[:2] == (left, right)}
+    return bool(voices) and by not in voices
 
 
-def is_voice(rows: Key) -> bool:
+def is_pair(rows: Key) -> TypeGuard[Pair]:
+    """Whether it is two rows and nothing else."""
+    return len(rows) == 2
+
+
+def is_voice(rows: Key) -> TypeGuard[Voice]:
     """Whether it is said who has answered."""
     return len(rows) == 3 and isinstance(rows[-1], str)
 
@@ -253,16 +323,6 @@ def _voiced(change: Sequence[tuple[Pair, bool | None]], by: Any) -> Change:
     return [*change, *(((*pair, name), said) for pair, said in change)]
 
 
-def checked_name(by: Any) -> str:
-    """A name without blanks around it, or an error."""
-    if not isinstance(by, str):
-        raise InputTypeError(f"{by!r:.60} is not a name.")
-    name = by.strip()
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise InputError(f"a name has 1 to {LONGEST_NAME} characters, not {len(name)}.")
-    return name
-
-
 def _ordered(answers: Collection[Key], triplets: list[Triplet], weights: list[float]) -> Change:
     """Triplets that are said; each takes the place of its opposite among the answers."""
     change: Change = []
@@ -284,6 +344,8 @@ def word_of(said: Said | Nothing) -> str:
     """
     if isinstance(said, Nothing):
         return "nothing"
+    if isinstance(said, str):
+        return said
     return "unsure" if said is None else "same" if said else "different"
 
 
@@ -295,7 +357,7 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     answers : mapping
     change : list
         What is to be said.
-    believed : {"same", "different", "unsure", "nothing"}
+    believed : {"same", "different", "unsure", "disputed", "nothing"}
         What whoever says it believes to be said of these pairs now.
     """
     if believed not in WORDS:
@@ -320,122 +382,19 @@ def check_belief(answers: Answers, change: Change, believed: str) -> None:
     )
 
 
-def _changed(answers: Answers, change: Change) -> tuple[dict[Key, Said], Change]:
-    """Answers after a change, and the change back."""
-    new = dict(answers)
-    back: Change = []
-    for pair, said in change:
-        back.append((pair, new.get(pair, NOTHING)))
+def _changed(past: Past, change: Sourced) -> tuple[Answers, Sources, Sourced]:
+    """Answers and their sources, which are changed, and the change back."""
+    answers, sources = past.answers, past.sources
+    back: Sourced = []
+    for key, said, source in change:
+        back.append((key, answers.get(key, NOTHING), sources.get(key, 0)))
         if isinstance(said, Nothing):
-            new.pop(pair, None)
+            answers.pop(key, None)
         else:
-            new[pair] = said
+            answers[key] = said
+        if source and not isinstance(said, Nothing):
+            sources[key] = source
+        else:
+            sources.pop(key, None)
     back.reverse()
-    return new, back
-
-
-def pairs_of_groups(
-    first: Sequence[int], second: Sequence[int], same: bool, n_rows: int
-) -> tuple[Ints, int]:
-    """Pairs that say that two groups of rows are the same, or that they differ.
-
-    Parameters
-    ----------
-    first, second : sequence of int
-        Row numbers; with ``same`` the second may be empty.
-    same : bool
-        True links every row of both to the next. False links every row of one with every
-        row of the other, or an even choice of 2000 such pairs where there are more.
-    n_rows : int
-
-    Returns
-    -------
-    links : int ndarray of shape (k, 2)
-        The smaller row first.
-    n_possible : int
-        How many pairs follow from what was said.
-
-    Examples
-    --------
-    >>> from nearkin.teaching.history import pairs_of_groups
-    >>> links, n_possible = pairs_of_groups([4, 7], [1], True, n_rows=10)
-    >>> links.tolist(), n_possible
-    ([[1, 4], [4, 7]], 3)
-    """
-    one, two = (checked_rows(rows, n_rows) for rows in (first, second))
-    both = np.intersect1d(one, two, assume_unique=True)
-    if len(both):
-        raise InputError(
-            f"row {both[0]} is in both groups"
-            + (f", and so are {len(both) - 1} others." if len(both) > 1 else ".")
-        )
-    if same:
-        rows = np.union1d(one, two)
-        if len(rows) < 2:
-            raise InputError("a pair takes two rows: select more.")
-        return np.column_stack([rows[:-1], rows[1:]]), len(rows) * (len(rows) - 1) // 2
-    if not len(one) or not len(two):
-        raise InputError("one group is empty: select rows of two groups that differ.")
-    n_possible = len(one) * len(two)
-    n_taken = min(n_possible, MOST_BETWEEN)
-    # Slowly through one group and round and round through the other: no pair twice, and the rows
-    # of each group in equally many pairs, give or take one.
-    step = np.arange(n_taken)
-    links = np.column_stack([one[step * len(one) // n_taken], two[step % len(two)]])
-    return np.sort(links, axis=1), n_possible
-
-
-def split_of_groups(first: Sequence[int], second: Sequence[int], n_rows: int) -> dict[bool, Ints]:
-    """Pairs that say that rows belong together, and to none of others: must- and cannot-links.
-
-    As :func:`pairs_of_groups` makes them, of the first group alone and of both.
-    """
-    apart, _ = pairs_of_groups(first, second, False, n_rows)
-    together = np.empty((0, 2), dtype=np.int64)
-    if len(set(first)) > 1:
-        together, _ = pairs_of_groups(first, (), True, n_rows)
-    return {True: together, False: apart}
-
-
-def checked_pair(left: Any, right: Any, n_rows: int) -> Pair:
-    """Two different rows, the smaller first, or an error."""
-    rows = [_checked_row(row, n_rows) for row in (left, right)]
-    if rows[0] == rows[1]:
-        raise InputError(f"a pair takes two rows, not row {rows[0]} twice.")
-    return min(rows), max(rows)
-
-
-def checked_triplet(rows: Any, n_rows: int) -> Triplet:
-    """Three different rows, or an error."""
-    a, b, c = (_checked_row(row, n_rows) for row in rows)
-    if len({a, b, c}) < 3:
-        raise InputError(f"a triplet takes three rows: ({a}, {b}, {c}) names one twice.")
-    return a, b, c
-
-
-def _checked_row(row: Any, n_rows: int) -> int:
-    if isinstance(row, bool) or not isinstance(row, Integral):
-        raise InputTypeError(f"{row!r:.60} is not a row number.")
-    if not 0 <= int(row) < n_rows:
-        raise InputError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}.")
-    return int(row)
-
-
-def checked_answer(same: Any) -> bool | None:
-    """True, False or None, or an error."""
-    if same is None or isinstance(same, (bool, np.bool_)):
-        return None if same is None else bool(same)
-    raise InputTypeError(f"same must be True, False, or None for unsure, not {same!r:.60}.")
-
-
-def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
-    """Rows in their order, each once, or an error."""
-    found = np.asarray(rows)
-    if not found.size:
-        return np.empty(0, dtype=np.int64)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise InputTypeError("a group is a list of row numbers.")
-    outside = found[(found < 0) | (found >= n_rows)]
-    if len(outside):
-        raise InputError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
-    return np.unique(found.astype(np.int64))
+    return answers, sources, back

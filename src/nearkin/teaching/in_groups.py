@@ -11,6 +11,7 @@ import numpy as np
 from nearkin.errors import InputError
 from nearkin.rows.arrays import Ints
 from nearkin.teaching.answer_book import AnswerBook
+from nearkin.teaching.group_links import split_of_groups
 from nearkin.teaching.groups import (
     FoundGroups,
     found_groups,
@@ -18,8 +19,8 @@ from nearkin.teaching.groups import (
     representatives_by_group,
     typical,
 )
-from nearkin.teaching.history import checked_name, checked_rows, split_of_groups
 from nearkin.teaching.looking import Looking
+from nearkin.teaching.row_checks import checked_name, checked_rows
 
 
 class InGroups(Looking):

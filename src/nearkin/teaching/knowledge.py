@@ -16,7 +16,8 @@ from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
 from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
-from nearkin.teaching.history import Pair, Past, Triplet, Voice
+from nearkin.teaching.history import DISPUTED, Past, Voice, is_pair
+from nearkin.teaching.row_checks import Pair, Triplet
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000
@@ -43,6 +44,9 @@ class Knowledge:
         of a pair is what was said last, whoever said it.
     names : mapping
         Of what groups are called to the rows that were in them when they were named.
+    disputed : int ndarray of shape (k, 2)
+        Pairs of which people say opposite things, and nobody has settled it: nothing is learned of
+        them.
     mentioned : int ndarray of shape (m,)
         Rows of pairs, in the order in which something was first said of them.
     n_steps : int
@@ -59,6 +63,7 @@ class Knowledge:
     can_redo: bool
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
     names: Mapping[str, Ints] = field(default_factory=dict)
+    disputed: Ints = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_steps: int = 0
     counts: Counts = NO_ANSWERS
@@ -83,13 +88,14 @@ class Knowledge:
 
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
-        same, different, unsure, _ = self.counts
+        same, different, unsure, disputed, _ = self.counts
         return {
             "version": self.version,
-            "n_answers": same + different + unsure,
+            "n_answers": same + different + unsure + disputed,
             "n_same": same,
             "n_different": different,
             "n_unsure": unsure,
+            "n_disputed": disputed,
             "n_must_link": len(self.pairs.must_link),
             "n_cannot_link": len(self.pairs.cannot_link),
             "n_triplets": len(self.triplets),
@@ -105,6 +111,7 @@ class Knowledge:
             "must_link": self.pairs.must_link.ravel().tolist(),
             "cannot_link": self.pairs.cannot_link.ravel().tolist(),
             "unsure": self.unsure.ravel().tolist(),
+            "disputed": self.disputed.ravel().tolist(),
             "closer": self.triplets.closer.ravel().tolist(),
         }
 
@@ -123,8 +130,13 @@ class Knowledge:
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
-        unsure = np.isin(keys_of(questions), keys_of(self.unsure))
+        unsure = np.isin(keys_of(questions), keys_of(self.not_to_ask))
         return ~(self.pairs.groups.tell(questions) | unsure)
+
+    @cached_property
+    def not_to_ask(self) -> Ints:
+        """Pairs that people were unsure of, or disagree about."""
+        return np.concatenate([self.unsure, self.disputed])
 
     def first_open(self, questions: Ints) -> dict[str, int] | None:
         """The first of some pairs of rows of which nothing is known, or None."""
@@ -185,7 +197,7 @@ def knowledge_of(
     weights : mapping
         What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
     """
-    kinds: dict[bool | None, list[Pair]] = {True: [], False: [], None: []}
+    kinds: dict[bool | str | None, list[Pair]] = {True: [], False: [], None: [], DISPUTED: []}
     triplets: dict[Triplet, float] = {}
     voices: dict[Voice, bool | None] = {}
     names: dict[str, Ints] = {}
@@ -198,7 +210,8 @@ def knowledge_of(
             case (anchor, closer, int(farther)) if not isinstance(said, tuple):
                 triplets[anchor, closer, farther] = float(said or 0)
             case (left, right):
-                kinds[None if said is None else bool(said)].append((left, right))
+                kind = said if said is None or said == DISPUTED else bool(said)
+                kinds[kind].append((left, right))
 
     def weighted(said: bool) -> list[float]:
         given = ((weights.get(pair, (said, 1.0))) for pair in kinds[said])
@@ -212,8 +225,10 @@ def knowledge_of(
         n_rows=n_rows,
     )
     order = Pairs(closer=list(triplets), closer_weight=list(triplets.values()), n_rows=n_rows)
-    unsure = np.array(kinds[None], dtype=np.int64).reshape(-1, 2)
-    in_order = [row for rows in past.answers if len(rows) == 2 for row in rows]
+    unsure, disputed = (
+        np.array(kinds[kind], dtype=np.int64).reshape(-1, 2) for kind in (None, DISPUTED)
+    )
+    rows = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
     return Knowledge(
         version,
         pairs,
@@ -223,7 +238,8 @@ def knowledge_of(
         bool(past.redo),
         voices,
         names,
-        np.array(list(dict.fromkeys(in_order)), dtype=np.int64),
+        disputed,
+        np.array(list(rows), dtype=np.int64),
         len(past.undo),
         counts_of(past),
     )

@@ -16,9 +16,10 @@ from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of
 from nearkin.teaching.asking import Asking, check_origin
-from nearkin.teaching.history import checked_name, pairs_of_groups
+from nearkin.teaching.group_links import pairs_of_groups
 from nearkin.teaching.in_groups import InGroups
 from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.listing import Listing
 from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.outlook import outlook_of
@@ -26,6 +27,7 @@ from nearkin.teaching.plane import aligned
 from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
+from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -41,7 +43,7 @@ from nearkin.teaching.taught_metric import (
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups):
+class Lesson(Asking, InGroups, Listing):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -109,6 +111,7 @@ class Lesson(Asking, InGroups):
     ) -> None:
         Asking.__init__(self, strategy, seed)
         InGroups.__init__(self)
+        Listing.__init__(self)
         check_roles(None, pairs, triplets=True)
         if pairs is not None:
             pairs.check_rows(len(records))
@@ -162,10 +165,12 @@ class Lesson(Asking, InGroups):
             Row numbers of ``records.X``.
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
-        origin : {"question", "suspect", "neighbors", "group", "review", "sought", "check"}
-            Where it was answered, for the journal; or that the left row was sought out, so that it
-            is no fair test, or that the answer was known to follow.
-        before : {"same", "different", "unsure", "nothing"}, optional
+        origin : str
+            Where it was answered, for the journal: one of ``ORIGINS``. From ``"sought"`` the left
+            row was looked for, so that it is no fair test; from ``"check"`` the answer was known to
+            follow. What settles a ``"conflict"`` is nobody's own answer: what each of them said
+            stays.
+        before : {"same", "different", "unsure", "disputed", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
         by : str, optional
             Who answers. What each of several people said last of two rows is kept, to tell how
@@ -181,7 +186,8 @@ class Lesson(Asking, InGroups):
         ------
         Conflict
             If something else was said meanwhile, by somebody else: neither that nor this. Nothing
-            is changed.
+            is changed. Where both are named and nothing was believed to be said, both answers are
+            kept instead: the pair is disputed, and teaches nothing, until somebody settles it.
         """
         check_origin(origin)
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
@@ -216,7 +222,7 @@ class Lesson(Asking, InGroups):
         -------
         dict
             As :meth:`answer`, with ``n_pairs`` that were made of it and ``n_possible`` that follow.
-            See :func:`nearkin.teaching.history.pairs_of_groups`.
+            See :func:`nearkin.teaching.group_links.pairs_of_groups`.
         """
         links, n_possible = pairs_of_groups(first, second, bool(same), len(self.records))
         entry = {"do": "groups", "first": list(first), "second": list(second), "same": same}
@@ -252,16 +258,18 @@ class Lesson(Asking, InGroups):
         """Take back that a row is nearer to one than to another, whenever that was said."""
         return self._change({"do": "withdraw", "triplet": [anchor, closer, farther]})
 
-    def undo(self, version: int | None = None) -> dict[str, Any]:
+    def undo(self, version: int | None = None, step: int | None = None) -> dict[str, Any]:
         """Take back the last change; ValueError if there is none.
 
-        With a version it is a Conflict if there were changes after that one.
+        With a version it is a Conflict if there were changes after that one. With a step, the
+        version that a change led to, that change is taken back whatever came after it; it is a
+        Conflict if something else was said of its rows since.
         """
-        return self._change({"do": "undo"}, version=version)
+        return self._change(_stepped("undo", step), version=version)
 
-    def redo(self, version: int | None = None) -> dict[str, Any]:
+    def redo(self, version: int | None = None, step: int | None = None) -> dict[str, Any]:
         """Do again what was taken back last; ValueError if there is nothing. As ``undo``."""
-        return self._change({"do": "redo"}, version=version)
+        return self._change(_stepped("redo", step), version=version)
 
     def _change(
         self, entry: dict[str, Any], *, before: str | None = None, version: int | None = None
@@ -279,8 +287,9 @@ class Lesson(Asking, InGroups):
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, of answers; ``n_must_link``, ``n_cannot_link``, of pairs
-            that these speak of; ``n_triplets``; ``can_undo``, ``can_redo``;
+            ``n_different``, ``n_unsure``, ``n_disputed``, of answers; ``n_must_link``,
+            ``n_cannot_link``, of pairs that these speak of; ``n_triplets``; ``can_undo``,
+            ``can_redo`` and ``last_by``, who made the change that is undone next;
             ``conflicts``, the number of different pairs that follow to be the same;
             ``question``, the first of the last report's questions that is still open, or None;
             ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
@@ -291,7 +300,7 @@ class Lesson(Asking, InGroups):
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | self._asked(known)
+        return known.state() | self._asked(known) | {"last_by": self._book.last_by}
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
@@ -395,6 +404,10 @@ class Lesson(Asking, InGroups):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _stepped(do: str, step: int | None) -> dict[str, Any]:
+    return {"do": do} if step is None else {"do": do, "step": step}
 
 
 def _review_of(records: Records, seed: int) -> tuple[RecordReview | None, list[str]]:

@@ -168,7 +168,7 @@ def next_questions(
     rng = np.random.RandomState(seed)
     rows = candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
-    scene = scene_of(Z, learned.threshold, rows, known.pairs, known.unsure)
+    scene = scene_of(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
     found = questions(scene, strategy_named(strategy), n, rng)
     if known.counts.run >= _LONGEST_RUN:
         likely = _likely(scene, rng)
@@ -238,7 +238,7 @@ def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) 
 def _follow(known: Knowledge, links: Ints) -> Any:
     """Whether pairs follow from answers without having been answered."""
     pairs = known.pairs
-    said = np.concatenate([pairs.must_link, pairs.cannot_link, known.unsure])
+    said = np.concatenate([pairs.must_link, pairs.cannot_link, known.not_to_ask])
     return pairs.groups.tell(links) & ~np.isin(keys_of(links), keys_of(said))
 
 

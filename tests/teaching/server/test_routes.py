@@ -76,7 +76,8 @@ def test_answers_undone_and_done_again(fresh):
     assert (undone["version"], undone["n_unsure"], undone["can_redo"]) == (3, 0, True)
     assert fresh.post("/api/redo").json()["n_unsure"] == 1
     assert fresh.get("/api/known").json() == {
-        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "closer": []
+        "version": 4, "must_link": [0, 1], "cannot_link": [], "unsure": [2, 3], "disputed": [],
+        "closer": [],
     }  # fmt: skip
     state = fresh.post("/api/withdrawals", json={"left": 1, "right": 0}).json()
     assert state["n_same"] == 0
@@ -265,7 +266,7 @@ def test_bodies_of_another_kind_are_not_read_as_json(studio, client, kind):
 
 def test_methods_that_are_not_there(client):
     for method in ("GET", "PUT", "DELETE", "PATCH"):
-        assert client.request(method, "/api/answers").status_code == 405
+        assert client.request(method, "/api/withdrawals").status_code == 405
     assert client.post("/api/lesson").status_code == 405
 
 

@@ -154,7 +154,7 @@ class Groupings:
         """About k groups by a family; None if it has none."""
         if (family, k) not in self._found:
             start = self._agreed(k) if family == AGREEMENT else self._start(family, k)
-            self._found[family, k] = None if start is None else self._mended(start, k)
+            self._found[family, k] = None if start is None else self.mended(start, k)
         return self._found[family, k]
 
     def _start(self, family: str, k: int) -> Ints | None:
@@ -167,9 +167,10 @@ class Groupings:
         labels = [other.labels for other in others if other is not None]
         return agreed_groups(labels, k) if labels else None
 
-    def _mended(self, start: Ints, k: int) -> Grouping:
+    def mended(self, start: Ints, k: int, turns: int = _MOST_TURNS) -> Grouping:
+        """Groups that keep the pairs, after so many turns at most; −1 at the start: an outlier."""
         labels, penalty = in_order_of_appearance(self._placed(start)), None
-        for turn in range(_MOST_TURNS if len(self.pairs) else 0):
+        for turn in range(turns if len(self.pairs) else 0):
             n_groups = int(labels.max()) + 1
             placed = self.placing.place(labels, n_groups, penalty if turn % _CHOSEN_ANEW else None)
             penalty = placed.penalty
@@ -215,7 +216,7 @@ class Groupings:
 
     def alone(self) -> Grouping:
         """All rows in one group, or in as many as pairs need."""
-        return self._mended(np.zeros(len(self.there.Z), dtype=np.int64), 1)
+        return self.mended(np.zeros(len(self.there.Z), dtype=np.int64), 1)
 
     def grouped(self, key: tuple[str, int]) -> Grouping:
         """A grouping that was found before."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Header, Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from nearkin.teaching.history import LONGEST_NAME
+from nearkin.teaching.row_checks import LONGEST_NAME
 
 # No file has more rows.
 _LARGEST = 2**53 - 1
@@ -35,10 +35,11 @@ Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
 # Who answers.
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
-Said = Literal["same", "different", "unsure", "nothing"]
-
+Said = Literal["same", "different", "unsure", "disputed", "nothing"]
 # Where it was answered.
-Origin = Literal["question", "suspect", "neighbors", "group", "review", "sought", "check"]
+Origin = Literal[
+    "question", "sought", "check", "suspect", "neighbors", "group", "review", "list", "conflict"
+]
 
 
 class _Body(BaseModel):
@@ -95,6 +96,12 @@ class Withdrawal(_Body):
     before: Said | None = None
 
 
+class EntryWithdrawal(_Body):
+    """What an entry of the list of answers said does not count any more."""
+
+    number: Row
+
+
 class Order(_Body):
     """A row is nearer to one than to another."""
 
@@ -104,9 +111,13 @@ class Order(_Body):
 
 
 class Step(_Body):
-    """A step back or forth from a version that is the newest, as far as a page knows."""
+    """A step back or forth: from a version that is the newest, as far as a page knows, or one step.
+
+    A step is named by the version that it led to.
+    """
 
     version: Row | None = None
+    step: Row | None = None
 
 
 class Naming(_Body):

@@ -18,6 +18,7 @@ from nearkin._version import __version__
 from nearkin.teaching.history import Conflict
 from nearkin.teaching.server import replies
 from nearkin.teaching.server.access import Access
+from nearkin.teaching.server.answer_routes import add_answers
 from nearkin.teaching.server.bodies import (
     Answer,
     Clusters,
@@ -83,6 +84,7 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     _add_errors(app)
     _add_looks(app, room)
     _add_changes(app, room)
+    add_answers(app, room)
     add_grouping(app, room)
     add_which(app, room)
     _add_live(app, room)
@@ -247,11 +249,13 @@ def _add_changes(app: FastAPI, room: Room) -> None:
 
     @app.post("/api/undo")
     async def undo(body: Step | None = None, by: Tab = "") -> Response:
-        return await changed(by, 409, lesson.undo, None if body is None else body.version)
+        step = body or Step()
+        return await changed(by, 409, lesson.undo, step.version, step.step)
 
     @app.post("/api/redo")
     async def redo(body: Step | None = None, by: Tab = "") -> Response:
-        return await changed(by, 409, lesson.redo, None if body is None else body.version)
+        step = body or Step()
+        return await changed(by, 409, lesson.redo, step.version, step.step)
 
 
 def _add_live(app: FastAPI, room: Room) -> None:
