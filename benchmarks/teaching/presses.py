@@ -123,3 +123,26 @@ def run(draws: int, sets: tuple[str, ...] = DATA, arms: tuple[str, ...] = ARMS) 
     for part in track(Parallel(n_jobs=2, return_as="generator")(jobs), total=len(jobs)):
         rows += part
     store(RAW, rows)
+
+
+def score() -> None:
+    """Tables from the stored results."""
+    source, rows = stored(RAW)
+    publish(FOLDER / "PRESSES.md", "Key presses", [curves(rows), Text(__doc__ or "")], source)
+
+
+def curves(rows: list[dict[str, Any]]) -> Table:
+    """Mean AUC by presses, of each set and arm."""
+    n_draws = len({row["seed"] for row in rows})
+    body = []
+    for data in DATA:
+        for arm in ARMS:
+            cells = [mean_auc(rows, data, arm, n) for n in (0, *PRESSES)]
+            body.append([data if arm == ARMS[0] else "", arm, *cells])
+    title = f"Pair AUC on rows that were held out, by key presses (mean of {n_draws} splits)"
+    return Table(title, ["", "", *map(str, (0, *PRESSES))], body, n_words=2)
+
+
+def mean_auc(rows: list[dict[str, Any]], data: str, arm: str, n: int) -> str:
+    found = [r["auc"] for r in rows if (r["data"], r["arm"], r["n"]) == (data, arm, n)]
+    return f"{np.mean(found):.3f}" if found else "–"
