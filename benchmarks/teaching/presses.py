@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from benchmarks.few_pairs.data import _rows
-from benchmarks.record import store
+from benchmarks.record import Table, Text, publish, store, stored
 from nearkin.scores import pair_auc
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
