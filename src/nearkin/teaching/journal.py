@@ -35,6 +35,10 @@ class JournalError(InputError):
     """The file is no journal, is damaged, or belongs to other data."""
 
 
+class OtherData(JournalError):
+    """The journal has answers about other data."""
+
+
 class JournalInUse(InputError):
     """Another process, or another part of this one, has the journal open."""
 
@@ -276,7 +280,7 @@ def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[
         other = f" ({about['source']})" if about.get("source") else ""
         features = about.get("features")
         columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
-        raise JournalError(
+        raise OtherData(
             f"{path} has answers about other data{other}: rows, columns or ids differ. Give the "
             f"data it was made with{f', learned from {columns}' * bool(columns)}, or another name "
             "for a new journal."
