@@ -50,7 +50,10 @@ def counts_of(past: Past) -> Counts:
     kinds = [_kind(said) for said in answers.values()]
     latest = [_kind(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
     run = next((k for k, kind in enumerate(latest) if kind is True), len(latest))
-    return Counts(*(kinds.count(kind) for kind in (True, False, None, DISPUTED)), run)
+    same, different, unsure, disputed = (
+        kinds.count(kind) for kind in (True, False, None, DISPUTED)
+    )
+    return Counts(same, different, unsure, disputed, run)
 
 
 def _kind(said: Iterable[Said]) -> Said:

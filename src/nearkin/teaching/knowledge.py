@@ -228,7 +228,7 @@ def knowledge_of(
     unsure, disputed = (
         np.array(kinds[kind], dtype=np.int64).reshape(-1, 2) for kind in (None, DISPUTED)
     )
-    rows = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
+    mentioned = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
     return Knowledge(
         version,
         pairs,
@@ -239,7 +239,7 @@ def knowledge_of(
         voices,
         names,
         disputed,
-        np.array(list(rows), dtype=np.int64),
+        np.array(list(mentioned), dtype=np.int64),
         len(past.undo),
         counts_of(past),
     )

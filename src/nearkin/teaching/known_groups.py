@@ -37,7 +37,8 @@ class KnownGroups:
     @property
     def sizes(self) -> list[int]:
         """Rows of each."""
-        return np.bincount(self.labels[self.labels >= 0], minlength=len(self.names)).tolist()
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.names))
+        return [int(size) for size in sizes]
 
     def rows(self, number: int) -> Ints:
         """Rows of a group."""

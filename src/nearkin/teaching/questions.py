@@ -232,7 +232,7 @@ def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) 
         return none
     ends, place = np.unique(some, return_inverse=True)
     distance = linked_distances(learned.view.embedding(ends), place.reshape(some.shape))
-    return some[[distance.argmax() if same else distance.argmin()]]
+    return np.asarray(some[[distance.argmax() if same else distance.argmin()]])
 
 
 def _follow(known: Knowledge, links: Ints) -> Any:
