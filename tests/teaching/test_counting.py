@@ -14,7 +14,7 @@ def told(*entries):
     past = Past({(10, 11): True})
     for entry in entries:
         past = after(past, entry, n_rows=12)
-    return counts_of(past)
+    return counts_of(past, n_rows=12)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,11 @@ def test_answers_are_counted_whatever_they_say_of_how_many_pairs(
     entries, same, different, unsure, run
 ):
     assert told(*entries) == (same, different, unsure, 0, run)
+
+
+def test_what_is_said_of_rows_that_are_not_here_is_not_counted():
+    past = after(after(Past(), WHICH, 12), PAIR, 12)
+    assert counts_of(past, n_rows=5) == (1, 0, 0, 0, 0)
 
 
 def test_of_one_answer_all_is_undone():

@@ -30,8 +30,10 @@ class Counts(NamedTuple):
 NO_ANSWERS = Counts(0, 0, 0, 0, 0)
 
 
-def counts_of(past: Past) -> Counts:
+def counts_of(past: Past, n_rows: int) -> Counts:
     """Count the answers of which something is left: not taken back, nor said otherwise since.
+
+    Only what is said of the first ``n_rows`` rows counts: the others are not here.
 
     Pairs that are known from the start are an answer each.
 
@@ -40,12 +42,12 @@ def counts_of(past: Past) -> Counts:
     >>> from nearkin.teaching.counting import counts_of
     >>> from nearkin.teaching.history import Past, after
     >>> entry = {"do": "which", "left": 5, "rows": [1, 2, 3], "right": 2, "same": True}
-    >>> counts_of(after(Past(), entry, n_rows=10))
+    >>> counts_of(after(Past(), entry, n_rows=10), n_rows=10)
     Counts(same=1, different=0, unsure=0, disputed=0, run=0)
     """
     answers: dict[int, list[Said]] = {}
     for k, (rows, said) in enumerate(past.answers.items()):
-        if is_pair(rows):
+        if is_pair(rows) and max(rows) < n_rows:
             answers.setdefault(past.sources.get(rows) or -k - 1, []).append(said)
     kinds = [_kind(said) for said in answers.values()]
     latest = [_kind(answers[number]) for number in sorted(answers, reverse=True) if number > 0]
