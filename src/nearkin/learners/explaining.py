@@ -188,9 +188,6 @@ class ExplainingMixin:
         self.__dict__["_importances"] = found
         return found
 
-    def _forget_importances(self) -> None:
-        self.__dict__.pop("_importances", None)
-
     def _keep_some_rows(self, X: Any) -> None:
         """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
         if devices.is_remote(X) or devices.is_foreign(X) or getattr(X, "is_read_once", False):

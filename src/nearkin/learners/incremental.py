@@ -184,7 +184,7 @@ class TeachableMixin(MetricMixin):
         return [TaughtPart(self, taught, np.concatenate(ends), share)]
 
     def _keep_result(self, result: Result) -> Self:
-        self._forget_importances()
+        self.__dict__.pop("_importances", None)
         self.__dict__.update(
             result.attributes,
             map_=after_scaling(self.column_scale_, result.map),

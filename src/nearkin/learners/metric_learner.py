@@ -378,7 +378,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         check_is_fitted(self)
         seen = self._seen_by_metric.apply(self._checked(X))
         again = copy(self)
-        again._forget_importances()
+        again.__dict__.pop("_importances", None)
         with one_blas_thread():
             again.metric_ = clone(self.metric_).fit(seen, pairs=pairs)
         return again
