@@ -10,6 +10,7 @@ import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
+import { whyButton } from "./why";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -82,7 +83,7 @@ export function showQuestion(model: Model): void {
     hint,
     body,
     h("div", { class: "choices" }, ...choices),
-    h("div", { class: "history" }, undoButton, redoButton, goalChoice(model)),
+    h("div", { class: "history" }, undoButton, redoButton, whyButton(model), goalChoice(model)),
   );
 
   let shown: Asked | null | undefined;
