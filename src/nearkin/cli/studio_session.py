@@ -97,6 +97,8 @@ def hold(
     ) as lesson:
         serving = _serving(lesson, listen, port, allowed)
         n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)
+        for note in lesson.notes_on_answers:
+            say(f"note: {note}")
         _say_how_it_begins(path, lesson.state(), n_given, listen, is_new)
         _say_what_is_missing()
         _say_way_through_hub(serving, allowed)
