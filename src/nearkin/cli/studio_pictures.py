@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.files.picture_files import FILE, FOLDER, PIXELS
+from nearkin.cli.files.picture_files import FILE, PIXELS
 from nearkin.cli.messages import say
 from nearkin.cli.studio_rows import Wishes
 from nearkin.rows.arrays import Floats
@@ -25,7 +25,7 @@ def is_picture_folder(path: Path) -> bool:
 def for_pictures(wishes: Wishes) -> Wishes:
     """Wishes of a user who named a folder of pictures: they are shown, and called by their names.
 
-    The pixels are learned from; the folders are only for colours, unless they are named.
+    The pixels are learned from; the folders are only shown and to colour by, unless they are named.
     """
     choice = wishes.choice
     if not choice.columns:
@@ -38,8 +38,7 @@ def for_pictures(wishes: Wishes) -> Wishes:
 
 
 def of_pictures(records: Records, vectors: Path | None) -> Records:
-    """Records of pictures that do not tell their folders, with vectors if there are some."""
-    records = replace(records, hidden=records.hidden | {FOLDER})
+    """Records of pictures with what is said of their pixels, or with vectors in their place."""
     if vectors is None:
         told = (
             f"The metric is learned from small grey pictures of {SIDE} × {SIDE} pixels: vectors of "
