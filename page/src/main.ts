@@ -4,6 +4,7 @@ import { acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { greetCell } from "./framed";
 import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
 import { openLive } from "./live";
@@ -34,6 +35,7 @@ import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
 
 async function start(): Promise<void> {
+  greetCell();
   const theme = createTheme();
   await enter();
   const model = createModel(await api.lesson(), theme);

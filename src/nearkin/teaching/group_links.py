@@ -8,7 +8,7 @@ import numpy as np
 
 from nearkin.errors import InputError
 from nearkin.rows.arrays import Ints
-from nearkin.teaching.row_checks import checked_rows
+from nearkin.teaching.row_checks import rows_once
 
 # Cannot-links that two groups are turned into at most.
 MOST_BETWEEN = 2000
@@ -24,8 +24,9 @@ def pairs_of_groups(
     first, second : sequence of int
         Row numbers; with ``same`` the second may be empty.
     same : bool
-        True links every row of both to the next. False links every row of one with every
-        row of the other, or an even choice of 2000 such pairs where there are more.
+        True links every row of both to the next, in the order in which they are given. False links
+        every row of one with every row of the other, or an even choice of 2000 such pairs where
+        there are more.
     n_rows : int
 
     Returns
@@ -40,9 +41,9 @@ def pairs_of_groups(
     >>> from nearkin.teaching.group_links import pairs_of_groups
     >>> links, n_possible = pairs_of_groups([4, 7], [1], True, n_rows=10)
     >>> links.tolist(), n_possible
-    ([[1, 4], [4, 7]], 3)
+    ([[4, 7], [1, 7]], 3)
     """
-    one, two = (checked_rows(rows, n_rows) for rows in (first, second))
+    one, two = (rows_once(rows, n_rows) for rows in (first, second))
     both = np.intersect1d(one, two, assume_unique=True)
     if len(both):
         raise InputError(
@@ -50,10 +51,11 @@ def pairs_of_groups(
             + (f", and so are {len(both) - 1} others." if len(both) > 1 else ".")
         )
     if same:
-        rows = np.union1d(one, two)
+        rows = np.concatenate([one, two])
         if len(rows) < 2:
             raise InputError("a pair takes two rows: select more.")
-        return np.column_stack([rows[:-1], rows[1:]]), len(rows) * (len(rows) - 1) // 2
+        links = np.column_stack([rows[:-1], rows[1:]])
+        return np.sort(links, axis=1), len(rows) * (len(rows) - 1) // 2
     if not len(one) or not len(two):
         raise InputError("one group is empty: select rows of two groups that differ.")
     n_possible = len(one) * len(two)

@@ -182,6 +182,7 @@ def knowledge_of(
     past : Past
     version : int
     n_rows : int
+        What is said of rows beyond, which are not here, does not count.
     weights : mapping
         What was said of some pairs, and how much it counts while it is not changed; 1 otherwise.
     """
@@ -192,7 +193,11 @@ def knowledge_of(
     for rows, said in past.answers.items():
         match rows:
             case (str(name),):
-                names[name] = np.array(said, dtype=np.int64)
+                here = [row for row in said if row < n_rows] if isinstance(said, tuple) else []
+                if here:
+                    names[name] = np.array(here, dtype=np.int64)
+            case _ if any(isinstance(row, int) and row >= n_rows for row in rows):
+                continue
             case (left, right, str(name)):
                 voices[left, right, name] = None if said is None else bool(said)
             case (anchor, closer, int(farther)) if not isinstance(said, tuple):

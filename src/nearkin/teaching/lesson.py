@@ -126,7 +126,6 @@ class Lesson(Asking, InGroups, Listing):
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs)
         self._review, notes = _review_of(records, seed)
-        self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
         if journal is not None:
             self._book.open(journal, records)
         try:
@@ -137,6 +136,7 @@ class Lesson(Asking, InGroups, Listing):
             self._before = shares_of(untaught(first, self._rows))
             if self._book.entries:
                 self._book.resume()
+            self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
                 self._book.order(pairs)
@@ -312,6 +312,11 @@ class Lesson(Asking, InGroups, Listing):
     def entries(self) -> list[dict[str, Any]]:
         """All that was answered and undone, as the journal has it."""
         return self._book.entries
+
+    @property
+    def notes_on_answers(self) -> list[str]:
+        """What is to be said of the pairs that were given, and of the journal."""
+        return list(self._book.notes)
 
     @property
     def journal(self) -> Path | None:
