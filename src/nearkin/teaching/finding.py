@@ -201,7 +201,7 @@ class Finder:
             raise InputError("words are looked for in columns of texts.")
         # No word goes from one column to the next.
         rows = zip(*columns, strict=True)
-        return TextIndex(("\x1f".join(map(as_text, row)) for row in rows), len(records))
+        return TextIndex(("\0".join(map(as_text, row)) for row in rows), len(records))
 
     def _of_long_texts(self, index: TextIndex) -> list[str]:
         if index.shortened:
