@@ -1,6 +1,6 @@
 /** Colours of the points: by what they are coloured by, or by groups while there are any. */
 
-import { colourIndices, GROUP_A, GROUP_B, paletteOf, UNKNOWN } from "../logic/colours";
+import { colourIndices, FOUND, GROUP_A, GROUP_B, paletteOf, UNKNOWN } from "../logic/colours";
 import type { Matches } from "../logic/finding";
 import { GROUPS } from "../logic/grouping";
 import type { Model } from "../model";
@@ -19,7 +19,10 @@ function greyOut(matches: Matches | null, indices: Uint8Array, emphasis: Uint8Ar
     if (mask[i] === 0) {
       indices[i] = UNKNOWN;
       emphasis[i] = DIMMED;
-    } else if (n <= FEW && emphasis[i] === NORMAL) emphasis[i] = STRONG;
+    } else if (emphasis[i] === NORMAL) {
+      if (indices[i] === UNKNOWN) indices[i] = FOUND;
+      if (n <= FEW) emphasis[i] = STRONG;
+    }
   }
 }
 
