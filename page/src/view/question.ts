@@ -104,6 +104,7 @@ export function showQuestion(model: Model): void {
       if (shown?.left === left && shown.right === right) {
         const caption = "The two records of the question";
         replace(body, comparison(model, a, b, caption, pictureWidth(model)));
+        state(); // names are known now
       }
     };
     if (here !== undefined) {
