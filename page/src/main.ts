@@ -4,6 +4,7 @@ import { acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { keepMatches } from "./finding";
 import { greetCell } from "./framed";
 import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
@@ -21,6 +22,7 @@ import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { showBlend } from "./view/blend";
 import { byId, h, replace } from "./view/dom";
+import { showFind } from "./view/find";
 import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
 import { IN_MEMORY, prepareHelp } from "./view/help";
@@ -34,6 +36,7 @@ import { showQuestion } from "./view/question";
 import { reviewPanel } from "./view/review";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
+import { showWhy } from "./view/why";
 
 async function start(): Promise<void> {
   greetCell();
@@ -45,8 +48,11 @@ async function start(): Promise<void> {
   showHeader(model);
   prepareHelp(model);
   showQuestion(model);
+  showWhy(model);
   showSide(model);
   showNotes(model);
+  keepMatches(model);
+  showFind(model);
 
   keepKnown(model);
   listenLive(model);
@@ -220,9 +226,9 @@ function withoutMap(): null {
 function summarise(model: Model): void {
   showAll([model.state, model.colouring, model.blend, model.showLinks], () => {
     const { n_rows } = model.lesson;
-    const { n_same, n_different } = model.state.value;
+    const { n_must_link, n_cannot_link } = model.state.value;
     const lines = model.showLinks.value
-      ? `Lines join ${counted(n_same, "pair")} said to be the same and ${counted(n_different, "pair")} said to be different.`
+      ? `Lines join ${counted(n_must_link, "pair")} said to be the same and ${counted(n_cannot_link, "pair")} said to be different.`
       : "A line joins the pair that is asked.";
     const layout = model.blend.value === 0 ? "Euclidean distance" : "learned metric";
     const colour = model.colouring.value ? ` Colours show ${model.colouring.value.name}.` : "";
