@@ -85,12 +85,15 @@ def test_points_move_on_from_where_they_are(open_tab, demo):
     assert np.median(way) < 0.25
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 9])
-def test_a_map_of_few_points(open_tab, tmp_path, n):
-    np.save(tmp_path / "few.npy", np.arange(2.0 * n).reshape(n, 2) ** 2)
-    with running_studio("few.npy", folder=tmp_path) as studio:
-        tab = open_tab(studio.url, map_choice="neighbors")
-        assert np.isfinite(tab.positions()).all()
+@pytest.fixture
+def two(tmp_path):
+    np.save(tmp_path / "two.npy", np.array([[1.0, 2.0], [3.0, 5.0]]))
+    with running_studio("two.npy", folder=tmp_path) as studio:
+        yield studio
+
+
+def test_a_map_of_two_points(two, open_tab):
+    assert np.isfinite(open_tab(two.url, map_choice="neighbors").positions()).all()
 
 
 def test_names_are_where_most_of_their_points_are(open_tab, demo):
@@ -137,17 +140,23 @@ def test_lines_are_of_the_pair_that_is_asked_unless_all_are_wanted(tab, demo):
     expect(legend).to_be_hidden()
 
 
-def test_above_20_000_points_lines_go_around_where_they_are_dense(open_tab, demo, tmp_path):
+@pytest.fixture
+def many(tmp_path):
+    """A studio of more points than can be told apart, in three clouds."""
     rng = np.random.default_rng(0)
     middles = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
     np.save(tmp_path / "many.npy", middles[np.arange(20_100) % 3] + rng.normal(size=(20_100, 2)))
-    pieces = "() => Array.from(window.nearkin.contours())"
     with running_studio("many.npy", folder=tmp_path) as studio:
-        tab = open_tab(studio.url)
-        tab.wait_for(lambda: len(tab.page.evaluate(pieces)) > 0)
-        tab.shoot("contours")
-        ends = np.array(tab.page.evaluate(pieces)).reshape(-1, 2)
-        # Each of the three clouds has its own.
-        distances = np.linalg.norm(ends[:, None] - tab.positions()[:3000:100], axis=2).min(axis=1)
-        assert np.median(distances) < 0.2
+        yield studio
+
+
+def test_above_20_000_points_lines_go_around_where_they_are_dense(many, open_tab, demo):
+    pieces = "() => Array.from(window.nearkin.contours())"
+    tab = open_tab(many.url)
+    tab.wait_for(lambda: len(tab.page.evaluate(pieces)) > 0)
+    tab.shoot("contours")
+    ends = np.array(tab.page.evaluate(pieces)).reshape(-1, 2)
+    # Each of the three clouds has its own.
+    distances = np.linalg.norm(ends[:, None] - tab.positions()[:3000:100], axis=2).min(axis=1)
+    assert np.median(distances) < 0.2
     assert open_tab(demo.url).page.evaluate(pieces) == []
