@@ -15,7 +15,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
-from nearkin.teaching.answerers import answerers_of
+from nearkin.teaching.answerers import agreement_of, answerers_of, doubts_of
 from nearkin.teaching.asking import Asking
 from nearkin.teaching.group_links import pairs_of_groups
 from nearkin.teaching.history import SETTLING
@@ -30,6 +30,7 @@ from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import checked_name
+from nearkin.teaching.sharing import Sharing
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -46,7 +47,7 @@ ORIGINS = ("question", "suspect", "neighbors", "group", "review", "list", SETTLI
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups, Listing):
+class Lesson(Asking, InGroups, Listing, Sharing):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -72,6 +73,8 @@ class Lesson(Asking, InGroups, Listing):
         about outliers: it teaches a little more, but quality is judged by the hardest rows then.
     by : str, optional
         Who answers, unless an answer says so itself.
+    overlap : float, default=0
+        Share of the pairs that two people are asked about, where several answer.
     seed : int, default=0
 
     Notes
@@ -110,9 +113,11 @@ class Lesson(Asking, InGroups, Listing):
         standardise: bool = False,
         strategy: str = "consolidate",
         by: str | None = None,
+        overlap: float = 0.0,
         seed: int = 0,
     ) -> None:
         Asking.__init__(self, strategy, seed)
+        Sharing.__init__(self, overlap)
         InGroups.__init__(self)
         Listing.__init__(self)
         check_roles(None, pairs, triplets=True)
@@ -290,7 +295,7 @@ class Lesson(Asking, InGroups, Listing):
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
             ``n_different``, ``n_unsure``, ``n_disputed``; ``n_triplets``; ``can_undo``,
-            ``can_redo`` and ``last_by``, who made the change that is undone next;
+            ``can_redo`` and ``last_by``, who made the change that is undone next; ``overlap``;
             ``conflicts``, the number of different pairs that follow to be the same;
             ``question``, the first of the last report's questions that is still open, or None; and
             ``goal``, what questions are for.
@@ -302,6 +307,7 @@ class Lesson(Asking, InGroups, Listing):
             "question": known.first_open(self._questions),
             "goal": self._goal,
             "last_by": self._book.last_by,
+            "overlap": self.overlap,
         }
 
     def known(self) -> dict[str, Any]:
@@ -366,6 +372,8 @@ class Lesson(Asking, InGroups, Listing):
         learned = seen.learned
         questions = self._ask(known, learned)
         trial = trial_of(learned, self._rows, known.told, self._seed)
+        agreement = agreement_of(trial, known)
+        self._doubts = doubts_of(agreement, known)
         return {
             "version": known.version,
             "learner": learned.step.described(self._scaler is not None),
@@ -373,7 +381,7 @@ class Lesson(Asking, InGroups, Listing):
             "outlook": outlook_of(self._rows, known.pairs),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "suspects": suspects_of(trial, known.pairs, self.records.ids),
-            "answerers": answerers_of(trial, known),
+            "answerers": answerers_of(agreement),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }

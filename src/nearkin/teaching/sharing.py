@@ -1,0 +1,71 @@
+"""Questions of a lesson that several people share: each has their own, but for some of two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from nearkin.rows.arrays import Ints
+from nearkin.teaching.looking import Looking
+from nearkin.teaching.row_checks import Pair
+from nearkin.teaching.second_opinions import checked_share, second_opinions
+
+
+class Sharing(Looking):
+    """What each person is asked in a :class:`nearkin.teaching.lesson.Lesson`.
+
+    Parameters
+    ----------
+    overlap : float
+        Share of the pairs that two people are asked about.
+
+    Attributes
+    ----------
+    overlap : float
+    """
+
+    _questions: Ints
+
+    def __init__(self, overlap: float) -> None:
+        self.overlap = checked_share(overlap)
+        self._doubts: dict[Pair, float] = {}
+
+    def share(self, overlap: float) -> dict[str, Any]:
+        """Have another share of pairs asked of two people; gives the state."""
+        self.overlap = checked_share(overlap)
+        return self.state()
+
+    def state(self) -> dict[str, Any]:
+        """Counts, and the next question, as plain values."""
+        raise NotImplementedError  # Lesson brings it
+
+    def questions_for(
+        self, name: str | None, taken: Collection[Pair] = ()
+    ) -> tuple[list[Pair], list[Pair]]:
+        """What to ask one of several people.
+
+        Parameters
+        ----------
+        name : str or None
+            Who it is. Those without a name are asked for no second opinions, since nobody would
+            know whose they are.
+        taken : collection of (int, int)
+            What others are being asked, the smaller row first.
+
+        Returns
+        -------
+        second, fresh : list of (int, int)
+            Pairs that somebody else alone has answered, and open questions, the best first.
+        """
+        known = self._book.known
+        second: list[Pair] = []
+        if name is not None:
+            second = second_opinions(known.voices, self._doubts, self.overlap, name)
+        questions = self._questions
+        fresh = questions[known.are_open(questions)] if len(questions) else np.empty((0, 2), int)
+        pairs = [(int(i), int(j)) for i, j in fresh.tolist()]
+        return [pair for pair in second if pair not in taken], [
+            pair for pair in pairs if (min(pair), max(pair)) not in taken
+        ]
