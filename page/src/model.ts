@@ -11,6 +11,7 @@ import type {
   Layout,
   Lesson,
   Pair,
+  Person,
   Report,
   Review,
   ReviewPair,
@@ -19,12 +20,13 @@ import type {
   Word,
 } from "./logic/types";
 import { percent } from "./logic/words";
+import { Pending } from "./pending";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal, type Source } from "./signal";
 
 export interface Asked extends Pair {
-  origin: "question" | "suspect" | "review";
+  origin: "question" | "suspect" | "review" | "list" | "conflict";
   /** What was said of the two when they were put as a question. */
   before: Word;
   /** Why they are asked again. */
@@ -50,7 +52,7 @@ export interface ChosenGroups {
 
 export const NONE_CHOSEN: ChosenGroups = { numbers: [] };
 
-export type PanelName = "review" | "quality" | "suspects" | "point";
+export type PanelName = "review" | "quality" | "suspects" | "answers" | "point";
 
 /** Euclidean at 0, learned at 1. */
 export type Blend = number;
@@ -69,8 +71,17 @@ export interface Model {
   answering: Pair | null;
   /** Pairs that are asked before the server's own questions: undone, in conflict, or put by hand. */
   askedAgain: Signal<Asked[]>;
-  /** What was answered on this page, the last first, each pair as it was shown. */
-  answered: Pair[];
+  /** What was pressed and is not confirmed yet. */
+  pending: Pending;
+  /** Versions that changes of this page led to and can be undone, and those that were undone; the last at the end. */
+  mine: number[];
+  undone: number[];
+  /** What was asked when each of these was undone. */
+  askedThen: (Asked | null)[];
+  /** Who has the studio open. */
+  people: Signal<Person[]>;
+  /** Grows when somebody wants to see what people disagree about. */
+  disputes: Signal<number>;
   /** Steps back and forth that are under way, and the states that all pages were told meanwhile. */
   steps: number;
   heldBack: State[];
@@ -118,7 +129,12 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     changes: new Queue(),
     answering: null,
     askedAgain: new Signal<Asked[]>([]),
-    answered: [],
+    pending: new Pending(),
+    mine: [],
+    undone: [],
+    askedThen: [],
+    people: new Signal<Person[]>([]),
+    disputes: new Signal(0),
     steps: 0,
     heldBack: [],
     problem: null,
@@ -157,9 +173,12 @@ export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
   if (model.panel.value === "review") return reviewed(model);
-  const question = model.state.value.question;
-  return question && { ...question, origin: "question", before: "nothing" };
+  const { question, second } = model.state.value;
+  const hint = second ? { hint: SECOND } : {};
+  return question && { ...question, origin: "question", before: "nothing", ...hint };
 }
+
+const SECOND = "Somebody else has answered this too: what do you say?";
 
 function reviewed(model: Model): Asked | null {
   const pair = model.reviewing.value;
@@ -172,6 +191,11 @@ function reviewed(model: Model): Asked | null {
 /** What is asked may be another question when one of these changes. */
 export function asksAnew({ state, askedAgain, panel, reviewing, review }: Model): Source[] {
   return [state, askedAgain, panel, reviewing, review];
+}
+
+/** Whether the server is not there, so that nothing can be answered. */
+export function gone({ connection }: Model): boolean {
+  return connection.value === "lost" || connection.value === "refused";
 }
 
 export function chosenSuspect(model: Model): Suspect | undefined {

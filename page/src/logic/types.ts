@@ -13,7 +13,7 @@ export interface Triplet {
 }
 
 /** What is said of two records, in a word. */
-export type Word = "same" | "different" | "unsure" | "nothing";
+export type Word = "same" | "different" | "unsure" | "disputed" | "nothing";
 
 export interface Change extends Pair {
   before: Word;
@@ -26,11 +26,19 @@ export interface State {
   n_same: number;
   n_different: number;
   n_unsure: number;
+  /** Pairs of which people say opposite things. */
+  n_disputed: number;
   n_triplets: number;
   can_undo: boolean;
   can_redo: boolean;
   conflicts: number;
   question: Pair | null;
+  /** Whether somebody else has answered it, and a second opinion is wanted. */
+  second?: boolean;
+  /** Who made the change that is undone next, if that is known. */
+  last_by: string | null;
+  /** Share of the pairs that two people are asked about. */
+  overlap: number;
   /** What questions are for. */
   goal: Goal;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
@@ -85,6 +93,8 @@ export interface Lesson {
   notes: string[];
   state: State;
   nearkin: string;
+  /** Tells this run of the server from others. */
+  run: string;
 }
 
 export interface Known {
@@ -92,6 +102,7 @@ export interface Known {
   must_link: number[];
   cannot_link: number[];
   unsure: number[];
+  disputed: number[];
   /** Triplets: anchor, closer, farther. */
   closer: number[];
 }
@@ -132,6 +143,41 @@ export interface Answerer {
   wrong: number;
   low: number;
   high: number;
+}
+
+/** What one person said of a pair. */
+export interface Voice {
+  by: string;
+  said: Word;
+  at: string | null;
+}
+
+/** What was said at one time, as far as it still counts. */
+export interface Answered extends Pair {
+  /** Of the entry, 0 for what was known from the start. */
+  number: number;
+  ids: [string, string];
+  /** More than one where it was said of groups; the first of them is shown. */
+  n_pairs: number;
+  n_rows: number;
+  said: Word | "several";
+  by: string | null;
+  at: string | null;
+  voices: Voice[];
+}
+
+export interface AnswerList {
+  version: number;
+  n_answers: number;
+  n_found: number;
+  names: string[];
+  answers: Answered[];
+}
+
+/** Someone who has the studio open. */
+export interface Person {
+  browser: string;
+  name: string | null;
 }
 
 export interface Report {

@@ -3,12 +3,13 @@
 import { noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
+import { type Asked, asked, asksAnew, gone, groupsReady, type Model } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
 import { pictures } from "./record";
+import { GONE } from "./saving";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -125,13 +126,17 @@ export function showQuestion(model: Model): void {
         : (question.hint ?? "");
     hint.hidden = hint.textContent === "";
     body.hidden = question === null;
-    for (const button of choices) button.toggleAttribute("disabled", question === null || groups);
-    undoButton.toggleAttribute("disabled", !can_undo);
-    redoButton.toggleAttribute("disabled", !can_redo);
+    const dead = gone(model);
+    for (const button of choices) {
+      button.toggleAttribute("disabled", question === null || groups || dead);
+      button.title = dead ? GONE : "";
+    }
+    undoButton.toggleAttribute("disabled", !can_undo || dead);
+    redoButton.toggleAttribute("disabled", !can_redo || dead);
     count.textContent = counted(n_answers, "answer");
   };
 
-  showAll([...asksAnew(model), model.groups, model.report], () => {
+  showAll([...asksAnew(model), model.groups, model.report, model.connection], () => {
     state();
     fill();
   });

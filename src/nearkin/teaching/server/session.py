@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -38,6 +39,8 @@ class Room:
     ----------
     lesson : Lesson
     live : Live
+    run : str
+        Tells this run from others of the same data, whose versions may be lower.
     people : People
     report, review, grouping : mapping or None
         The last ones.
@@ -46,6 +49,7 @@ class Room:
     def __init__(self, lesson: Lesson) -> None:
         self.lesson = lesson
         self.live = Live()
+        self.run = secrets.token_hex(8)
         self.people = People()
         self._turns = Turns(lesson)
         self.report: Mapping[str, Any] | None = None
