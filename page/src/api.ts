@@ -146,11 +146,14 @@ export const api = {
     return { ...info, values: decodeFloats(values) };
   },
 
-  record: (row: number, beside?: number) =>
-    get<DataRecord>(`records/${row}`, beside === undefined ? {} : { beside }),
+  record: (row: number, beside?: number, whole = false) =>
+    get<DataRecord>(`records/${row}`, {
+      ...(beside === undefined ? {} : { beside }),
+      ...(whole ? { whole: "true" } : {}),
+    }),
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
-  image: async (row: number) => {
-    const response = await request(address(`records/${row}/image`));
+  image: async (row: number, side: number) => {
+    const response = await request(address(`records/${row}/image`, { side }));
     return unlessGone(response.blob());
   },
 

@@ -8,6 +8,7 @@ import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
+import { toggleReading } from "./view/reading";
 
 /** Keys belong to elements in which text is typed, and to menus while an option is looked up by its letters. */
 export function takesText(element: Element | null): boolean {
@@ -63,6 +64,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     } else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
     else if (model.ordering.value) model.ordering.set(false);
     else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
+    else if (model.reading.value) toggleReading(model);
     else {
       model.selected.set(null);
       model.hovered.set(null);
@@ -107,6 +109,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       f: () => stage?.plot.fit(),
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
+      x: () => toggleReading(model),
       "?": openHelp,
       Escape: clear,
     };
@@ -116,7 +119,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
   document.addEventListener("keydown", (event) => {
     const name = bindingOf(event);
     if (name === null || event.defaultPrevented || takesText(document.activeElement)) return;
-    if (byId<HTMLDialogElement>("help-dialog").open) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     if (name !== "Escape" && !model.shortcuts.value) return;
     act(name, event.timeStamp);
     event.preventDefault();

@@ -113,6 +113,8 @@ export interface Model {
   blend: Signal<Blend>;
   theme: Signal<Theme>;
   shortcuts: Signal<boolean>;
+  /** Whether the card has the whole width, to read long texts and to see large pictures. */
+  reading: Signal<boolean>;
   records: RecordCache;
   trace: Trace;
 }
@@ -159,6 +161,7 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     blend: new Signal(1),
     theme,
     shortcuts: new Signal(true),
+    reading: new Signal(false),
     records: new RecordCache(api.record),
     trace: new Trace(),
   };

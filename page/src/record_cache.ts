@@ -4,7 +4,7 @@ import type { DataRecord } from "./logic/types";
 
 const KEPT = 400;
 
-type FetchRecord = (row: number, beside?: number) => Promise<DataRecord>;
+type FetchRecord = (row: number, beside?: number, whole?: boolean) => Promise<DataRecord>;
 
 export class RecordCache {
   private readonly promises = new Map<string, Promise<DataRecord>>();
@@ -34,6 +34,16 @@ export class RecordCache {
   /** Both records of a pair. */
   pair(left: number, right: number): Promise<[DataRecord, DataRecord]> {
     return Promise.all([this.get(left, right), this.get(right, left)]);
+  }
+
+  /** A record with all of its texts, however long; not kept. */
+  whole(row: number, beside?: number): Promise<DataRecord> {
+    return this.fetchRecord(row, beside, true);
+  }
+
+  /** A record, if it is here already. */
+  peek(row: number): DataRecord | undefined {
+    return this.arrived.get(keyOf(row));
   }
 
   /** Both records of a pair, if they are here already. */

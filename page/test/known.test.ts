@@ -5,7 +5,8 @@ const KNOWN = {
   version: 4,
   must_link: [1, 2],
   cannot_link: [3, 4],
-  unsure: [5, 6], disputed: [],
+  unsure: [5, 6],
+  disputed: [],
   closer: [7, 8, 9],
 };
 

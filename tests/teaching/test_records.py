@@ -103,19 +103,57 @@ def test_long_texts_are_cut():
     assert not records.record(1)["fields"][0]["cut"]
 
 
-def test_features_that_stand_out_are_shown():
+def test_all_of_a_text_is_shown_where_it_is_asked_for():
+    texts = ["a " * 15_000 + "end", "b " * 15_000, None]
+    records = records_of(np.eye(3), columns={"text": texts})
+    (field,) = records.record(0, beside=1, whole=True)["fields"]
+    assert field["value"] == texts[0]
+    assert not field["cut"]
+    assert "".join(text for text, _ in field["parts"]) == texts[0]
+    # In the rest nobody has looked for differences, and it says so.
+    assert field["marked"] == 20_000
+    assert field["parts"][-1] == (texts[0][20_000:], False)
+
+
+def test_fields_have_one_order_for_all_records():
     X = np.random.RandomState(0).standard_normal((100, 30))
     X[4, 17] = 50
-    X[:, 3] = 1  # never stands out
-    both = records_of(X)
-    left, right = both.record(4, beside=2)["fields"], both.record(2, beside=4)["fields"]
-    assert [field["name"] for field in left] == [field["name"] for field in right]
+    array = records_of(X)
+    names = [f"x{j}" for j in range(30)]
+    assert [field["name"] for field in array.record(4, beside=2)["fields"]] == names
+    assert [field["name"] for field in array.record(9)["fields"]] == names
     with pytest.raises(ValueError, match="there is no row"):
-        both.record(4, beside=len(X))
-    fields = records_of(X).record(4)["fields"]
-    assert len(fields) == 8
-    assert "x17" in [one["name"] for one in fields]
-    assert "x3" not in [one["name"] for one in fields]
+        array.record(4, beside=len(X))
+    frame = pd.DataFrame({"height": X[:, 0], "note": ["a", "b"] * 50, "age": X[:, 1]})
+    fields = records_of(frame).record(3)["fields"]
+    assert [field["name"] for field in fields] == ["note", "height", "age"]
+
+
+def test_vectors_are_hidden_beside_anything_that_can_be_read():
+    X = np.eye(4)
+    texts = {"text": list("abcd")}
+    frame = pd.DataFrame({**texts, "embedding": X.tolist()})
+    for records in (records_of(X, columns=texts), records_of(frame)):
+        assert [field["name"] for field in records.record(0)["fields"]] == ["text"]
+
+
+def test_numbers_say_where_they_stand_among_all():
+    frame = pd.DataFrame(
+        {
+            "height": 37 * np.arange(100) % 100,
+            "user_id": np.arange(100),
+            "few": np.arange(100) % 3,
+            "width": [1.0] * 50 + [2.0] * 46 + [3.0, 4.0, 5.0, 6.0],
+        }
+    )
+    records = records_of(frame, columns={"year": [None, *range(1901, 2000)]})
+    ranks = {field["name"]: field.get("rank") for field in records.record(25)["fields"]}
+    assert ranks == {
+        "year": pytest.approx(24.5 / 99, abs=1e-4), "user_id": None, "height": 0.255,
+        "few": None, "width": 0.25,
+    }  # fmt: skip
+    first = {field["name"]: field for field in records.record(0)["fields"]}
+    assert "rank" not in first["year"]  # which is empty
 
 
 def test_fingerprints_tell_data_apart():
@@ -191,6 +229,48 @@ def folder(tmp_path):
     (folder / "link.png").symlink_to(tmp_path / "secret.png")
     (folder / "inside.png").symlink_to(folder / "red.jpg")
     return folder
+
+
+def test_pictures_come_in_the_size_that_is_wanted(folder, tmp_path):
+    digits = records_of_digits()
+    assert Image.open(io.BytesIO(digits.image(0, 400)[0])).size == (400, 400)
+    photo = Image.effect_noise((2000, 1000), 50).convert("RGB")
+    photo.save(folder / "photo.jpg", exif=turned())
+    Image.fromarray(np.arange(4e4, dtype=np.uint16).reshape(200, 200)).save(folder / "deep.png")
+    pictures = FilePictures(["photo.jpg", "red.jpg", "deep.png"], folder)
+    content, kind = pictures.image(0, 800)
+    assert kind == "image/jpeg"
+    assert Image.open(io.BytesIO(content)).size == (400, 800)  # upright, as the camera was held
+    assert Image.open(io.BytesIO(pictures.image(1, 1600)[0])).size == (400, 200)  # no larger
+    greys = np.asarray(Image.open(io.BytesIO(pictures.image(2)[0])).convert("L"))
+    assert greys.min() < 5
+    assert greys.max() > 250
+    assert len(np.unique(greys)) > 100
+
+
+def turned():
+    """That a photograph was taken with the camera held upright."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    return exif
+
+
+def test_why_there_is_no_picture_is_said(folder, monkeypatch):
+    names = [None, "gone.png", "text.png", "red.jpg", "../secret.png"]
+    pictures = FilePictures(names, folder)
+    assert pictures.problem(0) == "This record names no picture."
+    assert pictures.problem(1) == "The picture gone.png is not there."
+    assert pictures.problem(2).startswith("The picture text.png cannot be read")
+    assert pictures.problem(4) == "The picture ../secret.png is not there."
+    monkeypatch.setattr("nearkin.teaching.thumbnails._MOST_BYTES", 1000)
+    assert pictures.problem(3) == "The picture red.jpg is too large to open: 400 × 200 pixels."
+
+
+def test_a_picture_too_large_for_a_large_one_is_still_shown_small(tmp_path, monkeypatch):
+    monkeypatch.setattr("nearkin.teaching.thumbnails._MOST_BYTES", 1_000_000)
+    blank(tmp_path / "photo.jpg", 2000)
+    content, _ = FilePictures(["photo.jpg"], tmp_path).image(0, 1600)
+    assert Image.open(io.BytesIO(content)).width == 160
 
 
 def test_picture_files(folder):

@@ -261,6 +261,10 @@ export interface Field {
   cut: boolean;
   /** Where it differs from the other record's: the value in parts, and whether each of them does. */
   parts?: [string, boolean][];
+  /** So many characters were compared; nothing is known of those after them. */
+  marked?: number;
+  /** Of an amount: the share of all rows that are below. */
+  rank?: number;
 }
 
 export interface DataRecord {

@@ -1,9 +1,21 @@
 /** Two records side by side, with what differs marked. */
 
-import type { DataRecord, Pair } from "../logic/types";
+import {
+  differs,
+  type FieldPair,
+  isLong,
+  isMuch,
+  pairedFields,
+  SHOWN_FIELDS,
+} from "../logic/fields";
+import type { DataRecord, Field, Pair } from "../logic/types";
+import { counted } from "../logic/words";
 import type { Model } from "../model";
 import { h, replace } from "./dom";
-import { fieldValue, recordName, thumbnail } from "./record";
+import { CARD_PX, largePicture } from "./picture";
+import { fieldValue, recordName, showAllButton, wholeField } from "./record";
+
+const UNREADABLE = "These records could not be read.";
 
 /** Comparisons of a list: filled when the records are here, and kept as long as their pairs are listed. */
 export class Comparisons {
@@ -17,8 +29,9 @@ export class Comparisons {
     const box = h("div", { class: "compared" });
     this.shown.set(`${left} ${right}`, box);
     void this.model.records.pair(left, right).then(
-      ([a, b]) => replace(box, comparison(a, b, "Two records that may be the same")),
-      () => replace(box, h("p", { class: "hint", text: "These records could not be read." })),
+      ([a, b]) =>
+        replace(box, comparison(this.model, a, b, "Two records that may be the same", CARD_PX / 2)),
+      () => replace(box, h("p", { class: "hint", text: UNREADABLE })),
     );
     return box;
   }
@@ -29,25 +42,29 @@ export class Comparisons {
   }
 }
 
-/** A table: one column for each record, one line for each field that either has. */
-export function comparison(left: DataRecord, right: DataRecord, caption: string): HTMLElement {
-  const names = new Map<string, [number, number]>();
-  left.fields.forEach(({ name }, i) => {
-    names.set(name, [i, -1]);
-  });
-  right.fields.forEach(({ name }, i) => {
-    names.set(name, [names.get(name)?.[0] ?? -1, i]);
-  });
-  const both = [...names].sort(([, a], [, b]) => rank(a) - rank(b));
-
+/**
+ * A table: one column for each record, one line for each field, in the order that all records have.
+ *
+ * In a narrow place the names of fields are above their values, and long values one below the other.
+ */
+export function comparison(
+  model: Model,
+  left: DataRecord,
+  right: DataRecord,
+  caption: string,
+  width = CARD_PX,
+): HTMLElement {
+  const fields = pairedFields(left, right);
+  const rows = fields.map((pair) => fieldRow(model, pair, left.row, right.row));
+  const body = h("tbody", { role: "rowgroup" });
   const head = (record: DataRecord, mark: string): HTMLElement =>
     h(
       "th",
-      { scope: "col" },
+      { scope: "col", role: "columnheader" },
       h(
         "div",
         { class: "record-head" },
-        thumbnail(record),
+        largePicture(record, width, [left, right]),
         h(
           "span",
           { class: "record-name", dir: "auto" },
@@ -56,40 +73,83 @@ export function comparison(left: DataRecord, right: DataRecord, caption: string)
         ),
       ),
     );
-  const cell = (record: DataRecord, i: number): HTMLElement =>
-    h("td", {}, i < 0 ? null : fieldValue(record.fields[i]));
-  const differs = (i: number, j: number): boolean =>
-    left.fields[i]?.parts !== undefined || right.fields[j]?.parts !== undefined;
-
-  const named = both.length > 0;
-  return h(
+  const draw = (n: number): void => replace(body, ...rows.slice(0, n));
+  draw(SHOWN_FIELDS);
+  const named = fields.length > 0;
+  const table = h(
     "table",
-    { class: named ? "" : "pictures" },
+    { class: named ? "" : "pictures", role: "table" },
     h("caption", { class: "unseen", text: caption }),
-    h("thead", {}, h("tr", {}, named && h("td", {}), head(left, "1"), head(right, "2"))),
     h(
-      "tbody",
-      {},
-      ...both.map(([name, [i, j]]) =>
-        h(
-          "tr",
-          {},
-          h(
-            "th",
-            { scope: "row", title: name },
-            h("span", { class: "field", text: name, dir: "auto" }),
-            differs(i, j) && h("span", { class: "unequal", "aria-hidden": "true", text: "≠" }),
-            differs(i, j) && h("span", { class: "unseen", text: " differs" }),
-          ),
-          cell(left, i),
-          cell(right, j),
-        ),
+      "thead",
+      { role: "rowgroup" },
+      h(
+        "tr",
+        { role: "row" },
+        named && h("td", { role: "cell" }),
+        head(left, "1"),
+        head(right, "2"),
       ),
     ),
+    body,
   );
+  if (rows.length <= SHOWN_FIELDS) return table;
+  const unlike = fields.slice(SHOWN_FIELDS).filter(differs).length;
+  const said = unlike > 0 ? `, ${whole(unlike)} of the others` : "";
+  const more = showAllButton(
+    "all-fields",
+    `Show all ${counted(rows.length, "field")}${said}`,
+    () => {
+      draw(rows.length);
+      more.remove();
+    },
+  );
+  return h("div", { class: "many-fields" }, table, more);
 }
 
-/** Fields of both records first, in their order. */
-function rank([i, j]: [number, number]): number {
-  return i >= 0 && j >= 0 ? i : 1000 + Math.max(i, j);
+function whole(unlike: number): string {
+  return unlike === 1 ? "1 differs" : `${unlike} differ`;
+}
+
+function fieldRow(model: Model, pair: FieldPair, left: number, right: number): HTMLElement {
+  const { name } = pair;
+  const unequal = differs(pair);
+  const cell = (field: Field | undefined): HTMLElement =>
+    h("td", { role: "cell" }, field && fieldValue(field));
+  const cells = [cell(pair.left), cell(pair.right)];
+  const heading = h(
+    "th",
+    { scope: "row", role: "rowheader", title: name },
+    h("span", { class: "field", text: name, dir: "auto" }),
+    unequal && h("span", { class: "unequal", "aria-hidden": "true", text: "≠" }),
+    unequal && h("span", { class: "unseen", text: " differs" }),
+  );
+  const much = isMuch(pair.left) || isMuch(pair.right);
+  const kind = `${isLong(pair.left, pair.right) ? "long " : ""}${much ? "much" : ""}`.trim();
+  const row = h("tr", { class: kind, role: "row" }, heading, ...cells);
+  if (much) {
+    const more = showAllButton("show-all", "Show all", () => {
+      const wanted = [pair.left, pair.right].map((field, k) =>
+        field === undefined
+          ? undefined
+          : wholeField(model, field, k === 0 ? left : right, k === 0 ? right : left),
+      );
+      void Promise.all(wanted).then((found) => {
+        found.forEach((field, k) => {
+          if (field !== undefined) replace(cells[k], fieldValue(field));
+        });
+        row.classList.remove("much");
+        more.remove();
+        const marked = found.find((field) => field?.marked !== undefined)?.marked;
+        if (marked !== undefined) heading.append(onlySoMany(marked));
+      });
+    });
+    heading.append(more);
+  }
+  return row;
+}
+
+function onlySoMany(marked: number): HTMLElement {
+  const text = `Differences are marked in the first ${counted(marked, "character")}.`;
+  return h("span", { class: "hint", text });
 }

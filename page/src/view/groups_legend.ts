@@ -9,7 +9,8 @@ import { type Model, NONE_CHOSEN } from "../model";
 import { showAll } from "../signal";
 import { h, replace, swatch } from "./dom";
 import { download } from "./header";
-import { recordName, thumbnail } from "./record";
+import { thumbnail } from "./picture";
+import { recordName } from "./record";
 
 const MOST_LISTED = 30;
 /** As many characters as the server takes. */

@@ -4,7 +4,8 @@ import { groupName } from "../logic/grouping";
 import type { Model } from "../model";
 import type { Stage } from "../scatter/stage";
 import { byId, h, replace } from "./dom";
-import { fieldList, recordName, thumbnail } from "./record";
+import { thumbnail } from "./picture";
+import { fieldList, recordName } from "./record";
 
 /** A field of a card takes about this much of the map's height. */
 const FIELD_PX = 80;
@@ -44,7 +45,11 @@ export function showHoverCard(model: Model, stage: Stage): void {
             h("strong", { text: recordName(record), dir: "auto" }),
             group !== null && h("span", { class: "hint", text: group, dir: "auto" }),
           ),
-          fieldList(record, Math.min(MOST_FIELDS, Math.ceil(frame.clientHeight / FIELD_PX) - 2)),
+          fieldList(
+            null,
+            record,
+            Math.min(MOST_FIELDS, Math.ceil(frame.clientHeight / FIELD_PX) - 2),
+          ),
         );
         card.hidden = false;
         place(row);

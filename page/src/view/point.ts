@@ -8,7 +8,7 @@ import type { Model } from "../model";
 import { notifyProblem } from "../notices";
 import { h, key, replace } from "./dom";
 import { keepOrder, orderButton, orderList, orderSwitch } from "./order";
-import { fieldList, recordName, thumbnail } from "./record";
+import { recordCard, recordLine, recordName } from "./record";
 
 export function pointPanel(model: Model): HTMLElement {
   const body = h("div", { class: "panel-body", testid: "point" });
@@ -26,7 +26,7 @@ export function pointPanel(model: Model): HTMLElement {
   const showRecord = async (row: number): Promise<void> => {
     const shown = await model.records.get(row);
     if (model.selected.value !== row) return;
-    replace(record, ...selectedRecord(model, shown));
+    replace(record, selectedRecord(model, shown));
   };
 
   const showNeighbours = coalesced(async () => {
@@ -62,7 +62,7 @@ export function pointPanel(model: Model): HTMLElement {
   return body;
 }
 
-function selectedRecord(model: Model, record: DataRecord): (HTMLElement | null)[] {
+function selectedRecord(model: Model, record: DataRecord): HTMLElement {
   const group = (name: "a" | "b"): HTMLElement =>
     h(
       "button",
@@ -76,20 +76,8 @@ function selectedRecord(model: Model, record: DataRecord): (HTMLElement | null)[
       `Group ${name.toUpperCase()}`,
       key(name),
     );
-  return [
-    h(
-      "div",
-      { class: "point-head" },
-      thumbnail(record),
-      h(
-        "div",
-        {},
-        h("h3", { text: recordName(record), dir: "auto", testid: "selected-id" }),
-        h("div", { class: "row-actions" }, group("a"), group("b")),
-      ),
-    ),
-    fieldList(record),
-  ];
+  const extra = h("div", { class: "row-actions" }, group("a"), group("b"));
+  return recordCard(model, record, { extra });
 }
 
 function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRecord): HTMLElement {
@@ -127,8 +115,7 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
           blur: () => model.hovered.set(null),
         },
       },
-      thumbnail(record),
-      h("span", { class: "near-name", text: name, dir: "auto" }),
+      recordLine(model, near.row),
       h("span", { class: "unseen", text: ", distance " }),
       h("span", { class: "distance", text: near.distance.toPrecision(3) }),
     ),

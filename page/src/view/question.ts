@@ -8,7 +8,10 @@ import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
-import { pictures } from "./record";
+
+import { CARD_PX, fetchPicture } from "./picture";
+import { readingButton } from "./reading";
+
 import { GONE } from "./saving";
 
 /** Records of this many questions to come are fetched ahead. */
@@ -78,7 +81,7 @@ export function showQuestion(model: Model): void {
   const count = h("p", { class: "count", testid: "answers" });
   replace(
     byId("question"),
-    h("div", { class: "card-head" }, title, count),
+    h("div", { class: "card-head" }, title, count, readingButton(model)),
     hint,
     body,
     h("div", { class: "choices" }, ...choices),
@@ -101,7 +104,8 @@ export function showQuestion(model: Model): void {
     const here = model.records.peekPair(left, right);
     const draw = ([a, b]: DataRecord[]): void => {
       if (shown?.left === left && shown.right === right) {
-        replace(body, comparison(a, b, "The two records of the question"));
+        const caption = "The two records of the question";
+        replace(body, comparison(model, a, b, caption, pictureWidth(model)));
       }
     };
     if (here !== undefined) {
@@ -140,15 +144,24 @@ export function showQuestion(model: Model): void {
     state();
     fill();
   });
+  model.reading.listen(() => {
+    shown = undefined;
+    fill();
+  });
   model.report.listen(() => fetchAhead(model));
   fetchAhead(model);
+}
+
+/** Two pictures side by side in the column beside the map, or in the whole window. */
+function pictureWidth(model: Model): number {
+  return model.reading.value ? CARD_PX : CARD_PX / 2;
 }
 
 function fetchAhead(model: Model): void {
   for (const { left, right } of model.report.value?.questions.slice(0, AHEAD) ?? []) {
     void model.records.pair(left, right).then(
       (both) => {
-        for (const { image, row } of both) if (image) pictures.get(row).catch(() => undefined);
+        for (const record of both) fetchPicture(record, pictureWidth(model));
       },
       () => undefined,
     );

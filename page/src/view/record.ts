@@ -1,14 +1,14 @@
-/** Records as people read them: fields as text, a picture where there is one. */
+/** Records as people read them, the same wherever they are judged: in a card, on a line, field by field. */
 
-import { api } from "../api";
+import { gistOf, isLong, isMuch, markedParts, rankInWords, SHOWN_FIELDS } from "../logic/fields";
 import type { DataRecord, Field } from "../logic/types";
-import { PictureCache } from "../picture_cache";
-import { h } from "./dom";
+import { counted } from "../logic/words";
+import type { Model } from "../model";
+import { h, replace } from "./dom";
+import { CARD_PX, largePicture, thumbnail } from "./picture";
 
 const SAID_FIELDS = 3;
 const SAID_CHARACTERS = 80;
-
-export const pictures = new PictureCache(api.image);
 
 export function recordName(record: DataRecord): string {
   return String(record.id);
@@ -22,38 +22,121 @@ export function recordSentence(record: DataRecord): string {
   return [`Record ${recordName(record)}`, ...fields].join(", ");
 }
 
-/** The picture of a record; it takes itself away if there is none to be had. */
-export function thumbnail(record: DataRecord): HTMLImageElement | null {
-  if (!record.image) return null;
-  const image = h("img", {
-    class: "thumbnail",
-    alt: `Picture of ${recordName(record)}`,
-    decoding: "async",
-    draggable: "false",
-  });
-  const giveUp = (): void => image.replaceWith(h("span", { class: "missing", text: "no picture" }));
-  image.addEventListener("error", giveUp);
-  pictures.get(record.row).then((address) => {
-    image.src = address;
-  }, giveUp);
-  return image;
+/** A record on one line, or two: its picture, its name and what it says. Filled when it is here. */
+export function recordLine(model: Model, row: number): HTMLElement {
+  const line = h("span", { class: "record-line", "data-row": row });
+  const fill = (record: DataRecord): void => replace(line, ...lineOf(record));
+  const here = model.records.peek(row);
+  if (here !== undefined) fill(here);
+  else {
+    replace(line, h("span", { class: "near-name", text: `row ${row}` }));
+    void model.records.get(row).then(fill, () => undefined);
+  }
+  return line;
+}
+
+function lineOf(record: DataRecord): (HTMLElement | null)[] {
+  const gist = gistOf(record);
+  return [
+    thumbnail(record),
+    h(
+      "span",
+      { class: "record-words" },
+      h("span", { class: "near-name", text: recordName(record), dir: "auto" }),
+      gist === "" ? null : h("span", { class: "gist", text: gist, dir: "auto" }),
+    ),
+  ];
+}
+
+/** A record as it is read: its picture, its name, all its fields. */
+export function recordCard(
+  model: Model,
+  record: DataRecord,
+  { width = CARD_PX, extra = null }: { width?: number; extra?: HTMLElement | null } = {},
+): HTMLElement {
+  return h(
+    "article",
+    { class: "record-card", "aria-label": `Record ${recordName(record)}` },
+    largePicture(record, width),
+    h("h3", { text: recordName(record), dir: "auto", testid: "selected-id" }),
+    extra,
+    fieldList(model, record),
+  );
 }
 
 /** A value; beside another record's, with what differs marked. */
-export function fieldValue({ value, cut, parts }: Field): HTMLElement {
-  if (value === "") return h("span", { class: "value empty", text: "empty" });
-  const shown = (parts ?? [[value, false]]).map(([text, differs]) =>
-    differs ? h("mark", { text }) : text,
-  );
-  return h("span", { class: "value", dir: "auto" }, ...shown, cut && " …");
+export function fieldValue(field: Field): HTMLElement {
+  if (field.value === "") return h("span", { class: "value empty", text: "empty" });
+  const shown = markedParts(field).map(([text, differs]) => (differs ? h("mark", { text }) : text));
+  const value = h("span", { class: "value", dir: "auto" }, ...shown, field.cut && " …");
+  return field.rank === undefined
+    ? value
+    : h("span", { class: "amount" }, value, rankBar(field.rank));
 }
 
-/** Name and value of each field. */
-export function fieldList(record: DataRecord, most = Number.POSITIVE_INFINITY): HTMLElement {
+/** Where a number stands among those of all records. */
+function rankBar(rank: number): HTMLElement {
+  const words = rankInWords(rank);
+  const bar = h("span", { class: "rank", role: "img", "aria-label": words, title: words });
+  const at = h("span", {});
+  at.style.width = `${100 * rank}%`;
+  bar.append(at);
+  return bar;
+}
+
+/** Shows the rest of what is shown in part. */
+export function showAllButton(testid: string, label: string, press: () => void): HTMLElement {
+  const button = h("button", { type: "button", class: "more", testid, text: label });
+  button.addEventListener("click", press);
+  return button;
+}
+
+/** Name and value of each field; of many, the first ones. */
+export function fieldList(
+  model: Model | null,
+  record: DataRecord,
+  most = SHOWN_FIELDS,
+): HTMLElement {
   const list = h("dl", { class: "fields" });
-  for (const field of record.fields.slice(0, most)) {
-    const { name } = field;
-    list.append(h("dt", { text: name, dir: "auto", title: name }), h("dd", {}, fieldValue(field)));
+  const box = h("div", { class: "field-box" }, list);
+  const rows = record.fields.map((field) => fieldRow(model, record, field));
+  const draw = (n: number): void => replace(list, ...rows.slice(0, n));
+  draw(most);
+  if (rows.length > most && model !== null) {
+    const more = showAllButton("all-fields", `Show all ${counted(rows.length, "field")}`, () => {
+      draw(rows.length);
+      more.remove();
+    });
+    box.append(more);
   }
-  return list;
+  return box;
+}
+
+function fieldRow(model: Model | null, record: DataRecord, field: Field): HTMLElement {
+  const value = h("dd", {}, fieldValue(field));
+  const much = model !== null && isMuch(field);
+  const kind = `${isLong(field) ? "long " : ""}${much ? "much" : ""}`.trim();
+  const row = h("div", { class: kind }, h("dt", { text: field.name, dir: "auto" }), value);
+  if (much) {
+    const more = showAllButton("show-all", "Show all", () => {
+      void wholeField(model, field, record.row).then((whole) => {
+        replace(value, fieldValue(whole));
+        row.classList.remove("much");
+      });
+    });
+    value.append(more);
+  }
+  return row;
+}
+
+/** All of a field; what is here already where the server does not answer. */
+export async function wholeField(
+  model: Model,
+  field: Field,
+  row: number,
+  beside?: number,
+): Promise<Field> {
+  if (!field.cut) return field;
+  const whole = await model.records.whole(row, beside).catch(() => null);
+  return whole?.fields.find(({ name }) => name === field.name) ?? field;
 }

@@ -6,31 +6,12 @@ import type { Model } from "../model";
 import { showAll } from "../signal";
 import { Comparisons } from "./comparison";
 import { h, key, replace } from "./dom";
-import { thumbnail } from "./record";
-
-/** Pictures of both records, put in when they are here; the same element as long as the pair is listed. */
-function pictures(
-  model: Model,
-  { left, right }: Suspect,
-  shown: Map<string, HTMLElement>,
-): HTMLElement {
-  const pair = `${left} ${right}`;
-  const before = shown.get(pair);
-  if (before !== undefined) return before;
-  const box = h("span", { class: "suspect-pictures" });
-  shown.set(pair, box);
-  void Promise.all([model.records.get(left), model.records.get(right)]).then(
-    (records) => replace(box, ...records.map(thumbnail)),
-    () => undefined,
-  );
-  return box;
-}
+import { recordLine } from "./record";
 
 export function suspectsPanel(model: Model): HTMLElement {
   const hint = h("p", { class: "hint" });
   const list = h("ul", { class: "rows", testid: "suspects" });
   const body = h("div", { class: "panel-body" }, hint, list);
-  const shown = new Map<string, HTMLElement>();
   const comparisons = new Comparisons(model);
 
   const suspects = (): Suspect[] => model.report.value?.suspects ?? [];
@@ -50,8 +31,6 @@ export function suspectsPanel(model: Model): HTMLElement {
         ? "No answer looks wrong so far. Answers that the others contradict appear here."
         : "Answers that the others contradict. Arrow keys choose, w withdraws the chosen one.";
     replace(list, ...all.map((suspect, index) => row(suspect, index)));
-    const listed = new Set(all.map(({ left, right }) => `${left} ${right}`));
-    for (const pair of shown.keys()) if (!listed.has(pair)) shown.delete(pair);
     comparisons.keepOnly(all);
     if (had) focusChosen();
   };
@@ -77,10 +56,11 @@ export function suspectsPanel(model: Model): HTMLElement {
           tabindex: chosen ? "0" : "-1",
           on: { click: () => choose(index) },
         },
-        model.lesson.has_images && pictures(model, suspect, shown),
         h("span", { text: suspect.said, dir: "auto" }),
+        !chosen && recordLine(model, suspect.left),
+        !chosen && recordLine(model, suspect.right),
       ),
-      chosen && model.lesson.review && comparisons.of(suspect),
+      chosen && comparisons.of(suspect),
       h(
         "div",
         { class: "row-actions" },

@@ -17,7 +17,7 @@ from nearkin.teaching.looks import Looks
 from nearkin.teaching.record_review import RecordReview
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import TaughtMetric, metric_of_records
-from nearkin.teaching.thumbnails import Image
+from nearkin.teaching.thumbnails import LONGEST_SIDE, Image
 
 EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping")
 
@@ -90,13 +90,17 @@ class Looking:
             return found
         return found | colours_of_groups(self._found, known, len(self.records))
 
-    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
+    def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
         """What to show of a row, see :meth:`nearkin.teaching.records.Records.record`."""
-        return self.records.record(row, beside)
+        return self.records.record(row, beside, whole)
 
-    def image(self, row: int) -> Image | None:
-        """Bytes and media type of a row's thumbnail, or None."""
-        return self.records.image(row)
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+        """Bytes and media type of a row's picture of at most so many pixels, or None."""
+        return self.records.image(row, side)
+
+    def picture_problem(self, row: int) -> str:
+        """Why a row has no picture."""
+        return self.records.picture_problem(row)
 
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
         """The rows nearest to one in the learned metric.

@@ -12,19 +12,23 @@ from typing import Any
 _BYTES_OF_MODE = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "I;16L": 2}
 # WebP's decoder has several copies of the whole picture.
 _BYTES_OF_WEBP = 16
-# The file may be decoded at an eighth of its width and height where that is enough.
-_JPEG_SHRINKS = 8
+# The file may be decoded at an eighth of its width and height, or at a power of two of that, where
+# it leaves twice as many pixels as are wanted.
+_JPEG_SHRINKS = (8, 4, 2)
+_JPEG_SPARE = 2
 _TILE_WIDTH, _TILE_LENGTH = 322, 323
 
 
-def bytes_to_open(picture: Any, path: Path) -> int:
-    """Bytes that it takes to make a thumbnail of a picture, of which only the header was read.
+def bytes_to_open(picture: Any, path: Path, side: int) -> int:
+    """Bytes that it takes to make a smaller one of a picture, of which only the header was read.
 
     Parameters
     ----------
     picture : PIL.Image.Image
     path : Path
         Its file.
+    side : int
+        Pixels of the longer side of the smaller one.
     """
     width, height = picture.size
     pixels = int(width * height)
@@ -34,7 +38,8 @@ def bytes_to_open(picture: Any, path: Path) -> int:
         n_bands = len(picture.getbands())
         if _comes_in_several_scans(path):  # then all of it is kept, two bytes a value
             return pixels * (2 * n_bands + 4)
-        return pixels * 4 // _JPEG_SHRINKS**2
+        shrinks = (n for n in _JPEG_SHRINKS if min(width, height) >= n * _JPEG_SPARE * side)
+        return pixels * 4 // next(shrinks, 1) ** 2
     of_pixel = _BYTES_OF_MODE.get(picture.mode, 4)
     if "A" in picture.getbands():
         of_pixel *= 2  # it is multiplied by its transparency first

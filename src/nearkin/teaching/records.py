@@ -18,16 +18,19 @@ from nearkin.rows.column_roles import hardly_features
 from nearkin.rows.column_scales import differing_units
 from nearkin.rows.scaled import in_words
 from nearkin.storage.whole_file import StrPath
-from nearkin.tables.differences import differing_spans, marked_parts, plain
 from nearkin.tables.encoding import TableEncoder
+from nearkin.teaching.record_fields import Fields, in_short, is_missing
 from nearkin.teaching.record_sources import encoded, parts_of
-from nearkin.teaching.thumbnails import FilePictures, Image, Pictures, PixelPictures
+from nearkin.teaching.thumbnails import (
+    LONGEST_SIDE,
+    FilePictures,
+    Image,
+    Pictures,
+    PixelPictures,
+)
 
 # Rows that are shown at most; of more, a sample is.
 MOST_SHOWN = 200_000
-# Characters of a value that are shown at most, and fields of a record.
-MOST_CHARACTERS = 2000
-MOST_FIELDS = 8
 # Names of features that are told.
 MOST_NAMES = 200
 
@@ -81,9 +84,6 @@ class Records:
     notes: tuple[str, ...] = ()
     remembered: Mapping[str, Any] = field(default_factory=dict)
     compared: tuple[str, ...] = ()
-    # A few numbers of each feature, so that a record can say which of them stand out.
-    _mean: Floats = field(init=False, repr=False)
-    _deviation: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.X)
@@ -99,46 +99,39 @@ class Records:
         for name, length in lengths.items():
             if length != n:
                 raise InputError(f"X has {n} rows, but {name} has {length}.")
-        object.__setattr__(self, "_mean", self.X.mean(axis=0, dtype=np.float64))
-        object.__setattr__(self, "_deviation", self.X.std(axis=0, dtype=np.float64))
 
     def __len__(self) -> int:
         return len(self.X)
 
-    def record(self, row: int, beside: int | None = None) -> dict[str, Any]:
-        """What to show of a row: columns first, then the features that stand out most.
+    def record(self, row: int, beside: int | None = None, whole: bool = False) -> dict[str, Any]:
+        """What to show of a row: columns first, then features, for every row the same ones.
 
         Parameters
         ----------
         row : int
         beside : int, optional
-            Another row that it is shown with: of both, the same features are shown, and it is
-            marked what differs.
+            Another row that it is shown with: it is marked what differs.
+        whole : bool, default=False
+            Whether all of long texts is shown, up to 200 000 characters.
 
         Returns
         -------
         dict
             ``row``, ``id``, ``image`` (whether there may be one) and ``fields``, each with
             ``name``, ``value`` (a text) and ``cut`` (whether that is only the beginning). Those
-            that differ from the other row's have ``parts``: texts, with whether each of them does.
+            that differ from the other row's have ``parts``: texts, with whether each of them does
+            (and ``marked``, where that is known of so many characters only). Amounts have ``rank``,
+            the share of all rows that are below.
         """
         row = self.checked_row(row)
-        rows = [row] if beside is None else [row, self.checked_row(beside)]
-        shown = [name for name in self.columns if name not in self.hidden][:MOST_FIELDS]
-        cells = {name: [self.columns[name][one] for one in rows] for name in shown}
-        left = MOST_FIELDS - len(cells)
-        if left and not self.of_words and not isinstance(self.pictures, PixelPictures):
-            scale = np.where(self._deviation > 0, self._deviation, np.inf)
-            unusual = np.abs((self.X[rows] - self._mean) / scale).max(axis=0)
-            first = np.sort(np.argsort(-unusual, kind="stable")[:left])
-            cells |= {self.features[j]: self.X[rows, j].tolist() for j in first}
-        # Of features that nobody compares cell by cell, all digits would be marked.
-        marked = {*shown, *self.compared}
-        fields = [
-            _field(name, *(of[:1] if name not in marked else of)) for name, of in cells.items()
-        ]
-        name, _ = _cut(_text(self.ids[row]))
+        other = None if beside is None else self.checked_row(beside)
+        fields = self._fields.of(row, other, whole)
+        name = in_short(self.ids, row)
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
+
+    @cached_property
+    def _fields(self) -> Fields:
+        return Fields(self)
 
     @property
     def encoder(self) -> TableEncoder | None:
@@ -165,10 +158,15 @@ class Records:
             for name in self.compared
         }
 
-    def image(self, row: int) -> Image | None:
-        """Bytes and media type of a thumbnail of at most 160 pixels, or None."""
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+        """Bytes and media type of a picture of at most so many pixels, or None."""
         row = self.checked_row(row)
-        return None if self.pictures is None else self.pictures.image(row)
+        return None if self.pictures is None else self.pictures.image(row, side)
+
+    def picture_problem(self, row: int) -> str:
+        """Why a row has no picture."""
+        row = self.checked_row(row)
+        return "There are no pictures." if self.pictures is None else self.pictures.problem(row)
 
     def checked_row(self, row: int) -> int:
         """A row number that is there, or an error."""
@@ -192,7 +190,7 @@ class Records:
         if self.of_words:
             digest.update(f"{len(self)} {self.n_total}".encode())
             cells = chain(*self.to_compare().values())
-            texts = [*self.compared, *self.ids, *("" if _is_missing(c) else c for c in cells)]
+            texts = [*self.compared, *self.ids, *("" if is_missing(c) else c for c in cells)]
         else:
             digest.update(f"{self.X.shape} {self.X.dtype.name} {self.n_total}".encode())
             digest.update(np.ascontiguousarray(self.X).data)
@@ -442,26 +440,3 @@ def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -
             f"column {names[column]!r} of {source} has numbers as large as {largest[column]:.3g}, "
             "too large to measure distances by: scale it first."
         )
-
-
-def _field(name: str, value: Any, beside: Any = None) -> dict[str, Any]:
-    text, cut = _cut(_text(value))
-    found = {"name": name, "value": text, "cut": cut}
-    other, _ = _cut(_text(beside))
-    if text and other and plain(text) != plain(other):
-        found["parts"] = marked_parts(text, differing_spans(text, other)[0])
-    return found
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
-
-
-def _text(value: Any) -> str:
-    if _is_missing(value):
-        return ""
-    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
-
-
-def _cut(text: str) -> tuple[str, bool]:
-    return text[:MOST_CHARACTERS], len(text) > MOST_CHARACTERS

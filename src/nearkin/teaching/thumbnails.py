@@ -1,4 +1,7 @@
-"""Thumbnails of records, from pixels or files. Needs Pillow (``pip install nearkin[studio]``)."""
+"""Pictures of records in several sizes, from pixels or files.
+
+Needs Pillow (``pip install nearkin[studio]``).
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,30 @@ from nearkin.storage.silence import silenced
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.picture_sizes import bytes_to_open
 
-# A thumbnail's media type and bytes.
+# A picture's bytes and media type.
 Image = tuple[bytes, str]
 
-# Pixels of the longer side of a thumbnail, at most.
+# Pixels of the longer side, at most: of a thumbnail, and where people look closer.
 LONGEST_SIDE = 160
+SIDES = (LONGEST_SIDE, 400, 800, 1600)
 # Pictures that take more bytes of memory are not opened. That is 50 million pixels in colours of a
 # PNG file, 12 million of a WebP file, and more than any camera has of a JPEG file.
 _MOST_BYTES = 200_000_000
+# Large ones of these are sent as JPEG, which is several times smaller.
+_LOSSY = ("JPEG", "WEBP")
+# Modes with more than 256 greys.
+_DEEP = ("I", "F", "I;16", "I;16B", "I;16L")
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 
 
 class Pictures(Protocol):
     """What records look like."""
 
-    def image(self, row: int) -> Image | None:
-        """Bytes and media type of a thumbnail, or None if there is none."""
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+        """Bytes and media type of a picture of at most so many pixels, or None if there is none."""
+
+    def problem(self, row: int) -> str:
+        """Why there is none."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +82,19 @@ class PixelPictures:
     def _range(self) -> tuple[float, float]:
         return float(self.X.min()), float(self.X.max())
 
-    def image(self, row: int) -> Image | None:
-        """Bytes and media type of a thumbnail, or None if there is none."""
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+        """Bytes and media type of a picture of at most so many pixels."""
         low, high = self._range
         grey = (self.X[row].reshape(self.shape) - low) / ((high - low) or 1.0)
         picture = _pillow().fromarray((255 * (1 - grey)).round().astype(np.uint8))
-        times = LONGEST_SIDE // max(self.shape)
+        times = side // max(self.shape)
         if times > 1:  # each pixel a square, not blurred
             picture = picture.resize((times * picture.width, times * picture.height), 0)
-        return _as_png(picture)
+        return _encoded(picture, "PNG")
+
+    def problem(self, row: int) -> str:
+        """Why there is none, which never is so."""
+        return "There is no picture."
 
 
 @dataclass(frozen=True)
@@ -100,23 +115,43 @@ class FilePictures:
     def __post_init__(self) -> None:
         _pillow()
 
-    def image(self, row: int) -> Image | None:
-        """Bytes and media type of a thumbnail; None if the file is missing, too large or none."""
+    def image(self, row: int, side: int = LONGEST_SIDE) -> Image | None:
+        """Bytes and media type of a picture of at most so many pixels.
+
+        None if the file is missing, broken or too large to open.
+        """
         path = self._path(self.names[row])
+        return None if path is None else self._opened(path, side)[0]
+
+    def problem(self, row: int) -> str:
+        """Why there is none, in a sentence."""
+        name = self.names[row]
+        if not isinstance(name, str) or not name:
+            return "This record names no picture."
+        path = self._path(name)
         if path is None:
-            return None
+            return f"The picture {name[:100]} is not there."
+        return self._opened(path, LONGEST_SIDE)[1]
+
+    def _opened(self, path: Path, side: int) -> tuple[Image | None, str]:
+        """A picture, or None and the reason."""
         pillow = _pillow()
-        broken = (OSError, ValueError, SyntaxError, EOFError, pillow.DecompressionBombError)
+        broken = (OSError, ValueError, SyntaxError, EOFError)
         try:
             with silenced():  # Pillow warns of many pixels, which are counted below
                 picture = pillow.open(path, formats=_FORMATS)
             with picture:
-                if bytes_to_open(picture, path) > _MOST_BYTES:
-                    return None
-                picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-                return _as_png(picture.convert("RGBA" if _has_alpha(picture) else "RGB"))
+                size = f"{picture.width} × {picture.height}"
+                sides = [one for one in SIDES if one <= side] or [side]
+                fitting = [s for s in sides if bytes_to_open(picture, path, s) <= _MOST_BYTES]
+                if not fitting:
+                    return None, f"The picture {path.name} is too large to open: {size} pixels."
+                kind = "JPEG" if side > LONGEST_SIDE and picture.format in _LOSSY else "PNG"
+                return _shrunk(picture, max(fitting), kind), ""
+        except pillow.DecompressionBombError:  # at the sight of its header
+            return None, f"The picture {path.name} is too large to open: it has too many pixels."
         except (*broken, Warning):  # a warning if the program has made errors of them
-            return None
+            return None, f"The picture {path.name} cannot be read: it is broken, or no picture."
 
     def _path(self, name: Any) -> Path | None:
         """The file, if there is one inside the folder."""
@@ -134,10 +169,31 @@ def _has_alpha(picture: Any) -> bool:
     return "A" in picture.getbands() or "transparency" in picture.info
 
 
-def _as_png(picture: Any) -> Image:
+def _shrunk(picture: Any, side: int, kind: str) -> Image:
+    """A picture as large as wanted at most, upright."""
+    from PIL import ImageOps
+
+    picture.thumbnail((side, side))
+    upright = ImageOps.exif_transpose(picture)
+    if upright.mode in _DEEP:
+        upright = _in_greys(upright)
+    if _has_alpha(upright):
+        return _encoded(upright.convert("RGBA"), "PNG")
+    return _encoded(upright.convert("RGB"), kind)
+
+
+def _in_greys(picture: Any) -> Any:
+    """Numbers from the least to the most as 256 greys, which Pillow would cut off at 255."""
+    numbers = np.nan_to_num(np.asarray(picture, dtype=np.float64))
+    low, high = numbers.min(), numbers.max()
+    greys = 255 * (numbers - low) / ((high - low) or 1.0)
+    return _pillow().fromarray(greys.round().astype(np.uint8))
+
+
+def _encoded(picture: Any, kind: str) -> Image:
     content = io.BytesIO()
-    picture.save(content, "PNG")
-    return content.getvalue(), "image/png"
+    picture.save(content, kind, **({"quality": 90} if kind == "JPEG" else {}))
+    return content.getvalue(), f"image/{kind.lower()}"
 
 
 def _pillow() -> Any:

@@ -381,6 +381,11 @@ def test_pictures_outside_the_folder_are_not_shown(tmp_path):
         assert found[0].headers["content-type"] == "image/png"
         with Image.open(io.BytesIO(found[0].content)) as shown:
             assert max(shown.size) == 160
+        # Why there is none is said, but nothing of files elsewhere.
+        assert "is not there" in found[names.index("missing.png")].json()["message"]
+        assert "is not there" in found[names.index("/etc/passwd")].json()["message"]
+        assert "cannot be read" in found[names.index("text.png")].json()["message"]
+        assert client.get("/api/records/0/image?side=161").status_code == 422
 
 
 def test_texts_of_any_kind_come_back():
@@ -405,7 +410,7 @@ def test_few_pictures_are_opened_at_once():
     class Album(StubLesson):
         open_now, most = 0, 0
 
-        def image(self, row):
+        def image(self, row, side):
             self.open_now += 1
             self.most = max(self.most, self.open_now)
             time.sleep(0.05)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from nearkin.teaching.row_checks import LONGEST_NAME
+from nearkin.teaching.thumbnails import SIDES
 
 # No file has more rows.
 _LARGEST = 2**53 - 1
@@ -21,12 +22,20 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _of_a_picture(side: int) -> int:
+    if side not in SIDES:
+        raise ValueError(f"pictures have sides of {', '.join(map(str, SIDES))} pixels")
+    return side
+
+
 Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
 RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
 RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 # Which grouping is meant; if there is another one by now, nothing is given.
 Grouping = Annotated[int | None, Query(ge=0, le=_LARGEST)]
+# Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
+Side = Annotated[int, Query(), AfterValidator(_of_a_picture)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
 # Which tab asks, so that it is not told of what it did itself.
 Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]

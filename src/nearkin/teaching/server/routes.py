@@ -28,6 +28,7 @@ from nearkin.teaching.server.bodies import (
     Order,
     RowBeside,
     RowInPath,
+    Side,
     Step,
     Tab,
     Withdrawal,
@@ -41,6 +42,7 @@ from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.page_files import page_folder, page_is_missing
 from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
 from nearkin.teaching.server.session import Room
+from nearkin.teaching.thumbnails import LONGEST_SIDE
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
@@ -174,15 +176,15 @@ def _add_looks(app: FastAPI, room: Room) -> None:
         return binary(numbers_bytes(coloured(key, clusters, grouping)["values"]))
 
     @app.get("/api/records/{row}")
-    def record(row: RowInPath, beside: RowBeside = None) -> Response:
+    def record(row: RowInPath, beside: RowBeside = None, whole: bool = False) -> Response:
         other = None if beside is None else checked(beside)
-        return PlainJSON(lesson.record(checked(row), other))
+        return PlainJSON(lesson.record(checked(row), other, whole))
 
     @app.get("/api/records/{row}/image")
-    async def image(row: RowInPath) -> Response:
-        found = await room.image(checked(row))
-        if found is None:
-            raise HTTPException(404, f"There is no image of row {row}.")
+    async def image(row: RowInPath, side: Side = LONGEST_SIDE) -> Response:
+        found = await room.image(checked(row), side)
+        if isinstance(found, str):
+            raise HTTPException(404, found)
         content, media_type = found
         return Response(content, media_type=media_type)
 

@@ -138,10 +138,14 @@ class Room:
             told = _typed("notice", {"by": by, "message": sentence})
             self.live.tell(f"notice {self._n_sentences}", told)
 
-    async def image(self, row: int) -> Image | None:
-        """Bytes and media type of a row's thumbnail, when it is this one's turn."""
+    async def image(self, row: int, side: int) -> Image | str:
+        """Bytes and media type of a row's picture, when it is this one's turn; or why none."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pictures, self.lesson.image, row)
+        return await loop.run_in_executor(self._pictures, self._image, row, side)
+
+    def _image(self, row: int, side: int) -> Image | str:
+        found = self.lesson.image(row, side)
+        return self.lesson.picture_problem(row) if found is None else found
 
     async def greet(self, mailbox: Mailbox) -> None:
         """Tell a tab that has just been opened how things stand."""

@@ -1,6 +1,8 @@
 """Hostile records, wrong addresses, missing pictures, no WebGL: harmless, and explained."""
 
 import csv
+import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -103,23 +105,34 @@ def test_a_token_that_is_no_longer_right_is_explained(open_tab, demo):
     tab.complaints.clear()
 
 
-def test_missing_pictures_are_named_so(open_tab, tmp_path):
+NAMES_OF_PICTURES = ("missing.png", "there.png", "broken.png", "enormous.png")
+
+
+def test_pictures_that_are_missing_broken_or_enormous_are_named_so(open_tab, tmp_path):
     Image.new("RGB", (40, 30), "red").save(tmp_path / "there.png")
+    content = (tmp_path / "there.png").read_bytes()
+    (tmp_path / "broken.png").write_bytes(content[:60])
+    head = b"IHDR" + struct.pack(">II", 90_000, 90_000) + content[24:29]
+    (tmp_path / "enormous.png").write_bytes(
+        content[:12] + head + struct.pack(">I", zlib.crc32(head)) + content[33:]
+    )
     rng = np.random.default_rng(0)
     with (tmp_path / "rows.csv").open("w", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(["picture", "x", "y"])
         for k in range(12):
-            picture = "there.png" if k % 2 else "missing.png"
-            lines.writerow([picture, *rng.normal(size=2).round(3)])
+            lines.writerow([NAMES_OF_PICTURES[k % 4], *rng.normal(size=2).round(3)])
     with studio_of(tmp_path / "rows.csv", image="picture") as studio:
         tab = open_tab(studio.url)
-        tab.choose(0)
-        tab.shows("point", "no picture")
+        for row, why in ((0, "is not there"), (2, "cannot be read"), (3, "is too large to open")):
+            tab.choose(row)
+            expect(tab.part("selected-id")).to_have_text(str(row))
+            tab.shows("point", f"The picture {NAMES_OF_PICTURES[row]} ")
+            tab.shows("point", why)
         tab.shoot("missing-picture")
         tab.choose(1)
         expect(tab.part("selected-id")).to_have_text("1")
-        picture = tab.part("point").locator(".point-head img")
+        picture = tab.part("point").locator(".record-card img")
         expect(picture).to_be_visible()
         # Its address comes after the element, so that there may be nothing to decode at first.
         expect(picture).to_have_js_property("naturalWidth", 40)
