@@ -23,7 +23,9 @@ import { myName } from "./who";
 export function acceptState(model: Model, state: State): void {
   const now = model.state.value;
   if (state.version < now.version) return;
-  const asBefore = state.version === now.version && state.goal === now.goal;
+  // Where several people answer, the server knows which question is whose.
+  const own = state.second !== undefined;
+  const asBefore = !own && state.version === now.version && state.goal === now.goal;
   const shown = asBefore ? now.question : null;
   model.state.set({ ...state, question: shown ?? state.question });
 }

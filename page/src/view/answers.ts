@@ -105,7 +105,8 @@ export function answersPanel(model: Model): HTMLElement {
     if (event.key === "Escape" && search.value !== "") {
       search.value = "";
       anew();
-    } else search.blur();
+    }
+    search.blur();
     event.preventDefault();
     event.stopPropagation();
   });

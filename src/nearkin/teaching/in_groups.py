@@ -119,9 +119,9 @@ class InGroups(Looking):
         rows = self._rows_of(found, group)
         names = found.names(self._book.known)
         if before != ANY_NAME and before != names[group] != name:
-            called = "has no name any more" if names[group] is None else f"is called {names[group]!r:.80}"
+            now = "without a name" if names[group] is None else f"called {names[group]!r:.80}"
             raise Conflict(
-                f"this group {called} meanwhile, and keeps that: name it again to have "
+                f"this group is {now} meanwhile, and nothing was changed: name it again to have "
                 f"{'no name' if name is None else repr(name)[:80]} in its place.",
                 "nothing",
             )

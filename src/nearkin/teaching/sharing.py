@@ -41,6 +41,23 @@ class Sharing(Looking):
         """Counts, and the next question, as plain values."""
         raise NotImplementedError  # Lesson brings it
 
+    def still_asked(self, pair: Pair, name: str | None, second: bool) -> bool:
+        """Whether a question that one person has need not change, whatever others answered.
+
+        Parameters
+        ----------
+        pair : (int, int)
+        name : str or None
+            Who it is.
+        second : bool
+            Whether it is a second opinion.
+        """
+        known = self._book.known
+        if not second:
+            return bool(known.are_open(np.array([pair]))[0])
+        left, right = sorted(pair)
+        return known.said(left, right) and (left, right, name) not in known.voices
+
     def questions_for(
         self, name: str | None, taken: Collection[Pair] = ()
     ) -> tuple[list[Pair], list[Pair]]:

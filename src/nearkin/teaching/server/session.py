@@ -167,6 +167,8 @@ class Room:
         """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
         state, here = self.lesson.state(), self.people.tabs()
         if len(here) < 2:
+            for person, _ in here.values():
+                self._turns.note(state, person)
             self.live.tell("state", _typed("state", state))
             return
         for person, tabs in here.values():

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearkin.teaching.row_checks import Pair
 from nearkin.teaching.server.people import Person
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
+
+
+class _Turn(NamedTuple):
+    """A question, whether it is a second opinion, and what it is for."""
+
+    pair: Pair
+    second: bool
+    goal: str
 
 
 class Turns:
@@ -22,7 +30,14 @@ class Turns:
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
-        self._asked: dict[str, Pair] = {}
+        self._asked: dict[str, _Turn] = {}
+
+    def note(self, state: dict[str, Any], person: Person) -> None:
+        """Remember what somebody is asked who is alone, should others join."""
+        question = state["question"]
+        if self._kept(state, person) is None and question is not None:
+            pair = question["left"], question["right"]
+            self._asked = {person.key: _Turn(pair, False, state["goal"])}
 
     def own(self, state: dict[str, Any], person: Person, here: Collection[str]) -> dict[str, Any]:
         """A state with what this person is asked.
@@ -35,20 +50,28 @@ class Turns:
         here : collection of str
             Keys of everybody who is here.
         """
-        self._asked = {key: pair for key, pair in self._asked.items() if key in here}
-        taken = {_sorted(pair) for key, pair in self._asked.items() if key != person.key}
-        second, fresh = self._lesson.questions_for(person.name, taken)
-        before = self._asked.get(person.key)
-        pair = (
-            before if before in second or before in fresh else next(iter([*second, *fresh]), None)
-        )
-        if pair is None:
+        self._asked = {key: turn for key, turn in self._asked.items() if key in here}
+        turn = self._kept(state, person) or self._next(state, person)
+        if turn is None:
             self._asked.pop(person.key, None)
             return state | {"question": None, "second": False}
-        self._asked[person.key] = pair
-        left, right = pair
-        return state | {"question": {"left": left, "right": right}, "second": pair in second}
+        self._asked[person.key] = turn
+        left, right = turn.pair
+        return state | {"question": {"left": left, "right": right}, "second": turn.second}
 
+    def _kept(self, state: dict[str, Any], person: Person) -> _Turn | None:
+        turn = self._asked.get(person.key)
+        if turn is None or turn.goal != state["goal"]:
+            return None
+        kept = self._lesson.still_asked(turn.pair, person.name, turn.second)
+        return turn if kept else None
 
-def _sorted(pair: Pair) -> Pair:
-    return min(pair), max(pair)
+    def _next(self, state: dict[str, Any], person: Person) -> _Turn | None:
+        taken = {
+            (min(turn.pair), max(turn.pair))
+            for key, turn in self._asked.items()
+            if key != person.key
+        }
+        second, fresh = self._lesson.questions_for(person.name, taken)
+        pair = next(iter([*second, *fresh]), None)
+        return None if pair is None else _Turn(pair, pair in second, state["goal"])
