@@ -1,4 +1,7 @@
-/** Notices of what is bundled. regl-scatterplot has copies of most of its dependencies inside, so all are listed. */
+/**
+ * Notices of what is bundled: of every package that a module comes from, and of all that regl-scatterplot depends on,
+ * since it has copies of most of that inside.
+ */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,12 +39,25 @@ function noticeOf(name: string): string {
   return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}`;
 }
 
+/** The package that a module belongs to, if it is not our own. */
+export function packageOfModule(id: string): string | null {
+  const found = /.*[/\\]node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)/.exec(id)?.[1];
+  return found?.replace("\\", "/") ?? null;
+}
+
 export function licences(fileName: string): Plugin {
   return {
     name: "licences",
     apply: "build",
-    generateBundle() {
-      const notices = [...withDependencies(ROOT)].sort().map(noticeOf);
+    generateBundle(_, bundle) {
+      const names = withDependencies(ROOT);
+      for (const part of Object.values(bundle)) {
+        for (const id of part.type === "chunk" ? Object.keys(part.modules) : []) {
+          const name = packageOfModule(id);
+          if (name !== null) names.add(name);
+        }
+      }
+      const notices = [...names].sort().map(noticeOf);
       // A copy, not a dependency.
       notices.push(`kdbush 4.0.2 (ISC)\n\n${readFileSync("licences/kdbush.txt", "utf8").trim()}`);
       const source = `${notices.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;

@@ -5,6 +5,7 @@ import { answersAs } from "./answer_list";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { greetCell } from "./framed";
 import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
 import { openLive } from "./live";
@@ -39,6 +40,7 @@ import { showToolbar } from "./view/toolbar";
 import { myBrowser, onNaming } from "./who";
 
 async function start(): Promise<void> {
+  greetCell();
   const theme = createTheme();
   await enter();
   const model = createModel(await api.lesson(), theme);
@@ -236,12 +238,12 @@ function withoutMap(): null {
 function summarise(model: Model): void {
   showAll([model.state, model.colouring, model.blend], () => {
     const { n_rows } = model.lesson;
-    const { n_same, n_different } = model.state.value;
+    const { n_must_link, n_cannot_link } = model.state.value;
     const layout = model.blend.value === 0 ? "Euclidean distance" : "learned metric";
     const colour = model.colouring.value ? ` Colours show ${model.colouring.value.name}.` : "";
     byId("map-summary").textContent =
       `${counted(n_rows, "point")}, near each other where records are alike by the ${layout}. ` +
-      `Lines join ${counted(n_same, "pair")} said to be the same and ${counted(n_different, "pair")} said to be different.${colour} ` +
+      `Lines join ${counted(n_must_link, "pair")} said to be the same and ${counted(n_cannot_link, "pair")} said to be different.${colour} ` +
       "Arrow keys step from point to point, Enter selects.";
   });
 }

@@ -72,14 +72,12 @@ def test_chances_are_those_of_the_nearest_known_rows():
     farther = farther - distance[[7, 12, 13], member[[7, 12, 13], 0]]
     assert_allclose(odds / farther, np.full(3, (odds / farther)[0]))
     free = [2, 4, 7, 8, 9, 11, 12, 13, 14]
-    assert_allclose(chance[free].sum(axis=1), 1 - chance_of_new(there, known))
+    assert_allclose(chance[free].sum(axis=1), 1 - chance_of_new(np.array([2, 2, 1])))
 
 
 def test_a_group_may_be_new_as_often_as_known_rows_are_alone():
-    Z, _ = clouds(5, 5, 5)
-    there = scene(Z, Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)]))
-    assert_allclose(chance_of_new(there, np.array([0, 1, 5, 6, 10])), 2 / 7)
-    assert_allclose(chance_of_new(there, np.array([3])), 2 / 3)
+    assert_allclose(chance_of_new(np.array([2, 2, 1])), 2 / 7)
+    assert_allclose(chance_of_new(np.array([1])), 2 / 3)
 
 
 def test_a_no_makes_the_other_groups_likelier_and_a_new_one():
@@ -123,6 +121,11 @@ def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
     monkeypatch.setattr(answered_groups, "share_of_same", lambda *_: share)
     apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
     assert answered_groups.fewest_groups(None, np.zeros((50, 1)), apart, 0) == fewest
+
+
+def test_the_most_groups_are_those_seen_by_the_share_of_rows_that_they_have():
+    seen = Pairs([(0, 1), (5, 6)], [(0, 5), (5, 10)])
+    assert answered_groups.most_groups(seen) == 5  # 3 / (1 - 2 / 7), rounded up
 
 
 # ---- the whole

@@ -28,7 +28,7 @@ def path(tmp_path):
 
 def entries_in(path):
     """What a studio that is opened later finds."""
-    with Journal(path, "data") as journal:
+    with Journal(path) as journal:
         return journal.entries
 
 
@@ -61,7 +61,7 @@ HARM = {
 
 @pytest.mark.parametrize("harm", HARM.values(), ids=HARM.keys())
 def test_what_is_acknowledged_is_in_the_file_of_that_name(path, harm):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     journal.append({"first": 1})
     harm(path)
     journal.append({"second": 2})
@@ -70,13 +70,13 @@ def test_what_is_acknowledged_is_in_the_file_of_that_name(path, harm):
     assert entries_in(kept) == [{"first": 1}, {"second": 2}]
     journal.append({"third": 3})
     with pytest.raises(JournalInUse):
-        Journal(path, "data")  # the file of that name is locked again
+        Journal(path)  # the file of that name is locked again
     journal.close()
     assert entries_in(path) == [{"first": 1}, {"second": 2}, {"third": 3}]
 
 
 def test_it_is_noticed_within_one_answer(path, monkeypatch):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     fsync = os.fsync
 
     def deleted_now(file):
@@ -91,7 +91,7 @@ def test_it_is_noticed_within_one_answer(path, monkeypatch):
 
 
 def test_a_file_that_is_taken_away_again_and_again(path, monkeypatch):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     write = os.write
 
     def deleted_each_time(file, content):
@@ -132,7 +132,7 @@ IN_THE_WAY = {
 
 @pytest.mark.parametrize(("harm", "said"), IN_THE_WAY.values(), ids=IN_THE_WAY.keys())
 def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(path, harm, said):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     journal.append({"first": 1})
     harm(path)
     before = path.read_bytes() if path.is_file() else None
@@ -152,10 +152,10 @@ def test_what_is_in_the_way_is_left_alone_and_nothing_is_lost(path, harm, said):
 
 
 def test_another_studio_that_took_the_name_is_not_disturbed(path):
-    one = Journal(path, "data")
+    one = Journal(path)
     one.append({"first": 1})
     path.unlink()
-    with Journal(path, "data") as two:
+    with Journal(path) as two:
         two.append({"other": 1})
         with pytest.raises(OSError, match="another studio has a file of that name open"):
             one.append({"second": 2})
@@ -169,7 +169,7 @@ def test_another_studio_that_took_the_name_is_not_disturbed(path):
 
 
 def test_a_full_disk_while_it_is_written_anew(path, monkeypatch):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     journal.append({"first": 1})
     path.unlink()
 
@@ -186,7 +186,7 @@ def test_a_full_disk_while_it_is_written_anew(path, monkeypatch):
 
 
 def test_what_is_taken_away_before_the_end_is_there_at_the_end(path):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     journal.append({"first": 1})
     path.unlink()
     said = rf"^the file of 1 answers, {path}, was .* program: they were written to it anew\.$"
@@ -196,18 +196,18 @@ def test_what_is_taken_away_before_the_end_is_there_at_the_end(path):
     assert entries_in(path) == [{"first": 1}]
     # Without answers there is nothing to bring back, and without harm nothing to say.
     other = path.with_name("other.jsonl")
-    journal = Journal(other, "data")
+    journal = Journal(other)
     other.unlink()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         journal.close()
-        with Journal(path, "data") as journal:
+        with Journal(path) as journal:
             journal.append({"second": 2})
     assert not other.exists()
 
 
 def test_where_there_is_no_folder_any_more_answers_go_among_temporary_files(path, monkeypatch):
-    journal = Journal(path, "data")
+    journal = Journal(path)
     journal.append({"first": 1})
     elsewhere = path.parent.parent / "temporary"
     elsewhere.mkdir()
@@ -226,7 +226,7 @@ def test_answers_that_no_disk_takes(path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    journal = Journal(path, "data")
+    journal = Journal(path)
     journal.append({"first": 1})
     shutil.rmtree(path.parent)
     monkeypatch.setattr(kept_file.tempfile, "mkstemp", full)

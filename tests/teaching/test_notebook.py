@@ -1,8 +1,11 @@
 """The studio from Python."""
 
+import json
 import re
 import sys
 import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -12,6 +15,9 @@ from sklearn.base import clone
 
 import nearkin as nk
 from nearkin.teaching.journal import JournalInUse
+from nearkin.teaching.jupyter import notebook_file
+from nearkin.teaching.places import Place, place_of
+from nearkin.teaching.server import page_files
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +134,165 @@ def test_a_cell_that_fails_the_second_time_loses_nothing(data):
         assert handle.pairs == nk.Pairs([], [(2, 3)], n_rows=60)
 
 
-def test_a_closed_studio_shows_no_page(data):
+def test_a_closed_studio_says_so_and_how_to_go_on(data):
     with nk.studio(data[0], port=0) as handle:
         pass
     assert "iframe" not in handle._repr_html_()
+    assert "nk.studio(...) opens another" in handle._repr_html_()
     assert "closed" in repr(handle)
+    with pytest.raises(ValueError, match=r"closed\) has no page any more: nk.studio\(...\) opens"):
+        handle.url  # noqa: B018
+    with pytest.raises(ValueError, match="no page any more"), handle:
+        pass
+    assert len(handle.pairs) == 0
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """IPython in the kernel of a notebook, teaching.ipynb in a folder of its own."""
+    found = SimpleNamespace(kernel=None, user_ns={"In": [], "_": None})
+    ipython = SimpleNamespace(get_ipython=lambda: found)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "teaching.ipynb"))
+    for name in ("JPY_PARENT_PID", "JUPYTERHUB_SERVICE_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+def test_a_notebook_keeps_answers_beside_itself(shell, data, tmp_path):
+    X, _ = data
+    shell.user_ns |= {"_7": X, "people": X}
+    path = tmp_path / "teaching.people.answers.jsonl"
+    with nk.studio(X, port=0) as handle:
+        assert handle.journal == path
+        assert path.name in handle._repr_html_()
+        answer(handle, 0, 1, True)
+    with nk.studio(X, port=0) as handle:  # after the kernel was restarted
+        assert handle.pairs == nk.Pairs([(0, 1)], n_rows=60)
+    # Other rows in the variable of that name have answers of their own, and both are found again.
+    shell.user_ns["people"] = other = X[:50] + 1
+    for _ in range(2):
+        with nk.studio(other, port=0) as handle:
+            assert handle.journal.name == "teaching.people-2.answers.jsonl"
+            assert len(handle.pairs) == 0
+    shell.user_ns["people"] = X
+    with nk.studio(X, port=0) as one:
+        shell.user_ns["people"] = other
+        with nk.studio(other, port=0) as two:
+            assert one.journal == path
+            assert two.journal.name == "teaching.people-2.answers.jsonl"
+    with nk.studio(X + 2, port=0) as handle:  # in no variable
+        assert re.fullmatch(r"teaching\.rows-[0-9a-f]{8}\.answers\.jsonl", handle.journal.name)
+    with nk.studio(other, port=0, journal=False) as handle:
+        assert handle.journal is None
+
+
+def test_a_notebook_that_nobody_knows_the_place_of(shell, data, tmp_path, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME")
+    monkeypatch.chdir(tmp_path)
+    shell.user_ns["X"] = data[0]
+    with nk.studio(data[0], port=0) as handle:
+        assert handle.journal == tmp_path / "X.answers.jsonl"
+    # VS Code says it in a variable, which counts before what the kernel was started for.
+    (tmp_path / "deep").mkdir()
+    shell.user_ns["__vsc_ipynb_file__"] = str(tmp_path / "deep" / "a.ipynb")
+    with nk.studio(data[0], port=0) as handle:
+        assert handle.journal == tmp_path / "deep" / "a.X.answers.jsonl"
+
+
+def test_where_nothing_can_be_written_a_notebook_says_so(shell, data, tmp_path):
+    shell.user_ns["X"] = data[0]
+    (tmp_path / "teaching.X.answers.jsonl").mkdir()
+    with pytest.warns(UserWarning, match="in memory only"), nk.studio(data[0], port=0) as handle:
+        assert handle.journal is None
+
+
+def place(shell, proxy=None, **environ):
+    return place_of(proxy, shell, environ)
+
+
+def test_the_way_to_a_page_is_found_by_where_the_notebook_is(shell, monkeypatch, tmp_path):
+    assert place(None) == Place()
+    assert place(shell).url(8765, "t") == "http://127.0.0.1:8765/?token=t"
+    assert "jupyter-server-proxy" in place(shell).what_to_do(8765)
+    assert "ssh -L 8765:127.0.0.1:8765" in place(shell).what_to_do(8765)
+    hub = place(shell, JUPYTERHUB_SERVICE_PREFIX="/user/ann")
+    assert hub.url(8765, "t") == "/user/ann/proxy/8765/?token=t"
+    assert hub.hosts == ("*",)
+    session = str(tmp_path / "a.ipynb-jvsc-12345")
+    assert place(shell, JPY_SESSION_NAME=session).what_to_do(1).endswith("run the cell again.")
+    assert notebook_file(shell, {"JPY_SESSION_NAME": session}) == tmp_path / "a.ipynb"
+    shell.user_ns["__vsc_ipynb_file__"] = "a.ipynb"
+    assert "Ports view" in place(shell).what_to_do(8765)
+    codespace = place(
+        shell, CODESPACE_NAME="fern", GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN="ports.example"
+    )
+    assert codespace.url(8765, "t") == "https://fern-8765.ports.example/?token=t"
+    assert "*.ports.example" in codespace.hosts
+    code_server = place(shell, VSCODE_PROXY_URI="https://box.example/proxy/{{port}}")
+    assert code_server.url(8765, "t") == "https://box.example/proxy/8765/?token=t"
+    assert code_server.hosts == ("box.example",)
+    output = SimpleNamespace(eval_js=lambda asked: f"https://colab.example/{asked[-5:-1]}/")
+    monkeypatch.setitem(sys.modules, "google.colab", SimpleNamespace(output=output))
+    monkeypatch.setitem(sys.modules, "google.colab.output", output)
+    assert place(shell).url(8765, "t") == "https://colab.example/8765/?token=t"
+
+
+def test_the_way_to_a_page_may_be_told(shell, data):
+    told = place(shell, "https://hub.example/me/proxy/{port}")
+    assert told.url(1, "t") == "https://hub.example/me/proxy/1/?token=t"
+    assert told.hosts == ("hub.example",)
+    assert place(shell, "https://p-{port}.hub.example/").hosts == ("*.hub.example",)
+    assert place(shell, "/proxy/{port}/").hosts == ("*",)
+    for wrong in ("https://hub.example/8765/", "hub.example/{port}"):
+        with pytest.raises(ValueError, match=r"address with \{port\} in it"):
+            nk.studio(data[0], proxy=wrong)
+    with pytest.raises(ValueError, match="is not the name of a host"):
+        nk.studio(data[0], allow_hosts=["http://hub.example"])
+
+
+@pytest.mark.parametrize(("status", "is_there"), [(302, True), (403, True), (404, False)])
+def test_a_jupyter_server_is_asked_whether_it_passes_requests_on(
+    shell, tmp_path, monkeypatch, status, is_there
+):
+    asked = []
+
+    class Jupyter(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path, self.headers.get("Authorization")))
+            self.send_response(status)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def log_message(self, *words):
+            pass
+
+    paths = SimpleNamespace(jupyter_runtime_dir=lambda: str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jupyter_core", SimpleNamespace(paths=paths))
+    monkeypatch.setitem(sys.modules, "jupyter_core.paths", paths)
+    with HTTPServer(("127.0.0.1", 0), Jupyter) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/lab/"
+        told = {"url": url, "base_url": "/lab/", "root_dir": str(tmp_path), "token": "secret"}
+        (tmp_path / "jpserver-12.json").write_text(json.dumps(told))
+        found = place(shell, JPY_PARENT_PID="12")
+        server.shutdown()
+    assert asked == [("/lab/server-proxy/servers-info", None)]
+    where = "/lab/proxy/1/" if is_there else "http://127.0.0.1:1/"
+    assert found.url(1, "t") == f"{where}?token=t"
+    relative = {"JPY_PARENT_PID": "12", "JPY_SESSION_NAME": "b.ipynb"}
+    assert notebook_file(shell, relative) == tmp_path / "b.ipynb"
+    # A file that is no longer true, or never was.
+    assert place(shell, JPY_PARENT_PID="12").url(1, "t") == "http://127.0.0.1:1/?token=t"
+    (tmp_path / "jpserver-12.json").write_text("[")
+    assert place(shell, JPY_PARENT_PID="12").url(1, "t") == "http://127.0.0.1:1/?token=t"
+
+
+def test_without_its_page_a_cell_says_how_to_get_it(data, monkeypatch, tmp_path):
+    monkeypatch.setattr(page_files, "FOLDER", tmp_path / "a/b/c/d/page")
+    with nk.studio(data[0], port=0) as handle:
+        assert "has not been built" in handle._repr_html_()
+        assert "iframe" not in handle._repr_html_()
 
 
 def test_frames_labels_and_columns(data):

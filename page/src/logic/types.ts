@@ -20,19 +20,45 @@ export interface Change extends Pair {
   now: Word;
 }
 
+/** A group that answers make. */
+export interface KnownGroup {
+  /** By which it is coloured. */
+  number: number;
+  name: string;
+  /** Whether people have named it. */
+  named: boolean;
+  size: number;
+}
+
+/** A record beside records that stand for groups: which of them is it like? Of one alone: same or different? */
+export interface Which {
+  left: number;
+  rows: number[];
+  groups: KnownGroup[];
+  origin: "question" | "sought";
+}
+
 export interface State {
   version: number;
+  /** Of answers, one of which may speak of many pairs. */
   n_answers: number;
   n_same: number;
   n_different: number;
   n_unsure: number;
   /** Pairs of which people say opposite things. */
   n_disputed: number;
+  /** Pairs that answers speak of. */
+  n_must_link: number;
+  n_cannot_link: number;
   n_triplets: number;
   can_undo: boolean;
   can_redo: boolean;
   conflicts: number;
   question: Pair | null;
+  /** What to ask in its place, if there are groups to choose from. */
+  which: Which | null;
+  /** A pair that follows from answers, if it is time to see whether these are right. */
+  check: Pair | null;
   /** Whether somebody else has answered it, and a second opinion is wanted. */
   second?: boolean;
   /** Who made the change that is undone next, if that is known. */

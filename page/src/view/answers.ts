@@ -222,7 +222,7 @@ function row(model: Model, item: Answered): HTMLElement {
       { class: "row-actions" },
       ...otherWords(item).map((word) =>
         button(
-          disputed ? `Keep ${word}` : `Say ${word}`,
+          disputed && word !== "unsure" ? `Keep ${word}` : `Say ${word}`,
           `say-${word}`,
           () => void sayInstead(model, item, word),
         ),

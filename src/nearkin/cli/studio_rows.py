@@ -15,6 +15,7 @@ from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
+from nearkin.cli.studio_identity import identity_of_file
 from nearkin.errors import few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
@@ -98,6 +99,7 @@ def records_of_file(
         named=table.names is not None,
         remembered=remembered(table),
         compared=tuple(_compared(table, [*columns], roles, wishes)),
+        told_apart_by=identity_of_file(table, numbers, wishes.choice.id_column),
     )
     records, roles = _without_counters(records, roles, wishes.choice)
     if roles is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import webbrowser
@@ -16,12 +17,13 @@ from nearkin.cli.files.inputs import is_stream
 from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import say
 from nearkin.cli.studio_rows import Wishes, records_of_file
-from nearkin.errors import counted
+from nearkin.errors import InputError, counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import MOST_SHOWN, Records, records_of_digits
-from nearkin.teaching.server.hosts import is_this_machine, listens_everywhere
+from nearkin.teaching.server.hosts import checked_names, is_this_machine, listens_everywhere
+from nearkin.teaching.server.page_files import page_folder, why_no_page
 from nearkin.teaching.server.serving import THIS_MACHINE, AddressError, Serving
 
 _DEMO_JOURNAL = Path("nearkin-demo.answers.jsonl")
@@ -38,6 +40,7 @@ def hold(
     by: str | None = None,
     port: int | None = None,
     listen: str | None = None,
+    allow_hosts: Sequence[str] = (),
     browser: bool = True,
     most: int = MOST_SHOWN,
 ) -> None:
@@ -60,11 +63,14 @@ def hold(
     port : int, optional
     listen : str, optional
         An address of this machine that others reach.
+    allow_hosts : list of str
+        Names of proxies.
     browser : bool
         Whether to open one.
     most : int
         Rows to show.
     """
+    allowed = _checked_hosts(allow_hosts)
     if data is None:
         _refuse_for_demo(wishes)
         records, pairs = records_of_digits(), None
@@ -80,9 +86,14 @@ def hold(
     with _lesson(
         records, pairs, path, learner=taught, standardise=standardise, by=by, seed=wishes.seed
     ) as lesson:
-        serving = _serving(lesson, listen, port)
+        serving = _serving(lesson, listen, port, allowed)
         n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)
+        for note in lesson.notes_on_answers:
+            say(f"note: {note}")
         _say_how_it_begins(path, lesson.state(), n_given, listen, is_new)
+        _say_what_is_missing()
+        _say_way_through_hub(serving, allowed)
+        say("Ctrl-C ends. Open this address:")
         if sys.stdout is not None:  # closed from the start
             sys.stdout.write(f"{serving.url}\n")
             sys.stdout.flush()
@@ -133,9 +144,11 @@ def _refuse_for_demo(wishes: Wishes) -> None:
         raise UserError("--demo has data of its own: options for columns and pairs are for files.")
 
 
-def _serving(lesson: Lesson, listen: str | None, port: int | None) -> Serving:
+def _serving(
+    lesson: Lesson, listen: str | None, port: int | None, allowed: Sequence[str]
+) -> Serving:
     try:
-        return Serving(lesson, address=listen or THIS_MACHINE, port=port)
+        return Serving(lesson, address=listen or THIS_MACHINE, port=port, allowed=allowed)
     except AddressError as error:
         option = "--port" if "port" in str(error) else "--listen"
         raise UserError(f"{option}: {error}") from error
@@ -155,7 +168,35 @@ def _say_how_it_begins(
         )
         if listens_everywhere(listen):
             say("On other machines, put this one's address (a number) in place of 127.0.0.1.")
-    say("Ctrl-C ends. Open this address:")
+
+
+def _say_what_is_missing() -> None:
+    if page_folder() is None:
+        problem, remedy = why_no_page()
+        say(f"warning: {problem} {remedy}")
+
+
+def _say_way_through_hub(serving: Serving, allowed: Sequence[str]) -> None:
+    """Say where JupyterHub shows ports, which is the only way to some machines."""
+    prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
+    if prefix is None:
+        return
+    path = f"{prefix.rstrip('/')}/proxy/{serving.port}/?token={serving.token}"
+    names = [name for name in allowed if not name.startswith("*")]
+    if names:
+        say(f"Through JupyterHub, with jupyter-server-proxy: https://{names[0]}{path}")
+    else:
+        say(
+            "Through JupyterHub, with jupyter-server-proxy: start this again with --allow-host and "
+            "the name of the hub."
+        )
+
+
+def _checked_hosts(names: Sequence[str]) -> list[str]:
+    try:
+        return checked_names(names)
+    except InputError as error:
+        raise UserError(f"--allow-host: {error}") from error
 
 
 def _say_how_it_ended(path: Path, state: dict[str, int], n_given: int) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nearkin.errors import counted
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answered import answered, as_shown
+from nearkin.teaching.entry_rows import in_order
 from nearkin.teaching.history import (
     Conflict,
     Past,
@@ -21,12 +23,16 @@ from nearkin.teaching.history import (
     after_in_place,
     change_of,
     check_belief,
+    idle_step,
+    is_about_rows,
     is_pair,
     speaks_beside,
+    takes_back_nothing,
 )
-from nearkin.teaching.journal import InMemory, Journal, JournalError
+from nearkin.teaching.journal import InMemory, JournalError
+from nearkin.teaching.kept_answers import KeptAnswers
 from nearkin.teaching.knowledge import Knowledge, knowledge_of, start_of
-from nearkin.teaching.records import MOST_NAMES, Records
+from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import Pair
 
 
@@ -44,22 +50,22 @@ class AnswerBook:
     known : Knowledge
         After the last change.
     notes : list of str
-        What is to be said of the pairs that were given.
+        What is to be said of the pairs that were given, and of the journal.
     """
 
     def __init__(self, n_rows: int, pairs: Pairs | None) -> None:
         self._n_rows = n_rows
         self._changing = threading.RLock()
         self._past, self._weights, self.notes = start_of(pairs)
+        self._is_given = bool(self._past.answers)
         self.known = self._known_of(self._past, 0)
-        self._journal: Journal | InMemory = InMemory()
+        self._journal: KeptAnswers | InMemory = InMemory()
         self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
     def open(self, journal: StrPath, records: Records) -> None:
         """Keep answers in a file from now on, which may have some already about these records."""
-        about = {"source": records.source, "rows": len(records)}
-        about |= {"features": records.learned_from[:MOST_NAMES]}
-        self._journal = Journal(os.fspath(journal), records.fingerprint, about)
+        self._journal = KeptAnswers(journal, records)
+        self.notes += self._journal.notes
 
     def go_on_from(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Begin with entries of another book, unless the journal has some of its own."""
@@ -97,7 +103,7 @@ class AnswerBook:
             who are named, and whoever answers is too: then both are kept.
         """
         with self._changing:
-            entry = _plain(entry)
+            entry = in_order(_plain(entry))
             if before == "nothing" and speaks_beside(self._past.answers, entry):
                 entry, before = entry | {"beside": True}, None
             past = after(self._past, entry, self._n_rows)
@@ -113,7 +119,8 @@ class AnswerBook:
             known = self._known_of(past, self.known.version + 1)
             self._journal.append(entry | {"at": _now()})
             self._past, self.known = past, known
-            return known, as_shown(past, self._journal.entries)
+            changes = as_shown(past, self._journal.entries)
+            return known, [one for one in changes if self._are_here(one["left"], one["right"])]
 
     @property
     def last_by(self) -> str | None:
@@ -129,14 +136,23 @@ class AnswerBook:
         past, entries = self._past, self._journal.entries
         version, found = self._listed
         if version != past.n_entries or not found:
-            found = answered(past, entries)
+            here = {rows: said for rows, said in past.answers.items() if self._are_here(*rows)}
+            found = answered(replace(past, answers=here), entries)
             self._listed = past.n_entries, found
         return found
 
     def pairs_of_entry(self, number: int) -> list[Pair]:
         """The pairs of which an entry still says what counts."""
         sources = self._past.sources
-        return [rows for rows, one in sources.items() if one == number and is_pair(rows)]
+        return [
+            rows
+            for rows, one in sources.items()
+            if one == number and is_pair(rows) and self._are_here(*rows)
+        ]
+
+    def _are_here(self, *rows: int | str) -> bool:
+        """Whether all rows of what is spoken of are among the records."""
+        return all(isinstance(row, str) or row < self._n_rows for row in rows)
 
     def _known_of(self, past: Past, version: int) -> Knowledge:
         return knowledge_of(past, version, self._n_rows, self._weights)
@@ -144,9 +160,13 @@ class AnswerBook:
     def resume(self) -> None:
         """Go through the journal."""
         past, go_on = self._past, after
+        n_rows = self._n_rows + self._journal.n_away
         for number, entry in enumerate(self._journal.entries, 1):
             try:
-                past = go_on(past, entry, self._n_rows)
+                if self._is_given and takes_back_nothing(past, entry, n_rows):
+                    past = idle_step(past)  # other pairs are given than when it was said
+                    continue
+                past = go_on(past, entry, n_rows)
                 go_on = after_in_place  # what was known in between is looked at by nobody
             except (ValueError, TypeError, KeyError) as error:
                 raise JournalError(
@@ -154,6 +174,7 @@ class AnswerBook:
                     f"what was known before: {error} Give the pairs that the lesson was begun with."
                 ) from error
         self._past, self.known = past, self._known_of(past, len(self._journal.entries))
+        self.notes += _said_of_others(past, self._n_rows)
 
     def order(self, given: Pairs) -> None:
         """Take triplets that are known from the start, unless they were given before.
@@ -172,6 +193,21 @@ class AnswerBook:
         """Let others have the journal, once a change that has begun is in it."""
         with self._changing:
             self._journal.close()
+
+
+def _said_of_others(past: Past, n_rows: int) -> list[str]:
+    """A word on answers about records that are not here."""
+    about = [{*rows} for rows in past.answers if is_about_rows(rows)]
+    others = [{row for row in rows if row >= n_rows} for rows in about]
+    n_answers, away = sum(map(bool, others)), set().union(*others)
+    if not away:
+        return []
+    are, count = ("is", "counts") if n_answers == 1 else ("are", "count")
+    they_are, them = ("is", "it") if len(away) == 1 else ("are", "them")
+    return [
+        f"{counted(n_answers, 'answer')} {are} about {counted(len(away), 'record')} that "
+        f"{they_are} not here now: kept, and {count} again with {them}."
+    ]
 
 
 def _weighted(entry: Mapping[str, Any]) -> list[tuple[tuple[int, ...], float]]:

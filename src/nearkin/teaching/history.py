@@ -5,6 +5,9 @@ An entry is a plain dict with the key ``do``:
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
   answered; with ``beside``, whoever did so was not told what others said before, which is not taken
   the place of: where that is the opposite, people disagree until somebody settles it;
+- ``which``: ``left``, a row beside ``rows`` that stand for groups; ``same`` is True with ``right``,
+  the one of them that it is like, and so unlike the others; False if it is unlike all of them, None
+  for unsure; ``origin``, and perhaps ``by``;
 - ``groups``: ``first``, ``second`` (row numbers), ``same``, and perhaps ``by``;
 - ``split``: ``first``, ``second``, and perhaps ``by``: all rows of the first are the same, and none
   is like one of the second;
@@ -14,6 +17,9 @@ An entry is a plain dict with the key ``do``:
 - ``closer``: ``triplets`` (a, b, c), a nearer to b than to c, perhaps with their ``weights``, and
   ``given`` if they were known from the start, so that no step back takes them away;
 - ``undo`` and ``redo``, perhaps of the ``step`` that an entry was, by its number from 1.
+
+Rows are numbers here. In a journal they have names: :mod:`nearkin.teaching.entry_rows` knows which
+parts of an entry are rows.
 """
 
 from __future__ import annotations
@@ -24,7 +30,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from nearkin.errors import InputError
 from nearkin.pairs.checks import checked_weights
-from nearkin.teaching.group_links import pairs_of_groups, split_of_groups
+from nearkin.teaching.group_links import pairs_of_groups, pairs_of_which, split_of_groups
 from nearkin.teaching.row_checks import (
     Pair,
     Triplet,
@@ -208,6 +214,25 @@ def _step_of(steps: tuple[Step, ...], number: Any, none: str) -> Step:
     return steps[at]
 
 
+def takes_back_nothing(past: Past, entry: Mapping[str, Any], n_rows: int) -> bool:
+    """Whether an entry takes back what was said of pairs, of one of which nothing is said."""
+    if entry.get("do") != "withdraw" or "triplet" in entry:
+        return False
+    return any(pair not in past.answers for pair in _taken_back(entry, n_rows))
+
+
+def idle_step(past: Past) -> Past:
+    """What is known after a step that changes nothing, but can be undone as all others."""
+    number = past.n_entries + 1
+    undo = (*past.undo, Step(number, []))
+    return replace(past, undo=undo, redo=(), back=[], n_entries=number)
+
+
+def _taken_back(entry: Mapping[str, Any], n_rows: int) -> list[Pair]:
+    ends = entry["pairs"] if "pairs" in entry else [(entry["left"], entry["right"])]
+    return [checked_pair(i, j, n_rows) for i, j in ends]
+
+
 def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change:
     """What an entry other than undo and redo changes."""
     do = entry.get("do")
@@ -218,14 +243,15 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
             return [(pair, same)]
         voiced = _voiced([(pair, same)], entry.get("by"))
         return _beside(answers, pair, same, voiced) if entry.get("beside") else voiced
+    if do == "which":
+        return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
         triplet = checked_triplet(entry["triplet"], n_rows)
         if triplet not in answers:
             raise InputError("row {} was not said to be nearer to {} than to {}.".format(*triplet))
         return [(triplet, NOTHING)]
     if do == "withdraw":
-        ends = entry["pairs"] if "pairs" in entry else [(entry["left"], entry["right"])]
-        meant = {checked_pair(i, j, n_rows): NOTHING for i, j in ends}
+        meant = dict.fromkeys(_taken_back(entry, n_rows), NOTHING)
         for i, j in meant:
             if (i, j) not in answers:
                 raise InputError(f"nothing was said of rows {i} and {j}.")
@@ -283,6 +309,11 @@ def speaks_beside(answers: Answers, entry: Mapping[str, Any]) -> bool:
 def is_pair(rows: Key) -> TypeGuard[Pair]:
     """Whether it is two rows and nothing else."""
     return len(rows) == 2
+
+
+def is_about_rows(rows: Key) -> TypeGuard[Pair | Triplet]:
+    """Whether it is two or three rows, whoever says something of them."""
+    return len(rows) > 1 and not is_voice(rows)
 
 
 def is_voice(rows: Key) -> TypeGuard[Voice]:

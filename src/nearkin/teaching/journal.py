@@ -3,7 +3,8 @@
 Each line is a JSON object, ``{"check":"1c291ca3","entry":{...}}``, whose check is the CRC-32 of the
 entry's text, begun with the check of the line before: a line that is changed, lost or moved shows.
 The first says what the journal is and which data it belongs to. Lines that say ``opened`` name the
-process that held the journal from there on.
+process that held the journal from there on. What entries call records is no matter of this file,
+see :mod:`nearkin.teaching.kept_answers`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +25,9 @@ from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.kept_file import Displaced, FileInUse, KeptFile
 
 FORMAT = "nearkin journal"
-NEWEST = 1
+NEWEST = 2
+
+Line = dict[str, Any]
 
 _START, _MIDDLE, _END = b'{"check":"', b'","entry":', b"}\n"
 _DIGITS = 8
@@ -35,6 +39,10 @@ class JournalError(InputError):
     """The file is no journal, is damaged, or belongs to other data."""
 
 
+class OtherData(JournalError):
+    """The journal has answers about other data."""
+
+
 class JournalInUse(InputError):
     """Another process, or another part of this one, has the journal open."""
 
@@ -43,6 +51,7 @@ class InMemory:
     """Entries that end with the process."""
 
     path = None
+    n_away = 0
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
@@ -62,18 +71,21 @@ class Journal:
     ----------
     path : path
         Made if there is none.
-    fingerprint : str
-        Of the data that the entries speak of. A journal of other data is refused.
     about : dict, optional
         What a person may want to know of the data, such as the name of its file; plain JSON.
+    header : dict, optional
+        What else the first line of a new journal says; plain JSON.
+    check : callable, optional
+        Given the first line of a journal that is there, and those that have entries. It may raise a
+        JournalError: the file is left as it is then.
 
     Attributes
     ----------
     path : Path
-    entries : list of dict
-        In their order.
-    about : dict
-        As it was given when the journal was made.
+    header : dict
+        The first line.
+    lines : list of dict
+        Those with entries, in their order.
 
     Raises
     ------
@@ -94,29 +106,44 @@ class Journal:
     >>> from nearkin.teaching.journal import Journal
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "answers.journal"
-    ...     with Journal(path, "data 1") as journal:
+    ...     with Journal(path) as journal:
     ...         journal.append({"left": 3, "right": 5, "same": True})
-    ...     with Journal(path, "data 1") as journal:
+    ...     with Journal(path) as journal:
     ...         print(journal.entries)
     [{'left': 3, 'right': 5, 'same': True}]
     """
 
     def __init__(
-        self, path: StrPath, fingerprint: str, about: dict[str, Any] | None = None
+        self,
+        path: StrPath,
+        about: dict[str, Any] | None = None,
+        header: Line | None = None,
+        check: Callable[[Line, list[Line]], None] | None = None,
     ) -> None:
         try:
             self._file = KeptFile(path)
         except FileInUse as error:
             raise JournalInUse(_who_has_it(Path(path))) from error
         try:
-            self._resume(fingerprint, about or {})
+            self._resume({"about": about or {}, **(header or {})}, check)
         except BaseException:
             self._file.close()
             raise
         self.path = self._file.path
 
-    def append(self, entry: dict[str, Any]) -> None:
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """What was appended, in its order."""
+        return [line["entry"] for line in self.lines]
+
+    def append(self, entry: dict[str, Any], **beside: Any) -> None:
         """Add an entry, which is on the disk, in the file of this name, when this returns.
+
+        Parameters
+        ----------
+        entry : dict
+        **beside
+            What else its line says.
 
         Raises
         ------
@@ -125,8 +152,9 @@ class Journal:
             journal's name. What was written before is safe, or in memory until it can be written
             again, and later entries may well succeed.
         """
-        self._write({"entry": entry})
-        self.entries.append(entry)
+        line = {**beside, "entry": entry}
+        self._write(line)
+        self.lines.append(line)
 
     def close(self) -> None:
         """Let others open it. Closing twice does no harm.
@@ -137,7 +165,7 @@ class Journal:
         if self._file.closed:
             return
         try:
-            if self.entries:
+            if self.lines:
                 self._leave_entries()
         finally:
             self._file.close()
@@ -155,7 +183,7 @@ class Journal:
             except OSError:
                 where = f"they are not on the disk, since {reason}"
         notice(
-            f"the file of {len(self.entries)} answers, {self._file.path}, was taken away or "
+            f"the file of {len(self.lines)} answers, {self._file.path}, was taken away or "
             f"changed by another program: {where}.",
         )
 
@@ -165,25 +193,20 @@ class Journal:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _resume(self, fingerprint: str, about: dict[str, Any]) -> None:
+    def _resume(self, header: Line, check: Callable[[Line, list[Line]], None] | None) -> None:
         path = self._file.path
         lines, length, self._check = read_lines(bytes(self._file.content), path)
         self._file.cut(length)
+        self.lines = [line for line in lines[1:] if "entry" in line]
         if lines:
-            header = _checked_header(lines[0], fingerprint, path)
+            self.header = _checked_header(lines[0], path)
             _refuse_other_entries(lines, path)
+            if check is not None:
+                check(self.header, self.lines)
         else:
-            header = {
-                "format": FORMAT,
-                "version": NEWEST,
-                "nearkin": __version__,
-                "fingerprint": fingerprint,
-                "about": about,
-                "made": _now(),
-            }
-            self._write(header)
-        self.about: dict[str, Any] = header["about"]
-        self.entries: list[dict[str, Any]] = [line["entry"] for line in lines if "entry" in line]
+            first = {"format": FORMAT, "version": NEWEST, "nearkin": __version__}
+            self.header = {**first, **header, "made": _now()}
+            self._write(self.header)
         with suppress(OSError):  # on a full disk, what is there can still be looked at
             self._write({"opened": _now(), "process": os.getpid(), "nearkin": __version__})
 
@@ -263,7 +286,7 @@ def _may_begin_a_journal(content: bytes) -> bool:
     return all(here[: len(wanted)] == wanted[: len(here)] for here, wanted in parts)
 
 
-def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[str, Any]:
+def _checked_header(said: Line, path: Path) -> Line:
     version, about = said.get("version"), said.get("about")
     if isinstance(version, int) and version > NEWEST:
         raise JournalError(
@@ -272,15 +295,6 @@ def _checked_header(said: dict[str, Any], fingerprint: str, path: Path) -> dict[
         )
     if not isinstance(version, int) or not isinstance(about, dict):
         raise JournalError(f"{path} does not begin as a journal of nearkin: give another name.")
-    if said.get("fingerprint") != fingerprint:
-        other = f" ({about['source']})" if about.get("source") else ""
-        features = about.get("features")
-        columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
-        raise JournalError(
-            f"{path} has answers about other data{other}: rows, columns or ids differ. Give the "
-            f"data it was made with{f', learned from {columns}' * bool(columns)}, or another name "
-            "for a new journal."
-        )
     return said
 
 

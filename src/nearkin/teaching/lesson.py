@@ -10,15 +10,13 @@ from typing import Any, Self
 
 from sklearn.preprocessing import StandardScaler
 
-from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import agreement_of, answerers_of, doubts_of
-from nearkin.teaching.asking import Asking
+from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.group_links import pairs_of_groups
-from nearkin.teaching.history import SETTLING
 from nearkin.teaching.in_groups import InGroups
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.listing import Listing
@@ -42,7 +40,6 @@ from nearkin.teaching.taught_metric import (
     untaught,
 )
 
-ORIGINS = ("question", "suspect", "neighbors", "group", "review", "list", SETTLING)
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
@@ -131,7 +128,6 @@ class Lesson(Asking, InGroups, Listing, Sharing):
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs)
         self._review, notes = _review_of(records, seed)
-        self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
         if journal is not None:
             self._book.open(journal, records)
         try:
@@ -142,6 +138,7 @@ class Lesson(Asking, InGroups, Listing, Sharing):
             self._before = shares_of(untaught(first, self._rows))
             if self._book.entries:
                 self._book.resume()
+            self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
                 self._book.order(pairs)
@@ -173,9 +170,11 @@ class Lesson(Asking, InGroups, Listing, Sharing):
             Row numbers of ``records.X``.
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
-        origin : {"question", "suspect", "neighbors", "group", "review", "list", "conflict"}
-            Where it was answered, for the journal. What settles a conflict is nobody's own answer:
-            what each of them said stays.
+        origin : str
+            Where it was answered, for the journal: one of ``ORIGINS``. From ``"sought"`` the left
+            row was looked for, so that it is no fair test; from ``"check"`` the answer was known to
+            follow. What settles a ``"conflict"`` is nobody's own answer: what each of them said
+            stays.
         before : {"same", "different", "unsure", "disputed", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
         by : str, optional
@@ -195,8 +194,7 @@ class Lesson(Asking, InGroups, Listing, Sharing):
             is changed. Where both are named and nothing was believed to be said, both answers are
             kept instead: the pair is disputed, and teaches nothing, until somebody settles it.
         """
-        if origin not in ORIGINS:
-            raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
+        check_origin(origin)
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
         return self._change(self._voiced(entry, by), before=before)
 
@@ -294,21 +292,21 @@ class Lesson(Asking, InGroups, Listing, Sharing):
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, ``n_disputed``; ``n_triplets``; ``can_undo``,
+            ``n_different``, ``n_unsure``, ``n_disputed``, of answers; ``n_must_link``,
+            ``n_cannot_link``, of pairs that these speak of; ``n_triplets``; ``can_undo``,
             ``can_redo`` and ``last_by``, who made the change that is undone next; ``overlap``;
             ``conflicts``, the number of different pairs that follow to be the same;
-            ``question``, the first of the last report's questions that is still open, or None; and
-            ``goal``, what questions are for.
+            ``question``, the first of the last report's questions that is still open, or None;
+            ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
+            choose from: ``left``, ``rows``, their ``groups``, and ``origin``; if there is but one
+            of ``rows``, whether the two are the same; ``check``, a pair that follows from answers,
+            if it is time to see whether these are right; and ``goal``, what questions are for.
         """
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | {
-            "question": known.first_open(self._questions),
-            "goal": self._goal,
-            "last_by": self._book.last_by,
-            "overlap": self.overlap,
-        }
+        own = {"last_by": self._book.last_by, "overlap": self.overlap}
+        return known.state() | self._asked(known) | own
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
@@ -318,6 +316,11 @@ class Lesson(Asking, InGroups, Listing, Sharing):
     def entries(self) -> list[dict[str, Any]]:
         """All that was answered and undone, as the journal has it."""
         return self._book.entries
+
+    @property
+    def notes_on_answers(self) -> list[str]:
+        """What is to be said of the pairs that were given, and of the journal."""
+        return list(self._book.notes)
 
     @property
     def journal(self) -> Path | None:

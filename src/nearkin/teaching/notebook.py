@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
 
+from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
+from nearkin.rows.notices import notice
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder
+from nearkin.teaching.journal import JournalInUse, OtherData
+from nearkin.teaching.journal_place import journals_beside
+from nearkin.teaching.jupyter import shell_of_notebook
 from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.notebook_cell import cell_of, plain_cell
 from nearkin.teaching.packages import check_packages
+from nearkin.teaching.places import Place, place_of
 from nearkin.teaching.records import Records, records_of
+from nearkin.teaching.server.hosts import checked_names
+from nearkin.teaching.server.page_files import page_folder, why_no_page
 from nearkin.teaching.server.serving import AddressError, Serving
 from nearkin.teaching.shown_pairs import among_shown, in_the_data, with_labels
 
@@ -32,16 +42,27 @@ class Studio:
         What is known now: pairs given at the start and answers, by row numbers of X.
     metric : learner
         A copy of what was learned last.
+    journal : Path or None
+        Where answers are kept; None if only in memory.
     """
 
-    def __init__(self, key: _Key, records: Records, serving: Serving) -> None:
-        self._key = key
-        self._show(records, serving)
+    def __init__(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
+        self._show(key, records, serving, place)
 
-    def _show(self, records: Records, serving: Serving) -> None:
+    def _show(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
+        self._key, self._place = key, place
         self._records, self._serving, self._lesson = records, serving, serving.lesson
-        self.url = serving.url
         self._closed = False
+
+    @property
+    def url(self) -> str:
+        """Where the page is, for a browser on this machine."""
+        self._refuse_if_closed()
+        return self._serving.url
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise InputError(f"{self!r} has no page any more: {_HOW_TO_GO_ON}")
 
     @property
     def pairs(self) -> Pairs:
@@ -53,6 +74,11 @@ class Studio:
     def metric(self) -> Any:
         """A copy of what was learned last."""
         return self._lesson.metric
+
+    @property
+    def journal(self) -> Path | None:
+        """Where answers are kept; None if only in memory."""
+        return self._lesson.journal
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the studio is closed, or for some seconds; whether it is closed."""
@@ -66,6 +92,7 @@ class Studio:
         self._serving.close()
 
     def __enter__(self) -> Self:
+        self._refuse_if_closed()
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -78,15 +105,21 @@ class Studio:
 
     def _repr_html_(self) -> str:
         if self._closed:
-            return f"<p>{html.escape(repr(self))}</p>"
-        url = html.escape(self.url, quote=True)
-        return (
-            f'<p><a href="{url}" target="_blank" rel="noopener">nearkin studio in a tab of its own'
-            f'</a></p><iframe src="{url}" title="nearkin.teaching" width="100%" height="720" '
-            'allow="clipboard-write"></iframe>'
+            return plain_cell(f"{self!r}: {_HOW_TO_GO_ON}")
+        if page_folder() is None:
+            return plain_cell(*why_no_page())
+        port, kept = self._serving.port, self.journal
+        return cell_of(
+            self._place.url(port, self._serving.token),
+            self._place.what_to_do(port),
+            note="" if kept is None else f"Answers are kept in {kept.name}.",
         )
 
 
+_HOW_TO_GO_ON = (
+    "nk.studio(...) opens another, which goes on with what is in the journal. What was taught is "
+    "still in pairs and metric."
+)
 # What a studio is about, and the file that its answers are kept in.
 _Key = tuple[str, str | None]
 # Those of this process, so that a cell that is run again goes on with what was answered.
@@ -104,11 +137,13 @@ def studio(
     folder: StrPath = ".",
     learn_from: Sequence[str] | None = None,
     records: bool | TableEncoder | None = None,
-    journal: StrPath | None = None,
+    journal: StrPath | Literal[False] | None = None,
     standardise: bool = False,
     by: str | None = None,
     seed: int = 0,
     port: int | None = None,
+    proxy: str | None = None,
+    allow_hosts: Sequence[str] = (),
 ) -> Studio:
     """Teach a metric in a browser or a notebook: answer "same or different?", see points move.
 
@@ -140,9 +175,10 @@ def studio(
         Whether a frame is one of records, such as people: all its columns are learned from, words
         too. By default that is so where it has no numbers but codes. An encoder says what columns
         hold. Doubtful pairs of records can be reviewed (needs the extra "records").
-    journal : path, optional
-        Where each answer is kept at once. If it is there, you go on from it. Without: in memory
-        only, until the program ends.
+    journal : path or False, optional
+        Where each answer is kept at once. If it is there, you go on from it. Without: in a file
+        beside the notebook, named after it and after the variable X; in memory only, until the
+        program ends, where this is no notebook, or with False.
     standardise : bool, default=False
         Bring all columns to one scale first.
     by : str, optional
@@ -151,11 +187,19 @@ def studio(
         The same seed asks the same questions.
     port : int, optional
         Without: 8765, or the next one free.
+    proxy : str, optional
+        Where the browser finds a port of this machine, such as
+        ``"https://hub.example.org/user/me/proxy/{port}/"``. Without, that is found out in
+        JupyterLab and JupyterHub with jupyter-server-proxy, VS Code, code-server and Colab.
+    allow_hosts : sequence of str
+        Names of other proxies that may pass requests on, such as ``"hub.example.org"`` or
+        ``"*.example.org"``.
 
     Returns
     -------
     Studio
-        With ``pairs`` and ``metric``, at any time. The page is only served to this machine.
+        With ``pairs`` and ``metric``, at any time. The page is only served to this machine, and
+        through the proxy that shows the notebook to who has its address.
 
     Notes
     -----
@@ -197,6 +241,51 @@ def studio(
     if pairs is not None:
         pairs.check_rows(shown.n_total)
         pairs = among_shown(pairs, shown.numbers, "X")
+    shell = shell_of_notebook()
+    place = place_of(proxy, shell)
+    allowed = [*place.hosts, *checked_names(allow_hosts)]
+
+    def opened(path: StrPath | None) -> Studio:
+        given = _Given(shown, pairs, standardise, by, seed, port, allowed)
+        return _opened(given, path, place)
+
+    if journal is not None:
+        return opened(journal or None)
+    if shell is None:
+        return opened(None)
+    for path in journals_beside(shell, X, shown.fingerprint):
+        try:
+            return opened(path)
+        except OtherData:
+            continue  # the variable had other rows then
+        except JournalInUse:
+            if not _is_ours(path):
+                raise
+        except OSError as error:
+            notice(
+                f"answers cannot be kept in {path} ({error.strerror or error}): they are in memory "
+                "only, until the kernel ends. Name another place with journal=."
+            )
+            break
+    return opened(None)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a studio is opened with."""
+
+    shown: Records
+    pairs: Pairs | None
+    standardise: bool
+    by: str | None
+    seed: int
+    port: int | None
+    allowed: Sequence[str]
+
+
+def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
+    """A studio with its answers in a file or in memory: the one of before, or another."""
+    shown = given.shown
     key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
     earlier = _open.get(key) or _to_be_kept(key)
     if earlier is not None:
@@ -204,26 +293,31 @@ def studio(
     lesson = Lesson(
         shown,
         journal=journal,
-        pairs=pairs,
+        pairs=given.pairs,
         entries=() if earlier is None else earlier._lesson.entries,
-        standardise=standardise,
-        by=by,
-        seed=seed,
+        standardise=given.standardise,
+        by=given.by,
+        seed=given.seed,
     )
     try:
-        serving = _serving(lesson, port, None if earlier is None else earlier._serving)
+        before = None if earlier is None else earlier._serving
+        serving = _serving(lesson, given.port, before, given.allowed)
         serving.start()
     except BaseException:
         lesson.close()
         raise
     if earlier is None:
-        found = Studio(key, shown, serving)
+        found = Studio(key, shown, serving, place)
     else:
         found = _open.pop(earlier._key)
-        found._key = key
-        found._show(shown, serving)
+        found._show(key, shown, serving, place)
     _open[key] = found
     return found
+
+
+def _is_ours(journal: Path) -> bool:
+    """Whether a studio of this process keeps its answers there."""
+    return any(path == os.path.realpath(journal) for _, path in _open)
 
 
 def _to_be_kept(key: _Key) -> Studio | None:
@@ -233,14 +327,16 @@ def _to_be_kept(key: _Key) -> Studio | None:
     return _open.get((fingerprint, None)) if is_new else None
 
 
-def _serving(lesson: Lesson, port: int | None, before: Serving | None) -> Serving:
+def _serving(
+    lesson: Lesson, port: int | None, before: Serving | None, allowed: Sequence[str]
+) -> Serving:
     """A server, at the address of the one before if there was one and no other is asked for."""
     if before is None:
-        return Serving(lesson, port=port)
+        return Serving(lesson, port=port, allowed=allowed)
     try:
-        return Serving(lesson, port=port or before.port, token=before.token)
+        return Serving(lesson, port=port or before.port, token=before.token, allowed=allowed)
     except AddressError:  # taken by another program within this moment
-        return Serving(lesson, port=port, token=before.token)
+        return Serving(lesson, port=port, token=before.token, allowed=allowed)
 
 
 def _by_name(columns: Any) -> dict[str, Sequence[Any]]:

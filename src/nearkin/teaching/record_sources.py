@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.rows.access import evenly_spaced
-from nearkin.rows.arrays import Floats
+from nearkin.rows.arrays import Floats, Ints
+from nearkin.rows.blocks import blocks
 from nearkin.rows.column_roles import (
     Roles,
     counting,
@@ -23,10 +24,32 @@ from nearkin.rows.column_roles import (
 )
 from nearkin.rows.notices import noticed
 from nearkin.tables.encoding import TableEncoder
+from nearkin.teaching.identity import Identity
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 
+_BLOCK = 16_384
 _HOW = "learn_from=[...] chooses others."
 _NUMBERS = "learn_from=[...] takes numbers instead."
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns of a frame by their names, as series of narwhals, and what they hold."""
+
+    columns: dict[str, Any]
+    kinds: dict[str, str]
+
+    def identity(self, numbers: Ints, ids: Sequence[Any] | str | None) -> Identity:
+        """What tells some of its rows apart."""
+
+        def cells(names: Sequence[str]) -> Iterator[dict[str, Any]]:
+            for rows in blocks(len(numbers), _BLOCK):
+                some = {name: self.columns[name][numbers[rows].tolist()] for name in names}
+                yield {name: _cells(column, self.kinds[name]) for name, column in some.items()}
+
+        named = ids if isinstance(ids, str) and ids in self.kinds else None
+        given = None if isinstance(ids, str) else ids
+        return Identity(self.kinds, cells, len(numbers), named, given)
 
 
 @dataclass(frozen=True)
@@ -47,6 +70,8 @@ class Parts:
         Which columns are learned from.
     words : tuple of str
         Those of the others that X is to be made of.
+    frame : Frame or None
+        The frame that they are of.
     """
 
     X: Floats | None
@@ -55,6 +80,7 @@ class Parts:
     others: dict[str, Sequence[Any]]
     notes: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    frame: Frame | None = None
 
     @property
     def n_rows(self) -> int:
@@ -85,7 +111,11 @@ def parts_of(
     """
     frame = None if isinstance(X, (np.ndarray, list, tuple)) else _frame(X, source)
     if frame is not None:
-        return _parts_of_frame(frame, source, learn_from, set(aside), of_words)
+        columns = {str(name): frame[name] for name in frame.columns}
+        whole = Frame(columns, {name: _kind(column) for name, column in columns.items()})
+        return replace(
+            _parts_of_frame(whole, source, learn_from, set(aside), of_words), frame=whole
+        )
     if learn_from is not None:
         raise InputError("learn_from is for frames: an array is learned from as it is.")
     if of_words:
@@ -109,14 +139,13 @@ def _frame(X: Any, source: str) -> Any:
 
 
 def _parts_of_frame(
-    frame: Any,
+    frame: Frame,
     source: str,
     learn_from: Sequence[str] | None,
     aside: set[str],
     of_words: bool | None,
 ) -> Parts:
-    columns = {str(name): frame[name] for name in frame.columns}
-    kinds = {name: _kind(column) for name, column in columns.items()}
+    columns, kinds = frame.columns, frame.kinds
     if of_words:
         return _parts_of_words(columns, kinds, source, aside if learn_from is None else None)
     if learn_from is None:
@@ -255,6 +284,13 @@ def _column(series: Any) -> NDArray[Any]:
     if series.null_count():
         return np.array([np.nan if cell is None else float(cell) for cell in series.to_list()])
     return np.asarray(series.to_numpy())
+
+
+def _cells(series: Any, kind: str) -> Any:
+    """Cells of some rows, as :func:`nearkin.teaching.identity.digests_of` takes them."""
+    if kind in ("number", "boolean") and not series.null_count():
+        return np.asarray(series.to_numpy())
+    return series.to_list()
 
 
 def _numbers(X: ArrayLike, source: str) -> Floats:

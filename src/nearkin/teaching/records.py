@@ -19,6 +19,7 @@ from nearkin.rows.column_scales import differing_units
 from nearkin.rows.scaled import in_words
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder
+from nearkin.teaching.identity import Identity, identity_of
 from nearkin.teaching.record_fields import Fields, in_short, is_missing
 from nearkin.teaching.record_sources import encoded, parts_of
 from nearkin.teaching.thumbnails import (
@@ -68,6 +69,9 @@ class Records:
         Other attributes that a metric is to keep, so that it can read files like this one.
     compared : tuple of str
         Columns and features that tell whether two records are the same thing.
+    told_apart_by : Identity or None
+        What tells records apart in any order; by default the ids, unless they are row numbers, and
+        the features.
     """
 
     X: Floats
@@ -84,6 +88,7 @@ class Records:
     notes: tuple[str, ...] = ()
     remembered: Mapping[str, Any] = field(default_factory=dict)
     compared: tuple[str, ...] = ()
+    told_apart_by: Identity | None = None
 
     def __post_init__(self) -> None:
         n = len(self.X)
@@ -178,6 +183,14 @@ class Records:
     def ids_differ(self) -> bool:
         """Whether every row has an id of its own."""
         return len({str(one) for one in self.ids}) == len(self)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What tells these records apart, whatever their order and the columns learned from."""
+        if self.told_apart_by is not None:
+            return self.told_apart_by
+        ids = None if self.id_name == "row" else self.ids
+        return identity_of({}, {}, len(self), ids, matrix=self.X)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -309,7 +322,7 @@ def records_of(
     told = of_words if isinstance(of_words, bool | None) else True
     parts = parts_of(X, source, learn_from, aside, told)
     given, features, others = parts.X, parts.features, {**parts.others, **more}
-    id_name = "row"
+    id_name, called = "row", ids
     if isinstance(ids, str):
         if ids not in others:
             raise InputError(f"ids={ids!r}: {source} has no such column.")
@@ -324,6 +337,12 @@ def records_of(
         given = None if given is None else given[numbers]
         others = {name: _some(values, numbers) for name, values in others.items()}
         named_ids = named_ids if ids is None else _some(named_ids, numbers)
+    own_ids = None if ids is None else named_ids
+    if parts.frame is None:
+        identity = identity_of({}, {}, len(numbers), own_ids, given)
+    else:
+        in_frame = isinstance(called, str) and called in parts.frame.kinds
+        identity = parts.frame.identity(numbers, called if in_frame else own_ids)
     notes, remembered = parts.notes, {}
     if given is None:
         cells = {name: others[name] for name in parts.words}
@@ -356,6 +375,7 @@ def records_of(
         notes,
         remembered,
         telling,
+        identity,
     )
 
 

@@ -62,7 +62,12 @@ def checked_answer(same: Any) -> bool | None:
 
 
 def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
-    """Rows in their order, each once, or an error."""
+    """Rows in the order of their numbers, each once, or an error."""
+    return np.sort(rows_once(rows, n_rows))
+
+
+def rows_once(rows: Sequence[int], n_rows: int) -> Ints:
+    """Rows as they are given, each once, or an error."""
     found = np.asarray(rows)
     if not found.size:
         return np.empty(0, dtype=np.int64)
@@ -71,4 +76,5 @@ def checked_rows(rows: Sequence[int], n_rows: int) -> Ints:
     outside = found[(found < 0) | (found >= n_rows)]
     if len(outside):
         raise InputError(f"there is no row {outside[0]}: rows are numbered from 0 to {n_rows - 1}.")
-    return np.unique(found.astype(np.int64))
+    _, first = np.unique(found, return_index=True)
+    return found[np.sort(first)].astype(np.int64)

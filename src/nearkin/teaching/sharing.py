@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nearkin.rows.arrays import Ints
+from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.known_groups import KnownGroups
 from nearkin.teaching.looking import Looking
+from nearkin.teaching.questions import Questions
 from nearkin.teaching.row_checks import Pair
 from nearkin.teaching.second_opinions import checked_share, second_opinions
 
@@ -26,7 +28,10 @@ class Sharing(Looking):
     overlap : float
     """
 
-    _questions: Ints
+    _questions: Questions
+
+    def _known_groups(self, known: Knowledge) -> KnownGroups:
+        raise NotImplementedError  # Asking brings it
 
     def __init__(self, overlap: float) -> None:
         self.overlap = checked_share(overlap)
@@ -80,9 +85,16 @@ class Sharing(Looking):
         second: list[Pair] = []
         if name is not None:
             second = second_opinions(known.voices, self._doubts, self.overlap, name)
-        questions = self._questions
+        questions = self._questions.pairs
         fresh = questions[known.are_open(questions)] if len(questions) else np.empty((0, 2), int)
         pairs = [(int(i), int(j)) for i, j in fresh.tolist()]
         return [pair for pair in second if pair not in taken], [
             pair for pair in pairs if (min(pair), max(pair)) not in taken
         ]
+
+    def rows_to_place(self) -> list[dict[str, Any]]:
+        """Rows beside groups that they may be in, the best first, as ``which`` of a state."""
+        known = self._book.known
+        groups = self._known_groups(known)
+        told = (which.described(known, groups) for which in self._questions.which)
+        return [one for one in told if one is not None]

@@ -8,8 +8,15 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from nearkin.teaching.server.access import Access
-from nearkin.teaching.server.hosts import Hosts, hosts_of, in_url, is_this_machine
-from tests.teaching.server.conftest import HOSTILE, all_told
+from nearkin.teaching.server.hosts import (
+    ANY_NAME,
+    Hosts,
+    checked_names,
+    hosts_of,
+    in_url,
+    is_this_machine,
+)
+from tests.teaching.server.conftest import HOSTILE, StubLesson, all_told, running
 
 ROUTES = [
     "/api/lesson",
@@ -214,6 +221,69 @@ def test_headers_protect_the_page(studio):
     assert "nosniff" in refused.headers["X-Content-Type-Options"]
     assert studio.raw("GET", "/api/lesson").headers["Cache-Control"] == "no-store"
     assert studio.raw("GET", "/?token=" + studio.token).headers["Cache-Control"] == "no-store"
+
+
+PROXIES = ["hub.example", "*.ports.example"]
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "is_heard"),
+    [
+        ("hub.example", None, True),
+        ("hub.example", "https://hub.example", True),
+        ("hub.example:8000", "http://hub.example:8000", True),
+        ("Hub.Example", "https://hub.example", True),
+        ("p-8765.ports.example", "https://p-8765.ports.example", True),
+        # A proxy that says our own name, and leaves the page's in place.
+        ("127.0.0.1:8765", "https://hub.example", True),
+        ("127.0.0.1:8765", "http://127.0.0.1:8765", True),
+        ("127.0.0.1:8765", "https://127.0.0.1:8765", False),
+        ("127.0.0.1:8766", None, False),
+        ("hub.example", "https://evil.example", False),
+        ("hub.example", "ftp://hub.example", False),
+        ("hub.example", "null", False),
+        ("ports.example", None, False),
+        ("evilports.example", None, False),
+        ("hub.example.evil.example", None, False),
+        ("evil.example", "https://hub.example", False),
+        ("hub.example:80x", None, False),
+        ("user@hub.example", None, False),
+        ("hub.example, evil.example", None, False),
+    ],
+)
+def test_proxies_that_are_named_are_heard(host, origin, is_heard):
+    hosts = hosts_of("127.0.0.1", 8765, checked_names(PROXIES))
+    heard = hosts.accept(host) and (origin is None or hosts.accept_origin(origin, host))
+    assert heard is is_heard
+
+
+def test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own():
+    hosts = hosts_of("127.0.0.1", 8765, [ANY_NAME, "hub.example"])
+    assert hosts.accept("any.example:1")
+    assert hosts.accept_origin("https://any.example:1", "any.example:1")
+    assert hosts.accept_origin("https://hub.example", "any.example:1")
+    assert not hosts.accept_origin("https://evil.example", "any.example:1")
+    assert not hosts.accept("any.example:1, evil.example")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "*", "https://hub.example", "hub.example:80", "hub.example/x", "a b", "*.", "-", "a..b"],
+)
+def test_names_that_no_host_has(name):
+    with pytest.raises(ValueError, match="is not the name of a host"):
+        checked_names(["hub.example", name])
+
+
+def test_a_proxy_needs_the_token_too_and_may_frame_the_page(page):
+    with running(StubLesson(), allowed=PROXIES) as studio:
+        assert studio.raw("GET", "/api/report", host="hub.example").status in (200, 204)
+        assert studio.raw("GET", "/api/report", host="hub.example", token=False).status == 403
+        assert studio.raw("GET", "/api/report", host="evil.example").status == 400
+        policy = studio.raw("GET", "/", host="hub.example").headers["Content-Security-Policy"]
+        frames = re.search(r"frame-ancestors ([^;]*)", policy).group(1).split()
+        assert {"https://hub.example:*", "http://*.ports.example:*"} <= {*frames}
+        assert not [one for one in frames if one.startswith("http") and one.endswith("//*:*")]
 
 
 def test_notebooks_of_this_machine_may_frame_the_page_and_nobody_else(studio):

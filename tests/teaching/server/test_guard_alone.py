@@ -124,16 +124,18 @@ def test_lifespans_are_not_looked_at():
     assert told == {"type": "lifespan.startup", "in": "lifespan"}
 
 
+FOREIGN = (
+    "This server does not go by that name. If a proxy is to reach it by this name, start the "
+    "studio with --allow-host NAME, or with allow_hosts=[NAME] in Python."
+)
+
+
 @pytest.mark.parametrize(
     ("asking", "status", "sentence"),
     [
-        ({"headers": [TOKEN]}, 400, "This server does not go by that name."),
-        ({"headers": [HOST, HOST, TOKEN]}, 400, "This server does not go by that name."),
-        (
-            {"headers": [(b"host", b"evil.example"), TOKEN]},
-            400,
-            "This server does not go by that name.",
-        ),
+        ({"headers": [TOKEN]}, 400, FOREIGN),
+        ({"headers": [HOST, HOST, TOKEN]}, 400, FOREIGN),
+        ({"headers": [(b"host", b"evil.example"), TOKEN]}, 400, FOREIGN),
         ({"path": "/api/\0lesson"}, 400, "No path has such signs."),
         (
             {"headers": [HOST, TOKEN, (b"origin", b"http://evil.example")]},

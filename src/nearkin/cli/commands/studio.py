@@ -127,6 +127,17 @@ def studio(
             "all. The connection is not encrypted.",
         ),
     ] = None,
+    allow_hosts: Annotated[
+        list[str],
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=_SERVER,
+            help="Name of a proxy that may pass requests on to the studio, such as "
+            "hub.example.org or *.example.org; may be given several times.",
+        ),
+    ] = [],
     seed: o.Seed = 0,
 ) -> None:
     """Teach a metric in a browser: see the data as it sees them, and answer "same or different?".
@@ -168,5 +179,6 @@ def studio(
         by=by,
         port=port,
         listen=listen,
+        allow_hosts=allow_hosts,
         browser=not no_browser,
     )

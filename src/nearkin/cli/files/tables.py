@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -78,16 +78,30 @@ class Table(NamedRows):
 
         ``numbers`` increase. The file is read once; only these rows are kept.
         """
-        if len(self._left_out):
-            numbers = self.numbers()[numbers]
         used = {*(self.names or ()), self._id_column}
         names = [c for c, kind in self._source.kinds.items() if c not in used and kind != "vector"]
-        parts, start = [], 0
-        for batch in self._source.batches([], names) if names else ():
-            first, last = np.searchsorted(numbers, [start, start + len(batch)])
-            parts.append(batch.take(pa.array(numbers[first:last] - start)))
-            start += len(batch)
+        parts = list(self.batches_of(numbers, names)) if names else []
         return pa.Table.from_batches(parts) if parts else pa.table({})
+
+    @property
+    def is_array(self) -> bool:
+        """Whether features are those of an array, not columns of the file."""
+        return self._source.matrix is not None
+
+    @property
+    def kinds(self) -> Kinds:
+        """What the columns of the file hold, but for those that say where a row stands."""
+        return {c: kind for c, kind in self._source.kinds.items() if c not in self._source.aside}
+
+    def batches_of(self, numbers: NDArray[np.integer], names: Sequence[str]) -> Iterator[Any]:
+        """Some rows and columns as the file has them, batch by batch; ``numbers`` increase."""
+        if len(self._left_out):
+            numbers = self.numbers()[numbers]
+        start = 0
+        for batch in self._source.batches([], names):
+            first, last = np.searchsorted(numbers, [start, start + len(batch)])
+            yield batch.take(pa.array(numbers[first:last] - start))
+            start += len(batch)
 
 
 def column_kinds(path: Path, choice: Choice) -> Kinds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from nearkin.tasks.clusters import Clusters
 from nearkin.tasks.grouping.metrics import coordinates, share_of_same
 from nearkin.tasks.questions.inferred import in_balance
 from nearkin.tasks.questions.suggest import candidate_rows
+from nearkin.tasks.questions.super_instances import chance_of_new
 
 
 def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.RandomState) -> Clusters:
@@ -22,7 +24,7 @@ def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Rando
 
     Questions are about rows that are hard to tell apart. Judged by these alone, few large groups
     look as good as many small ones: so there is a least number of them, see
-    :func:`fewest_groups`.
+    :func:`fewest_groups`, and a most, see :func:`most_groups`.
 
     Parameters
     ----------
@@ -40,9 +42,8 @@ def clusters_of_answers(learner: Any, X: Any, pairs: Pairs, rng: np.random.Rando
         metric = clone(learner).fit(X, pairs=told)
     rows = candidate_rows(pairs, n_rows, 1, rng)
     fewest = fewest_groups(metric, coordinates(metric, access.take(X, rows), seed), pairs, seed)
-    most = max(n_rows // 3, pairs.groups.count)
     found: Clusters = Clusters(
-        None if fewest <= 2 else (fewest, most),
+        (fewest, max(fewest, min(most_groups(pairs), n_rows))),
         metric=learner,
         keep="soft" if pairs.groups.contradicted.any() else "hard",
         random_state=seed,
@@ -59,3 +60,14 @@ def fewest_groups(metric: Any, Z: Floats, pairs: Pairs, seed: int) -> int:
     """
     share = max(share_of_same(metric, Z, seed), 1e-6)
     return int(max(2, min(1 / share, pairs.groups.count) // 2))
+
+
+def most_groups(pairs: Pairs) -> int:
+    """The largest number of groups that answers let expect.
+
+    A question compares a row with the group that it is likeliest of, so few groups are left apart
+    that are one. Those seen have a share of all rows that is estimated by how many known rows are
+    alone in their group.
+    """
+    sizes = np.bincount(pairs.groups.number)
+    return math.ceil(pairs.groups.count / (1 - chance_of_new(sizes)))

@@ -103,7 +103,7 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
         member[:, column] = start + distances[:, start:end].argmin(axis=1)
     odds = -sharpness(scene, rng) * np.take_along_axis(distances, member, axis=1)
     odds[scene.group[:, None] == groups] = -np.inf
-    new = chance_of_new(scene, homes)
+    new = chance_of_new(np.unique(scene.group[homes], return_counts=True)[1])
     others = np.isfinite(odds).any(axis=1)
     before = np.zeros(odds.shape)
     before[others] = (1 - new) * softmax(odds[others], axis=1)
@@ -111,13 +111,17 @@ def memberships(scene: Scene, homes: Ints, rng: np.random.RandomState) -> tuple[
     return homes[member], left / (new + left.sum(axis=1, keepdims=True))
 
 
-def chance_of_new(scene: Scene, homes: Ints) -> float:
+def chance_of_new(sizes: Ints) -> float:
     """Chance that a row is of a group that nobody has seen (Good and Turing's estimate).
 
     As many of the known rows as are alone in their group, with one of either kind imagined.
+
+    Parameters
+    ----------
+    sizes : int ndarray of shape (n_groups,)
+        How many known rows each group has.
     """
-    size = np.unique(scene.group[homes], return_counts=True)[1]
-    return float((np.count_nonzero(size == 1) + 1) / (len(homes) + 2))
+    return float((np.count_nonzero(sizes == 1) + 1) / (sizes.sum() + 2))
 
 
 def sharpness(scene: Scene, rng: np.random.RandomState) -> float:

@@ -15,6 +15,8 @@ _LARGEST = 2**53 - 1
 # Rows of a group; as many as are ever shown.
 _MOST_OF_A_GROUP = 500_000
 _MOST_CLUSTERS = 1000
+# Groups that a row is shown beside: as many as there are keys for.
+_MOST_SHOWN = 9
 
 
 def _whole(value: Any) -> Any:
@@ -43,6 +45,10 @@ Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
 Said = Literal["same", "different", "unsure", "disputed", "nothing"]
+# Where it was answered.
+Origin = Literal[
+    "question", "sought", "check", "suspect", "neighbors", "group", "review", "list", "conflict"
+]
 
 
 class _Body(BaseModel):
@@ -57,11 +63,28 @@ class Answer(_Body):
     left: Row
     right: Row
     same: bool | None
-    origin: Literal["question", "suspect", "neighbors", "group", "review", "list", "conflict"] = (
-        "question"
-    )
+    origin: Origin = "question"
     before: Said | None = None
     by: Name | None = None
+
+
+class Which(_Body):
+    """Which of some rows a row is like; none of them (false), or it is not clear (null)."""
+
+    left: Row
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_SHOWN)]
+    right: Row | None = None
+    same: bool | None
+    origin: Origin = "question"
+    before: Literal["nothing"] | None = None
+    by: Name | None = None
+
+
+class KnownName(_Body):
+    """The group that answers have put a row in has this name from now on; null takes it away."""
+
+    row: Row
+    name: Name | None
 
 
 class Groups(_Body):

@@ -11,6 +11,7 @@ from nearkin.teaching.server.access import Access
 from nearkin.teaching.server.few_words import LOG
 from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.page_files import plain_page
+from nearkin.teaching.server.policy import protecting_headers
 
 if TYPE_CHECKING:
     from nearkin.teaching.server.visitors import Visitor
@@ -20,6 +21,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
 
 # Bytes of a request's body. Two groups of all rows that are ever shown have about 3 million.
 MOST_BYTES = 2**22
@@ -31,31 +33,6 @@ PATIENCE_WITH_BODIES = 30.0
 # cannot give WebSockets headers.
 SUBPROTOCOL = "nearkin"
 
-_HEADERS = [
-    (
-        b"content-security-policy",
-        "; ".join(
-            [
-                "default-src 'self'",
-                "script-src 'self' 'unsafe-eval'",  # regl makes its draw calls with Function
-                "style-src 'self'",
-                "img-src 'self' blob: data:",
-                "connect-src 'self'",
-                "worker-src 'self' blob:",
-                "object-src 'none'",
-                "base-uri 'none'",
-                "form-action 'none'",
-                # Notebooks on this machine show the page in a frame.
-                "frame-ancestors 'self' http://localhost:* http://127.0.0.1:* "
-                "https://localhost:* https://127.0.0.1:* vscode-webview:",
-            ]
-        ).encode(),
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"accept-ranges", b"none"),
-]
 _FRESH = (b"cache-control", b"no-store")
 # Nothing here is so large that a part of it is asked for, and many parts at once cost much.
 _NOT_HEARD = (b"range", b"if-range")
@@ -64,13 +41,13 @@ _NOT_HEARD = (b"range", b"if-range")
 class Guard:
     """Middleware that refuses foreign requests, and adds the headers that protect the page.
 
-    A request must have a Host header that is ours. If it has an Origin, that must be the page's
-    own, unless it asks for the page itself. Everything but the page, its scripts and its styles
-    needs the token, in the header ``X-Nearkin-Token`` or as the second subprotocol of a WebSocket;
-    never in an address, which histories and lists of downloads keep. ``POST /api/token`` gives the
-    token for a code in the header ``X-Nearkin-Code``. Bodies are read here, up to a limit of bytes
-    and of time, and of nobody without the token. No header ever allows another page to read an
-    answer.
+    A request must have a Host header that is ours, or that of a proxy. If it has an Origin, that
+    must be the page's own, unless it asks for the page itself. Everything but the page, its scripts
+    and its styles needs the token, in the header ``X-Nearkin-Token`` or as the second subprotocol
+    of a WebSocket; never in an address, which histories and lists of downloads keep. ``POST
+    /api/token`` gives the token for a code in the header ``X-Nearkin-Code``. Bodies are read here,
+    up to a limit of bytes and of time, and of nobody without the token. No header ever allows
+    another page to read an answer.
 
     Parameters
     ----------
@@ -94,6 +71,7 @@ class Guard:
         self._app = app
         self._access = access
         self._hosts = hosts
+        self._headers = protecting_headers(hosts.allowed)
         self._most_bytes = most_bytes
         self._patience = patience
 
@@ -103,7 +81,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         known = self._knows_token(scope)
-        send = _announced(scope, _protected(scope, send), known)
+        send = _announced(scope, _protected(scope, send, self._headers), known)
         refusal = self._refusal(scope, known)
         if refusal is not None:
             await _refuse(scope, send, *refusal)
@@ -164,11 +142,15 @@ class Guard:
         """Status and sentence if a request is not to be answered."""
         host = _headers(scope, b"host")
         if len(host) != 1 or not self._hosts.accept(host[0]):
-            return 400, "This server does not go by that name."
+            return 400, (
+                "This server does not go by that name. If a proxy is to reach it by this name, "
+                "start the studio with --allow-host NAME, or with allow_hosts=[NAME] in Python."
+            )
         if "\0" in scope["path"]:
             return 400, "No path has such signs."
         origin = _headers(scope, b"origin")
-        if origin and not _asks_for_page(scope) and origin != [f"http://{host[0]}"]:
+        is_own = len(origin) == 1 and self._hosts.accept_origin(origin[0], host[0])
+        if origin and not is_own and not _asks_for_page(scope):
             return 403, "Requests of other pages are not answered."
         if not (known or _is_public(scope) or _asks_for_page(scope) or _asks_for_token(scope)):
             return 403, (
@@ -259,7 +241,7 @@ def _announced(scope: Scope, send: Send, known: bool) -> Send:
     return send_noting_the_end
 
 
-def _protected(scope: Scope, send: Send) -> Send:
+def _protected(scope: Scope, send: Send, headers: Headers) -> Send:
     """Add our headers to whatever is answered."""
     if scope["type"] != "http":
         return send
@@ -267,7 +249,7 @@ def _protected(scope: Scope, send: Send) -> Send:
 
     async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":
-            added = _HEADERS if public else [*_HEADERS, _FRESH]
+            added = headers if public else [*headers, _FRESH]
             names = {name for name, _ in added}
             kept = [(n, v) for n, v in message.get("headers", []) if n.lower() not in names]
             message = {**message, "headers": [*kept, *added]}

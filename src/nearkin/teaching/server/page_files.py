@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import html
+import json
+import shlex
+import shutil
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 # Built from the folder page/ of the sources.
 FOLDER = Path(__file__).parent / "page"
+# The oldest Node.js that builds it.
+NODE = "20.19"
 
 
 def page_folder() -> Path | None:
@@ -26,7 +32,39 @@ def plain_page(*sentences: str) -> str:
 
 def page_is_missing() -> str:
     """What is shown in place of the page."""
-    return plain_page(
-        "The page has not been built.",
-        "In a folder of the sources, with Node.js: make studio. Then load this again.",
-    )
+    return plain_page(*why_no_page(), "Then start the studio again.")
+
+
+def why_no_page() -> tuple[str, str]:
+    """That there is no page, and what to do about it for this kind of install."""
+    return "The page of the studio has not been built.", f"{_remedy()}."
+
+
+def _remedy() -> str:
+    root = FOLDER.parents[4]
+    if (root / "page" / "package.json").is_file():
+        return f"{_node()}make studio, in {root}"
+    again = "pip install --force-reinstall --no-deps --no-cache-dir"
+    source = _installed_from()
+    if source is None:  # a package index, whose wheels have the page
+        return f"{again} --only-binary nearkin nearkin"
+    return f"{_node()}{again} {shlex.quote(source)}"
+
+
+def _node() -> str:
+    return "" if shutil.which("npm") else f"Install Node.js {NODE} or later, then: "
+
+
+def _installed_from() -> str | None:
+    """What pip was told to install, if it was not a name of an index."""
+    try:
+        text = distribution("nearkin").read_text("direct_url.json")
+        told = json.loads(text or "{}")
+    except (PackageNotFoundError, OSError, ValueError):
+        return None
+    url = told.get("url")
+    if url and "vcs_info" in told:
+        wanted = told["vcs_info"].get("requested_revision")
+        at = f"@{wanted}" if wanted else ""
+        return f"{told['vcs_info'].get('vcs', 'git')}+{url}{at}"
+    return None if url is None else str(url)

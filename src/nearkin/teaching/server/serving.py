@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -107,6 +107,8 @@ class Serving:
         Of a server that this one takes the place of. Without: a new one.
     visitors : Visitors, optional
         With other limits of connections than usual.
+    allowed : collection of str
+        Names of proxies that may pass requests on to it, see :func:`hosts.checked_names`.
 
     Attributes
     ----------
@@ -128,6 +130,7 @@ class Serving:
         port: int | None = None,
         token: str | None = None,
         visitors: Visitors | None = None,
+        allowed: Collection[str] = (),
     ) -> None:
         import uvicorn
 
@@ -142,7 +145,7 @@ class Serving:
         self.token = self._access.token
         self._home = f"http://{in_url(address)}:{self.port}/"
         self.url = f"{self._home}?token={self.token}"
-        self.app = make_app(lesson, self._access, hosts_of(address, self.port))
+        self.app = make_app(lesson, self._access, hosts_of(address, self.port, allowed))
         settings: dict[str, Any] = {
             # What is installed beside must not change how we behave.
             "loop": "asyncio",

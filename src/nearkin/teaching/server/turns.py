@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class _Turn(NamedTuple):
-    """A question, whether it is a second opinion, and what it is for."""
+    """A pair, whether it is a second opinion, what it is for, and a row that is to be placed."""
 
     pair: Pair
     second: bool
     goal: str
+    row: int | None = None
 
 
 class Turns:
@@ -54,10 +55,22 @@ class Turns:
         turn = self._kept(state, person) or self._next(state, person)
         if turn is None:
             self._asked.pop(person.key, None)
-            return state | {"question": None, "second": False}
-        self._asked[person.key] = turn
+            return state | {"question": None, "which": None, "check": None, "second": False}
         left, right = turn.pair
-        return state | {"question": {"left": left, "right": right}, "second": turn.second}
+        which = None if turn.second else self._place(turn, person)
+        # What follows from answers is checked by one of them.
+        check = None if turn.second or person.key != min(here) else state["check"]
+        self._asked[person.key] = turn._replace(row=None if which is None else which["left"])
+        own = {"question": {"left": left, "right": right}, "which": which, "check": check}
+        return state | own | {"second": turn.second}
+
+    def _place(self, turn: _Turn, person: Person) -> dict[str, Any] | None:
+        """The row that was to be placed, as long as it is not, or one that nobody else places."""
+        found = self._lesson.rows_to_place()
+        others = {one.row for key, one in self._asked.items() if key != person.key}
+        kept = (one for one in found if one["left"] == turn.row)
+        fresh = (one for one in found if one["left"] not in others)
+        return next(kept, None) or next(fresh, None)
 
     def _kept(self, state: dict[str, Any], person: Person) -> _Turn | None:
         turn = self._asked.get(person.key)

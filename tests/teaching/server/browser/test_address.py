@@ -2,13 +2,17 @@
 
 import re
 import threading
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
 import nearkin as nk
+from nearkin.teaching.notebook_cell import cell_of
+from tests.teaching.server.browser.proxies import path_proxy
 from tests.teaching.server.browser.watched import WatchedTab, expect
 
 
@@ -65,27 +69,91 @@ def test_a_code_opens_once(browser, handle):
         tab.shows("refused", "Open the address that nearkin studio printed")
 
 
-def test_a_notebook_of_another_name_shows_the_page(browser, handle, tmp_path):
-    (tmp_path / "notebook.html").write_text(handle._repr_html_())
+@contextmanager
+def notebook(folder, content):
+    """The address of a page elsewhere on this machine with such a cell in it."""
+    (folder / "notebook.html").write_text(content)
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *words):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    context = browser.new_context()
     try:
-        page = context.new_page()
         # For a browser, localhost and 127.0.0.1 are two places.
-        page.goto(f"http://localhost:{server.server_port}/notebook.html")
+        yield f"http://localhost:{server.server_port}/notebook.html"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+def test_a_notebook_of_another_name_shows_the_page(page, handle, tmp_path):
+    with notebook(tmp_path, handle._repr_html_()) as address:
+        page.goto(address)
         for again in (False, True):
             if again:
                 page.reload()
             frame = page.frame_locator("iframe")
             expect(frame.get_by_test_id("answers")).to_have_text(re.compile("answer"))
             expect(frame.get_by_test_id("connection")).to_have_text("")
-    finally:
-        context.close()
-        server.shutdown()
-        server.server_close()
+            expect(page.locator("details")).to_be_hidden()
+
+
+def test_a_cell_whose_page_does_not_come_says_what_to_do(page, tmp_path):
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    with nk.studio(X, port=0) as ended:
+        url, remedy = ended.url, ended._place.what_to_do(ended._serving.port)
+    with notebook(tmp_path, cell_of(url, remedy, patience_ms=300)) as address:
+        page.goto(address)
+        expect(page.locator("details")).to_contain_text("run the cell again")
+        expect(page.get_by_text("forward the port")).to_be_visible()
+        expect(page.locator("iframe")).to_be_hidden()
+
+
+def test_a_page_that_comes_late_is_shown_all_the_same(page, handle, tmp_path):
+    cell = cell_of(handle.url, "do something", patience_ms=0)
+    with notebook(tmp_path, cell) as address:
+        page.goto(address)
+        frame = page.frame_locator("iframe")
+        expect(frame.get_by_test_id("answers")).to_have_text(re.compile("answer"))
+        expect(page.locator("details")).to_be_hidden()
+
+
+def test_below_the_path_of_a_proxy_all_is_as_ever(browser):
+    X = np.random.default_rng(2).normal(size=(40, 3))
+    with (
+        path_proxy() as port,
+        nk.studio(X, port=0, allow_hosts=["hub.localhost"]) as one,
+        nk.studio(X[:30], port=0, allow_hosts=["hub.localhost"]) as two,
+    ):
+        base = f"http://hub.localhost:{port}/user/ann/proxy/"
+        addresses = [f"{base}{it._serving.port}/?token={it._serving.token}" for it in (one, two)]
+        with WatchedTab.opened(browser, addresses[0], version=0) as tab:
+            is_open(tab.page)
+            tab.answer("s")
+            tab.settle(1)
+            # Another studio at the same host has a token of its own.
+            second = tab.page.context.new_page()
+            second.goto(addresses[1])
+            is_open(second)
+            for tabs_page in (tab.page, second):
+                tabs_page.reload()
+                is_open(tabs_page)
+            expect(tab.part("answers")).to_have_text("1 answer")
+            assert len(one.pairs) == 1
+            assert tab.page.url == addresses[0].partition("?")[0]
+            own = "/user/ann/proxy/"
+            assert all(urlsplit(asked).path.startswith(own) for asked in tab.asked)
+            tab.check()
+        # Names that nobody has named are refused.
+        elsewhere = addresses[0].replace("hub.localhost", "evil.localhost")
+        with WatchedTab.opened(browser, elsewhere, version=None) as tab:
+            expect(tab.page.get_by_text("--allow-host")).to_be_visible()

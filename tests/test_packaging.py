@@ -1,0 +1,107 @@
+"""What a release holds, and what becomes of one that would lack the page of the studio."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from nearkin.teaching.server import page_files
+
+ROOT = Path(__file__).parents[1]
+PAGE = "nearkin/teaching/server/page"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hatchling():
+    if find_spec("hatchling") is None:
+        missing = "tests of the wheel need hatchling: pip install hatchling"
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
+
+
+def built(kind, root, folder, **environ):
+    """Make a wheel or a source distribution of the sources in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)],
+        cwd=root,
+        env={**os.environ, "NEARKIN_WITHOUT_PAGE": "", "PIP_BUILD_TRACKER": "", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def contents(folder):
+    """The files of the one distribution in a folder, by their names without what is before src."""
+    (path,) = folder.iterdir()
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as file:
+            return {name: file.read(name) for name in file.namelist()}
+    with tarfile.open(path) as file:
+        return {
+            one.name.partition("/")[2]: file.extractfile(one).read()
+            for one in file.getmembers()
+            if one.isfile()
+        }
+
+
+@pytest.mark.parametrize(("kind", "before"), [("wheel", ""), ("sdist", "src/")])
+def test_what_is_released_has_the_page_and_the_licences_of_what_is_in_it(tmp_path, kind, before):
+    if page_files.page_folder() is None and shutil.which("npm") is None:
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail("there is no page, and no npm to build it with", pytrace=False)
+        pytest.skip("there is no page, and no npm to build it with")
+    done = built(kind, ROOT, tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = contents(tmp_path)
+    page = f"{before}{PAGE}"
+    named = re.findall(r'(?:src|href)="\./([^"]+)"', files[f"{page}/index.html"].decode())
+    assert any(name.endswith(".js") for name in named)
+    assert any(name.endswith(".css") for name in named)
+    for name in named:
+        assert len(files[f"{page}/{name}"]) > 100
+    notices = files[f"{page}/assets/licences.txt"].decode()
+    found = set(re.findall(r"^(\S+) \d+\.\d+\.\d+ \([\w.-]+\)$", notices, re.MULTILINE))
+    assert {"regl", "regl-scatterplot", "kdbush"} <= found
+    assert notices.count("opyright") >= len(found)
+    assert any(name.endswith("LICENSE") for name in files)
+    assert not [name for name in files if "node_modules" in name]
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Sources without a page, and a way to what is there that has no npm."""
+    root = tmp_path / "sources"
+    (root / "src/nearkin").mkdir(parents=True)
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, root / name)
+    for name in ("__init__.py", "_version.py"):
+        shutil.copy(ROOT / "src/nearkin" / name, root / "src/nearkin" / name)
+    return root
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_no_release_is_made_without_the_page(bare, tmp_path, kind):
+    done = built(kind, bare, tmp_path / "out", PATH="")
+    assert done.returncode != 0
+    assert "there is no npm" in done.stderr
+    assert "NEARKIN_WITHOUT_PAGE=1" in done.stderr
+    assert not (tmp_path / "out").exists() or not [*(tmp_path / "out").iterdir()]
+
+
+@pytest.mark.parametrize("allowed", ["NEARKIN_WITHOUT_PAGE", "PIP_BUILD_TRACKER"])
+def test_who_installs_or_asks_for_it_gets_all_but_the_page_and_is_told(bare, tmp_path, allowed):
+    done = built("wheel", bare, tmp_path / "out", PATH="", **{allowed: "1"})
+    assert done.returncode == 0, done.stderr
+    assert "nearkin studio will have no page" in done.stderr + done.stdout
+    files = contents(tmp_path / "out")
+    assert "nearkin/__init__.py" in files
+    assert not [name for name in files if name.startswith(PAGE)]
