@@ -1,5 +1,12 @@
 /** Requests to the own server. */
 
+import {
+  decodeMatches,
+  type Filter,
+  type Matches,
+  type SearchColumn,
+  searchOf,
+} from "./logic/finding";
 import { decodeFloats, decodeLayout } from "./logic/messages";
 import type {
   AnswerList,
@@ -96,13 +103,23 @@ async function get<T>(path: string, query: Record<string, string | number> = {})
 }
 
 async function post<T>(path: string, body?: unknown): Promise<T> {
+  const response = await send(path, body);
+  return unlessGone(response.json() as Promise<T>);
+}
+
+function send(path: string, body?: unknown): Promise<Response> {
   const init: RequestInit = { method: "POST" };
   if (body !== undefined) {
     init.body = JSON.stringify(body);
     init.headers = { "Content-Type": "application/json" };
   }
-  const response = await request(address(path), init);
-  return unlessGone(response.json() as Promise<T>);
+  return request(address(path), init);
+}
+
+/** A file to keep, and its name. */
+async function fileOf(response: Response, name: string): Promise<[Blob, string]> {
+  const said = response.headers.get("Content-Disposition") ?? "";
+  return [await unlessGone(response.blob()), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
 }
 
 export const api = {
@@ -157,6 +174,14 @@ export const api = {
     return unlessGone(response.blob());
   },
 
+  columns: () => get<SearchColumn[]>("columns"),
+  async search(filter: Filter, n_rows: number): Promise<Matches> {
+    const response = await send("search", searchOf(filter));
+    return decodeMatches(await unlessGone(response.arrayBuffer()), n_rows);
+  },
+  rows: (rows: number[]) => post<DataRecord[]>("rows", { rows }),
+  rowsFile: async (rows: number[]) => fileOf(await send("rows/file", { rows }), "selection.csv"),
+
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
     post<State>("answers", { left, right, same, origin, before, by: myName() }),
@@ -191,9 +216,7 @@ export const api = {
   /** A file to keep, and its name. */
   async export(name: ExportName, clusters: number): Promise<[Blob, string]> {
     const query: Record<string, number> = name === "clusters" ? { clusters } : {};
-    const response = await request(address(`export/${name}`, query));
-    const said = response.headers.get("Content-Disposition") ?? "";
-    return [await unlessGone(response.blob()), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
+    return fileOf(await request(address(`export/${name}`, query)), name);
   },
 
   openLive(): WebSocket {

@@ -6,6 +6,7 @@ import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
+import { focusSearch } from "./view/find";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
 import { toggleReading } from "./view/reading";
@@ -109,6 +110,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       f: () => stage?.plot.fit(),
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
+      "/": focusSearch,
       x: () => toggleReading(model),
       "?": openHelp,
       Escape: clear,

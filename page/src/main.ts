@@ -5,6 +5,7 @@ import { answersAs } from "./answer_list";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { keepMatches } from "./finding";
 import { greetCell } from "./framed";
 import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
@@ -23,6 +24,7 @@ import { createTheme } from "./theme";
 import { answersPanel } from "./view/answers";
 import { showBlend } from "./view/blend";
 import { byId, h, replace } from "./view/dom";
+import { showFind } from "./view/find";
 import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
 import { IN_MEMORY, prepareHelp } from "./view/help";
@@ -53,6 +55,8 @@ async function start(): Promise<void> {
   showSide(model);
   showPeople(model);
   showNotes(model);
+  keepMatches(model);
+  showFind(model);
 
   keepKnown(model);
   listenLive(model);

@@ -3,6 +3,7 @@
 import { api } from "./api";
 import type { Connection } from "./live";
 import type { Theme } from "./logic/colours";
+import { type Filter, type Matches, NO_FILTER } from "./logic/finding";
 import { Trace } from "./logic/trace";
 import type {
   Colouring,
@@ -113,6 +114,10 @@ export interface Model {
   blend: Signal<Blend>;
   theme: Signal<Theme>;
   shortcuts: Signal<boolean>;
+  /** What is looked for, what was found, and whether that takes a while. */
+  filter: Signal<Filter>;
+  matches: Signal<Matches | null>;
+  searching: Signal<boolean>;
   /** Whether the card has the whole width, to read long texts and to see large pictures. */
   reading: Signal<boolean>;
   records: RecordCache;
@@ -161,6 +166,9 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     blend: new Signal(1),
     theme,
     shortcuts: new Signal(true),
+    filter: new Signal(NO_FILTER),
+    matches: new Signal<Matches | null>(null),
+    searching: new Signal(false),
     reading: new Signal(false),
     records: new RecordCache(api.record),
     trace: new Trace(),

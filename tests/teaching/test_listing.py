@@ -80,7 +80,7 @@ def test_an_entry_is_taken_back_as_a_whole_and_that_is_undone(lesson):
     assert state["n_changes"] == 3
     with pytest.raises(ValueError, match="does not count any more"):
         lesson.withdraw_entry(2)
-    assert lesson.undo()["n_answers"] == 5
+    assert lesson.undo()["n_answers"] == 3
     assert listed(lesson) == [(6, 8, "same"), (6, 9, "different"), (0, 1, "same")]
 
 
