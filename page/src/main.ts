@@ -39,6 +39,7 @@ import { reviewPanel } from "./view/review";
 import { showSaving } from "./view/saving";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
+import { showWhy } from "./view/why";
 import { myBrowser, onNaming } from "./who";
 
 async function start(): Promise<void> {
@@ -52,6 +53,7 @@ async function start(): Promise<void> {
   prepareHelp(model);
   showQuestion(model);
   showSaving(model);
+  showWhy(model);
   showSide(model);
   showPeople(model);
   showNotes(model);
