@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,14 @@ import numpy as np
 from nearkin.pairs.answered import Agreement
 from nearkin.pairs.answerers import advice
 from nearkin.pairs.numbering import keys_of
+from nearkin.rows.arrays import Ints
 from nearkin.scores.suspects import chance_by_metric
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.quality import Trial, ranks_of
 from nearkin.teaching.row_checks import Pair
+
+# What people come to when they look at a pair again is hardly ever wrong.
+_SETTLED = 0.98
 
 
 def agreement_of(trial: Trial, known: Knowledge) -> Agreement | None:
@@ -34,7 +39,23 @@ def agreement_of(trial: Trial, known: Knowledge) -> Agreement | None:
     chance = chance_by_metric(known.pairs, ranks_of(trial, known.pairs))
     _, here, there = np.intersect1d(keys_of(answers.links), keys_of(judged), return_indices=True)
     before[here] = chance[there]
+    for place, same in _settled(known, answers.links):
+        before[place] = _SETTLED if same else 1 - _SETTLED
     return answers.agreed(before)
+
+
+def _settled(known: Knowledge, links: Ints) -> list[tuple[int, bool]]:
+    """Places of pairs about which people disagreed until somebody settled it, and how."""
+    said = defaultdict(set)
+    for (left, right, _), same in known.voices.items():
+        said[left, right].add(same)
+    found = []
+    place = {(i, j): k for k, (i, j) in enumerate(links.tolist())}
+    for same, pairs in ((True, known.pairs.must_link), (False, known.pairs.cannot_link)):
+        for i, j in pairs.tolist():
+            if {True, False} <= said.get((i, j), set()):
+                found.append((place[i, j], same))
+    return found
 
 
 def answerers_of(agreement: Agreement | None) -> dict[str, Any]:
