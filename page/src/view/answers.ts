@@ -9,7 +9,7 @@ import type { Answered, AnswerList, Voice } from "../logic/types";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
-import { h, key, replace } from "./dom";
+import { h, replace } from "./dom";
 import { recordLine } from "./record";
 
 const PAGE = 20;
@@ -239,21 +239,5 @@ function voices(all: Voice[], now: Date): HTMLElement {
     "ul",
     { class: "voices", testid: "voices" },
     ...all.map((voice) => h("li", { text: said(voice), dir: "auto" })),
-  );
-}
-
-/** Opens the list. */
-export function answersButton(model: Model): HTMLElement {
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "quiet small",
-      "aria-keyshortcuts": "h",
-      testid: "open-answers",
-      on: { click: () => model.panel.set("answers") },
-    },
-    "All answers",
-    key("h"),
   );
 }
