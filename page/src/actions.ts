@@ -311,9 +311,9 @@ async function step(
   onReply: (changes: Change[], n: number) => void,
   said: (state: State) => string,
   label: string,
-): Promise<void> {
+): Promise<State | null> {
   model.steps += 1;
-  await change(
+  const reply = await change(
     model,
     async () => {
       const state = await send();
@@ -328,6 +328,7 @@ async function step(
   if (model.steps === 0) {
     for (const state of model.heldBack.splice(0)) acceptState(model, state);
   }
+  return reply;
 }
 
 /** The step to undo: the last one of this page, or the last of all if nobody else made it. */
@@ -349,7 +350,7 @@ export async function undo(model: Model): Promise<void> {
       : announce("There is nothing to undo.");
   }
   const askedNow = asked(model);
-  await step(
+  const reply = await step(
     model,
     () => api.undo(what),
     ([undone], n) => {
@@ -370,6 +371,10 @@ export async function undo(model: Model): Promise<void> {
     (state) => `Undone. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`,
     "undo",
   );
+  // What cannot be undone any more does not stand before earlier steps.
+  if (reply === null && !gone(model) && "step" in what) {
+    model.mine = model.mine.filter((one) => one !== what.step);
+  }
 }
 
 export async function redo(model: Model): Promise<void> {

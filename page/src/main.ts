@@ -1,7 +1,6 @@
 /** Puts the page together. */
 
 import { acceptState, acceptToldState, lookAtReview } from "./actions";
-import { answersAs } from "./answer_list";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
@@ -40,7 +39,7 @@ import { showSaving } from "./view/saving";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
 import { showWhy } from "./view/why";
-import { myBrowser, onNaming } from "./who";
+import { myBrowser, myName, onNaming } from "./who";
 
 async function start(): Promise<void> {
   greetCell();
@@ -155,8 +154,7 @@ function listenLive(model: Model): void {
   let lost = false;
   const live = openLive(api.openLive, {
     onMessage,
-    hello: () =>
-      JSON.stringify({ tab: TAB, browser: myBrowser(), name: answersAs(model) ?? undefined }),
+    hello: () => JSON.stringify({ tab: TAB, browser: myBrowser(), name: myName() }),
     isWelcome: () =>
       api.lesson().then(
         () => true,
