@@ -92,21 +92,15 @@ def test_axe_finds_nothing(open_tab, studio, window):
     version = studio.lesson.state()["version"]
     tab = open_tab(studio.url, version=version, viewport=window, bypass_csp=True)
     tab.page.evaluate(AXE.read_text())
-    assert violations(tab) == []
     tab.part("filter-toggle").click()
     tab.part("filter-column").select_option(label="town")
     tab.part("filter-editor").get_by_label("Graz").check()
     expect(tab.part("found-count")).to_have_text("20 of 60")
     assert violations(tab) == []
-    tab.part("filter-toggle").click()
-    tab.part("found-table").click()
-    tab.part("table").locator("tbody th button").first.click()
-    expect(tab.part("neighbour")).to_have_count(10)
-    assert violations(tab) == []
     tab.part("found-table").click()
     expect(tab.part("table").locator("tbody tr")).to_have_count(20)
     assert violations(tab) == []
-    tab.part("table-close").click()
-    tab.part("question").focus()
-    tab.press("x")
+    tab.part("table").locator("tbody th button").first.click()
+    expect(tab.part("neighbour")).to_have_count(10)
+    tab.part("filter-toggle").click()
     assert violations(tab) == []
