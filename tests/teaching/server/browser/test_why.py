@@ -85,7 +85,7 @@ def tales(browser, tmp_path_factory):
     rows = [(*row, "" if i % 5 == 0 else f"{i + 7}") for i, row in enumerate(rows)]
     with open(folder / "tales.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("id", "tale", "teller", "age"), *rows])
-    with running_studio("tales.csv", "--id", "id", folder=folder) as studio:
+    with running_studio("tales.csv", "--records", "--id", "id", folder=folder) as studio:
         yield studio
 
 
