@@ -4,6 +4,7 @@ import { decodeFloats, decodeLayout } from "./logic/messages";
 import type {
   Colouring,
   ColouringInfo,
+  Columns,
   DataRecord,
   Goal,
   Grouping,
@@ -98,6 +99,9 @@ async function post<T>(path: string, body?: unknown): Promise<T> {
 export const api = {
   lesson: () => get<Lesson>("lesson"),
   known: () => get<Known>("known"),
+  columns: () => get<Columns>("columns"),
+  learnFrom: (columns: string[], standardise: boolean | null) =>
+    post<Columns>("columns", { columns, standardise }),
 
   async layout(name: "euclidean" | "learned"): Promise<Layout> {
     const response = await request(address(`layouts/${name}`));

@@ -5,6 +5,7 @@ import { bindingOf } from "./logic/bindings";
 import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
+import { openColumns } from "./view/columns";
 import { byId } from "./view/dom";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
@@ -106,6 +107,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
       x: () => toggleReading(model),
+      c: () => openColumns(model),
       "?": openHelp,
       Escape: clear,
     };

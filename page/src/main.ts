@@ -20,6 +20,7 @@ import { enter, stay } from "./session";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { showBlend } from "./view/blend";
+import { prepareColumns } from "./view/columns";
 import { byId, h, replace } from "./view/dom";
 import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
@@ -43,6 +44,7 @@ async function start(): Promise<void> {
   for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
+  prepareColumns(model);
   showQuestion(model);
   showSide(model);
   showNotes(model);

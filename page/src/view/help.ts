@@ -20,6 +20,7 @@ const KEYS: [string[], string][] = [
   [["f"], "bring all points into view"],
   [["m"], "go to the map; then arrows step, Enter selects, + and − zoom"],
   [["q"], "go to the question"],
+  [["c"], "columns: what is learned from"],
   [["x"], "the card in full width, and back"],
   [["Esc"], "clear groups and selection, close"],
   [["?"], "this help"],
