@@ -1,4 +1,4 @@
-"""The right columns, said aloud: a table of all kinds, and another choice without losing an answer."""
+"""The right columns, said aloud, and others chosen without losing an answer."""
 
 import json
 
