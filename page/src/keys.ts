@@ -7,9 +7,11 @@ import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
 import { openColumns } from "./view/columns";
 import { byId } from "./view/dom";
+import { focusSearch } from "./view/find";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
 import { toggleReading } from "./view/reading";
+import { closeWhy, toggleWhy } from "./view/why";
 
 /** Keys belong to elements in which text is typed, and to menus while an option is looked up by its letters. */
 export function takesText(element: Element | null): boolean {
@@ -62,7 +64,8 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
       announce("Groups cleared.");
-    } else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
+    } else if (model.why.value !== null) closeWhy(model);
+    else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
     else if (model.ordering.value) model.ordering.set(false);
     else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
     else if (model.reading.value) toggleReading(model);
@@ -106,8 +109,10 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       f: () => stage?.plot.fit(),
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
+      "/": focusSearch,
       x: () => toggleReading(model),
       c: () => openColumns(model),
+      y: () => toggleWhy(model),
       "?": openHelp,
       Escape: clear,
     };

@@ -4,6 +4,7 @@ import { acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { keepMatches } from "./finding";
 import { greetCell } from "./framed";
 import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
@@ -22,6 +23,7 @@ import { createTheme } from "./theme";
 import { showBlend } from "./view/blend";
 import { prepareColumns } from "./view/columns";
 import { byId, h, replace } from "./view/dom";
+import { showFind } from "./view/find";
 import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
 import { IN_MEMORY, prepareHelp } from "./view/help";
@@ -34,6 +36,7 @@ import { showQuestion } from "./view/question";
 import { reviewPanel } from "./view/review";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
+import { showWhy } from "./view/why";
 
 async function start(): Promise<void> {
   greetCell();
@@ -46,8 +49,11 @@ async function start(): Promise<void> {
   prepareHelp(model);
   prepareColumns(model);
   showQuestion(model);
+  showWhy(model);
   showSide(model);
   showNotes(model);
+  keepMatches(model);
+  showFind(model);
 
   keepKnown(model);
   listenLive(model);
@@ -218,12 +224,12 @@ function withoutMap(): null {
 function summarise(model: Model): void {
   showAll([model.state, model.colouring, model.blend], () => {
     const { n_rows } = model.lesson;
-    const { n_same, n_different } = model.state.value;
+    const { n_must_link, n_cannot_link } = model.state.value;
     const layout = model.blend.value === 0 ? "Euclidean distance" : "learned metric";
     const colour = model.colouring.value ? ` Colours show ${model.colouring.value.name}.` : "";
     byId("map-summary").textContent =
       `${counted(n_rows, "point")}, near each other where records are alike by the ${layout}. ` +
-      `Lines join ${counted(n_same, "pair")} said to be the same and ${counted(n_different, "pair")} said to be different.${colour} ` +
+      `Lines join ${counted(n_must_link, "pair")} said to be the same and ${counted(n_cannot_link, "pair")} said to be different.${colour} ` +
       "Arrow keys step from point to point, Enter selects.";
   });
 }

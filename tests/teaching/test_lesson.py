@@ -173,11 +173,14 @@ def test_bad_changes_change_nothing(tmp_path):
 def test_groups():
     lesson = Lesson(records_of(X))
     state = lesson.answer_groups(np.array([5, 6, 7]), [1], True)
-    assert (state["n_pairs"], state["n_possible"], state["n_same"]) == (3, 6, 3)
+    assert (state["n_pairs"], state["n_possible"], state["n_must_link"]) == (3, 6, 3)
+    assert (state["n_same"], state["n_answers"]) == (1, 1)
     state = lesson.answer_groups(range(60), range(60, 120), False)
-    assert (state["n_pairs"], state["n_possible"]) == (2000, 3600)
+    assert (state["n_pairs"], state["n_possible"], state["n_cannot_link"]) == (2000, 3600, 2000)
+    assert (state["n_different"], state["n_answers"]) == (1, 2)
     lesson.place()
-    assert lesson.undo()["n_different"] == 0
+    state = lesson.undo()
+    assert (state["n_different"], state["n_cannot_link"]) == (0, 0)
     known = lesson.known()
     assert known["must_link"] == [1, 7, 5, 6, 6, 7]
     assert known["cannot_link"] == []
@@ -195,7 +198,7 @@ def test_a_journal_goes_on_where_it_ended(tmp_path):
         with pytest.raises(JournalInUse, match="open already"):
             Lesson(records_of(X), journal=path)
     with Lesson(records_of(X), journal=path) as lesson:
-        assert lesson.state() == state | {"question": None}
+        assert lesson.state() == state | {"question": None, "which": None, "check": None}
         assert lesson.known() == known
         assert lesson.pairs == pairs
         assert lesson.layout("learned")["version"] == 12
@@ -503,10 +506,20 @@ def test_known_groups_as_colours():
     lesson.answer(0, 1, True)
     lesson.answer_groups([5, 6], [7], True)
     lesson.answer(0, 9, False)
+    assert len(lesson.colouring("known")["categories"]) == 2
+    lesson.answer_which(9, [0, 5], None, False)
+    lesson.answer(0, 5, False)  # so that 9 is a group, too
     known = lesson.colouring("known")
-    assert known["categories"] == ["group 1 (3 rows)", "group 2 (2 rows)"]
-    assert known["values"][[5, 6, 7, 0, 1]].tolist() == [0, 0, 0, 1, 1]
-    assert np.isnan(known["values"]).sum() == 115
+    assert known["categories"] == ["group 1 (2 rows)", "group 2 (3 rows)", "group 3 (1 row)"]
+    assert known["values"][[0, 1, 5, 6, 7, 9]].tolist() == [0, 0, 1, 1, 1, 2]
+    assert np.isnan(known["values"]).sum() == 114
+    lesson.name_known_group(6, "cats")
+    lesson.answer(6, 8, True)
+    assert lesson.colouring("known")["categories"][1] == "cats (4 rows)"
+    with pytest.raises(ValueError, match="another group is called 'cats'"):
+        lesson.name_known_group(0, "cats")
+    with pytest.raises(ValueError, match="row 50 is in no group"):
+        lesson.name_known_group(50, "dogs")
 
 
 def test_many_kinds_are_put_together():

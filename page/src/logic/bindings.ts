@@ -29,6 +29,7 @@ const NAMES = new Set([
   "q",
   "x",
   "c",
+  "y",
 ]);
 
 const LAST_LATIN = "\u024f";
@@ -41,7 +42,7 @@ function letterOf({ key, code = "" }: KeyPress): string {
 /** The name of the key binding that a press means, or null. Capitals by Caps Lock count as the letter. */
 export function bindingOf(press: KeyPress): string | null {
   if (press.ctrlKey || press.altKey || press.metaKey) return null;
-  if (press.key === "Escape" || press.key === "?") return press.key;
+  if (press.key === "Escape" || press.key === "?" || press.key === "/") return press.key;
   const letter = letterOf(press);
   if (!NAMES.has(letter) || press.repeat) return null;
   if (press.shiftKey) return letter === "z" ? "shift+z" : null;

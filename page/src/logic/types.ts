@@ -20,17 +20,43 @@ export interface Change extends Pair {
   now: Word;
 }
 
+/** A group that answers make. */
+export interface KnownGroup {
+  /** By which it is coloured. */
+  number: number;
+  name: string;
+  /** Whether people have named it. */
+  named: boolean;
+  size: number;
+}
+
+/** A record beside records that stand for groups: which of them is it like? Of one alone: same or different? */
+export interface Which {
+  left: number;
+  rows: number[];
+  groups: KnownGroup[];
+  origin: "question" | "sought";
+}
+
 export interface State {
   version: number;
+  /** Of answers, one of which may speak of many pairs. */
   n_answers: number;
   n_same: number;
   n_different: number;
   n_unsure: number;
+  /** Pairs that answers speak of. */
+  n_must_link: number;
+  n_cannot_link: number;
   n_triplets: number;
   can_undo: boolean;
   can_redo: boolean;
   conflicts: number;
   question: Pair | null;
+  /** What to ask in its place, if there are groups to choose from. */
+  which: Which | null;
+  /** A pair that follows from answers, if it is time to see whether these are right. */
+  check: Pair | null;
   /** What questions are for. */
   goal: Goal;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
@@ -250,6 +276,45 @@ export interface Neighbour {
   id: string | number;
   distance: number;
   same: boolean | null;
+}
+
+/** A column's share of the squared distance of two records, and what they have in it. */
+export interface WhyColumn {
+  name: string;
+  share: number;
+  values: [string, string];
+}
+
+/** A word in a cell, and by what share the squared distance falls without it. */
+export interface WhyWord {
+  text: string;
+  where: "left" | "right" | "both";
+  share: number;
+}
+
+export interface WhyAnswer extends Pair {
+  same: boolean;
+  names: [string, string];
+  /** Of the distance without this answer, in per cent: above 0, it pulled together. */
+  change?: number;
+}
+
+/** Why two records are as near as they are. */
+export interface Why extends Pair {
+  version: number;
+  distance: number;
+  threshold: number;
+  /** Null before the first answer. */
+  chance: number | null;
+  of_vectors: boolean;
+  columns: WhyColumn[];
+  others: number;
+  n_others: number;
+  words: Record<string, WhyWord[]>;
+  /** Shares of the pixels of a picture, row by row. */
+  heat: { height: number; width: number; shares: number[] } | null;
+  answers: (WhyAnswer & { change: number })[];
+  near: WhyAnswer[];
 }
 
 export interface Neighbours {

@@ -27,7 +27,7 @@ export async function openColumns(model: Model): Promise<void> {
   replace(dialog, heading(dialog), h("p", { text: "…" }));
   dialog.showModal();
   try {
-    show(model, dialog, await api.columns());
+    show(model, dialog, await api.learnedColumns());
   } catch (problem) {
     replace(dialog, heading(dialog), problemLine(String((problem as Error).message)));
   }

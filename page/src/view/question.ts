@@ -1,6 +1,6 @@
 /** The question card: two records side by side, and what to say of them. */
 
-import { noQuestionSentence, redo, say, undo } from "../actions";
+import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
 import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
@@ -10,6 +10,7 @@ import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
+import { whyButton } from "./why";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -75,14 +76,15 @@ export function showQuestion(model: Model): void {
     "Redo",
     key("⇧z"),
   );
+  const bar = h("div", { class: "choices" }, ...choices);
   const count = h("p", { class: "count", testid: "answers" });
   replace(
     byId("question"),
     h("div", { class: "card-head" }, title, count, readingButton(model)),
     hint,
     body,
-    h("div", { class: "choices" }, ...choices),
-    h("div", { class: "history" }, undoButton, redoButton, goalChoice(model)),
+    bar,
+    h("div", { class: "history" }, undoButton, redoButton, whyButton(model), goalChoice(model)),
   );
 
   let shown: Asked | null | undefined;
@@ -103,6 +105,7 @@ export function showQuestion(model: Model): void {
       if (shown?.left === left && shown.right === right) {
         const caption = "The two records of the question";
         replace(body, comparison(model, a, b, caption, pictureWidth(model)));
+        state(); // names are known now
       }
     };
     if (here !== undefined) {
@@ -126,6 +129,8 @@ export function showQuestion(model: Model): void {
         ? noQuestionSentence(model)
         : (question.hint ?? "");
     hint.hidden = hint.textContent === "";
+    // On a phone the bar stays while the records are out of sight.
+    bar.setAttribute("data-title", inBrief(model, title.textContent, groups ? null : question));
     body.hidden = question === null;
     for (const button of choices) button.toggleAttribute("disabled", question === null || groups);
     undoButton.toggleAttribute("disabled", !can_undo);
@@ -143,6 +148,13 @@ export function showQuestion(model: Model): void {
   });
   model.report.listen(() => fetchAhead(model));
   fetchAhead(model);
+}
+
+/** What the answers are about, in a line. */
+function inBrief(model: Model, title: string, question: Asked | null): string {
+  if (question === null) return title;
+  const [one, two] = [question.left, question.right].map((row) => nameOf(model, row));
+  return `${title} ① ${one} ② ${two}`;
 }
 
 /** Two pictures side by side in the column beside the map, or in the whole window. */

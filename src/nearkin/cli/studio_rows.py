@@ -27,6 +27,7 @@ from nearkin.teaching.learned_columns import (
     roles_by_cells,
     said_of_choice,
 )
+from nearkin.teaching.picture_folder import holds_pictures
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers, telling_columns
 from nearkin.teaching.shown_pairs import among_shown, with_labels
@@ -133,14 +134,16 @@ def _records_of(
     if table.encoder is not None:
         learned = [name for name in columns if table.kinds[name] == "number"]
         columns |= {name: as_numbers(columns[name]) for name in learned}
+    ids = table.shown_ids().take(numbers).to_pylist()
     pictures = None
     if wishes.image is not None:
-        matched([wishes.image], columns, "--image", table.file)
-        names = [None if name is None else str(name) for name in columns[wishes.image]]
-        pictures = FilePictures(names, path.resolve().parent)
+        named = columns if wishes.image != wishes.choice.id_column else {wishes.image: ids}
+        matched([wishes.image], named, "--image", table.file)
+        names = [None if name is None else str(name) for name in named[wishes.image]]
+        folder = path.resolve() if holds_pictures(path) else path.resolve().parent
+        pictures = FilePictures(names, folder)
         _note_missing(pictures, names)
     first = matched(wishes.show, columns, "--show", table.file)
-    ids = table.shown_ids().take(numbers).to_pylist()
     records = Records(
         X=table.rows.take(numbers),
         features=_feature_names(table, d),

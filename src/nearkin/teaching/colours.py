@@ -1,4 +1,4 @@
-"""Colours of the points: a column, a feature, clusters, or what is known to be alike."""
+"""Colours of the points: a column, a feature, or clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from nearkin.errors import InputError
-from nearkin.pairs.pairs import Pairs
 from nearkin.rows.blocks import blocks
 from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.storage.silence import silenced
@@ -77,20 +76,6 @@ def colours_of_numbers(values: Any) -> dict[str, Any]:
     ends = [float(told.min()), float(told.max())] if len(told) else [0.0, 0.0]
     found = np.where(np.isfinite(found), found, np.float32(np.nan))
     return {"kind": "numbers", "categories": None, "range": ends, "values": found}
-
-
-def colours_of_known(pairs: Pairs, n_rows: int) -> dict[str, Any]:
-    """Groups of rows that must-links tie together, the largest first; NaN for rows of none."""
-    values = np.full(n_rows, np.nan, dtype=np.float32)
-    component = pairs.groups.number
-    sizes = np.bincount(component) if len(component) else np.empty(0, dtype=np.int64)
-    groups = np.flatnonzero(sizes > 1)
-    groups = groups[np.argsort(-sizes[groups], kind="stable")]
-    number = np.full(len(sizes), np.nan, dtype=np.float32)
-    number[groups] = np.arange(len(groups))
-    values[pairs.points] = number[component]
-    names = [f"group {k + 1} ({sizes[group]} rows)" for k, group in enumerate(groups)]
-    return _categories(names, values)
 
 
 @one_blas_thread()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from nearkin.errors import InputError
 from nearkin.rows.arrays import Ints
-from nearkin.teaching.row_checks import rows_once
+from nearkin.teaching.row_checks import Pair, checked_answer, checked_pair, rows_once
 
 # Cannot-links that two groups are turned into at most.
 MOST_BETWEEN = 2000
@@ -77,3 +78,28 @@ def split_of_groups(first: Sequence[int], second: Sequence[int], n_rows: int) ->
     if len(set(first)) > 1:
         together, _ = pairs_of_groups(first, (), True, n_rows)
     return {True: together, False: apart}
+
+
+def pairs_of_which(entry: Mapping[str, Any], n_rows: int) -> list[tuple[Pair, bool | None]]:
+    """What it says of a row and each of those beside it which of them it is like.
+
+    Those beside it stand for groups that differ, so a row that is like one is unlike the others.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.group_links import pairs_of_which
+    >>> pairs_of_which({"left": 5, "rows": [7, 2], "right": 2, "same": True}, n_rows=10)
+    [((5, 7), False), ((2, 5), True)]
+    """
+    same, chosen = checked_answer(entry["same"]), entry.get("right")
+    beside = [checked_pair(entry["left"], row, n_rows) for row in entry["rows"]]
+    if len(set(beside)) < len(beside) or not beside:
+        raise InputError("it takes at least one row to choose from, and each of them once.")
+    if (chosen is None) is (same is True):
+        raise InputError("the row that it is like must be given if there is one, and only then.")
+    if same is not True:
+        return [(pair, same) for pair in beside]
+    liked = checked_pair(entry["left"], chosen, n_rows)
+    if liked not in beside:
+        raise InputError(f"row {chosen} is not one of those that were shown.")
+    return [(pair, pair == liked) for pair in beside]

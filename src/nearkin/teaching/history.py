@@ -5,6 +5,9 @@ An entry is a plain dict with the key ``do``:
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
   answered; with ``beside``, whoever did so was not told what others said before, which is not taken
   the place of: where that is the opposite, people disagree until somebody settles it;
+- ``which``: ``left``, a row beside ``rows`` that stand for groups; ``same`` is True with ``right``,
+  the one of them that it is like, and so unlike the others; False if it is unlike all of them, None
+  for unsure; ``origin``, and perhaps ``by``;
 - ``groups``: ``first``, ``second`` (row numbers), ``same``, and perhaps ``by``;
 - ``split``: ``first``, ``second``, and perhaps ``by``: all rows of the first are the same, and none
   is like one of the second;
@@ -27,7 +30,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from nearkin.errors import InputError
 from nearkin.pairs.checks import checked_weights
-from nearkin.teaching.group_links import pairs_of_groups, split_of_groups
+from nearkin.teaching.group_links import pairs_of_groups, pairs_of_which, split_of_groups
 from nearkin.teaching.row_checks import (
     Pair,
     Triplet,
@@ -240,6 +243,8 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
             return [(pair, same)]
         voiced = _voiced([(pair, same)], entry.get("by"))
         return _beside(answers, pair, same, voiced) if entry.get("beside") else voiced
+    if do == "which":
+        return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
     if do == "withdraw" and "triplet" in entry:
         triplet = checked_triplet(entry["triplet"], n_rows)
         if triplet not in answers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,8 @@ from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
-from nearkin.teaching.history import DISPUTED, Past, Voice
+from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
+from nearkin.teaching.history import DISPUTED, Past, Voice, is_pair
 from nearkin.teaching.row_checks import Pair, Triplet
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
@@ -46,6 +47,12 @@ class Knowledge:
     disputed : int ndarray of shape (k, 2)
         Pairs of which people say opposite things, and nobody has settled it: nothing is learned of
         them.
+    mentioned : int ndarray of shape (m,)
+        Rows of pairs, in the order in which something was first said of them.
+    n_steps : int
+        Answers, names and the like that can be undone.
+    counts : Counts
+        Of answers, which may say something of many pairs each.
     """
 
     version: int
@@ -57,6 +64,9 @@ class Knowledge:
     voices: Mapping[Voice, bool | None] = field(default_factory=dict)
     names: Mapping[str, Ints] = field(default_factory=dict)
     disputed: Ints = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_steps: int = 0
+    counts: Counts = NO_ANSWERS
 
     @cached_property
     def answers(self) -> Answers | None:
@@ -78,14 +88,16 @@ class Knowledge:
 
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
-        n_same, n_different = len(self.pairs.must_link), len(self.pairs.cannot_link)
+        same, different, unsure, disputed, _ = self.counts
         return {
             "version": self.version,
-            "n_answers": n_same + n_different + len(self.unsure) + len(self.disputed),
-            "n_same": n_same,
-            "n_different": n_different,
-            "n_unsure": len(self.unsure),
-            "n_disputed": len(self.disputed),
+            "n_answers": same + different + unsure + disputed,
+            "n_same": same,
+            "n_different": different,
+            "n_unsure": unsure,
+            "n_disputed": disputed,
+            "n_must_link": len(self.pairs.must_link),
+            "n_cannot_link": len(self.pairs.cannot_link),
             "n_triplets": len(self.triplets),
             "can_undo": self.can_undo,
             "can_redo": self.can_redo,
@@ -115,6 +127,10 @@ class Knowledge:
         ends = np.concatenate([groups.must[:, None].repeat(2, axis=1), groups.cannot])
         drawn = _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
         return pairs + drawn + self.triplets
+
+    def without(self, link: tuple[int, int]) -> Knowledge:
+        """What would be known if a pair had not been answered."""
+        return replace(self, pairs=self.pairs.without([link]))
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""
@@ -221,8 +237,21 @@ def knowledge_of(
     unsure, disputed = (
         np.array(kinds[kind], dtype=np.int64).reshape(-1, 2) for kind in (None, DISPUTED)
     )
-    ways = bool(past.undo), bool(past.redo)
-    return Knowledge(version, pairs, order, unsure, *ways, voices, names, disputed)
+    mentioned = dict.fromkeys(row for key in past.answers if is_pair(key) for row in key)
+    return Knowledge(
+        version,
+        pairs,
+        order,
+        unsure,
+        bool(past.undo),
+        bool(past.redo),
+        voices,
+        names,
+        disputed,
+        np.array(list(mentioned), dtype=np.int64),
+        len(past.undo),
+        counts_of(past, n_rows),
+    )
 
 
 def _drawn_of_closure(pairs: Pairs) -> Pairs:

@@ -16,9 +16,8 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import answerers_of
-from nearkin.teaching.asking import Asking
+from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.group_links import pairs_of_groups
-from nearkin.teaching.history import SETTLING
 from nearkin.teaching.in_groups import InGroups
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.listing import Listing
@@ -42,7 +41,6 @@ from nearkin.teaching.taught_metric import (
     untaught,
 )
 
-ORIGINS = ("question", "suspect", "neighbors", "group", "review", "list", SETTLING)
 # Pairs that a change tells of.
 _MOST_CHANGES = 20
 
@@ -129,6 +127,7 @@ class Lesson(Asking, InGroups, Listing):
         self._learning = threading.RLock()
         scaled = scaling_of(records, standardise)
         self._scaler = StandardScaler().fit(records.X) if scaled.is_wanted else None
+        self._explaining = threading.Lock()
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs) if book is None else book
         self._review, notes = _review_of(records, seed)
@@ -176,9 +175,11 @@ class Lesson(Asking, InGroups, Listing):
             Row numbers of ``records.X``.
         same : bool or None
             None for unsure: they are not asked about again, and nothing is learned.
-        origin : {"question", "suspect", "neighbors", "group", "review", "list", "conflict"}
-            Where it was answered, for the journal. What settles a conflict is nobody's own answer:
-            what each of them said stays.
+        origin : str
+            Where it was answered, for the journal: one of ``ORIGINS``. From ``"sought"`` the left
+            row was looked for, so that it is no fair test; from ``"check"`` the answer was known to
+            follow. What settles a ``"conflict"`` is nobody's own answer: what each of them said
+            stays.
         before : {"same", "different", "unsure", "disputed", "nothing"}, optional
             What whoever answers believes to be said of the two. Without, whatever it is.
         by : str, optional
@@ -198,8 +199,7 @@ class Lesson(Asking, InGroups, Listing):
             is changed. Where both are named and nothing was believed to be said, both answers are
             kept instead: the pair is disputed, and teaches nothing, until somebody settles it.
         """
-        if origin not in ORIGINS:
-            raise InputError(f"origin must be one of {', '.join(ORIGINS)}, not {origin!r:.60}.")
+        check_origin(origin)
         entry = {"do": "answer", "left": left, "right": right, "same": same, "origin": origin}
         return self._change(self._voiced(entry, by), before=before)
 
@@ -297,20 +297,20 @@ class Lesson(Asking, InGroups, Listing):
         -------
         dict
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
-            ``n_different``, ``n_unsure``, ``n_disputed``; ``n_triplets``; ``can_undo``,
+            ``n_different``, ``n_unsure``, ``n_disputed``, of answers; ``n_must_link``,
+            ``n_cannot_link``, of pairs that these speak of; ``n_triplets``; ``can_undo``,
             ``can_redo`` and ``last_by``, who made the change that is undone next;
             ``conflicts``, the number of different pairs that follow to be the same;
-            ``question``, the first of the last report's questions that is still open, or None; and
-            ``goal``, what questions are for.
+            ``question``, the first of the last report's questions that is still open, or None;
+            ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
+            choose from: ``left``, ``rows``, their ``groups``, and ``origin``; if there is but one
+            of ``rows``, whether the two are the same; ``check``, a pair that follows from answers,
+            if it is time to see whether these are right; and ``goal``, what questions are for.
         """
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | {
-            "question": known.first_open(self._questions),
-            "goal": self._goal,
-            "last_by": self._book.last_by,
-        }
+        return known.state() | self._asked(known) | {"last_by": self._book.last_by}
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
@@ -407,7 +407,7 @@ class Lesson(Asking, InGroups, Listing):
         """
         return metric_of_records(self._newest()[1].learned, self.records, self._scaler)
 
-    def columns(self) -> dict[str, Any]:
+    def column_roles(self) -> dict[str, Any]:
         """What is learned from and what is not, as plain values.
 
         Returns
@@ -429,7 +429,7 @@ class Lesson(Asking, InGroups, Listing):
         Parameters
         ----------
         columns : sequence of str
-            Of those that :meth:`columns` lists.
+            Of those that :meth:`column_roles` lists.
         standardise : bool, optional
             As for a new lesson.
 

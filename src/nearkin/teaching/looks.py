@@ -16,6 +16,7 @@ from nearkin.errors import InputError
 from nearkin.rows.arrays import Ints
 from nearkin.teaching import colours
 from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.known_groups import known_groups
 from nearkin.teaching.records import MOST_NAMES, Records
 from nearkin.teaching.taught_metric import TaughtMetric, distances_from
 
@@ -98,7 +99,7 @@ class Looks:
         if key == "groups":
             return dict(about)
         if key == "known":
-            found = colours.colours_of_known(known.pairs, len(self._records))
+            found = known_groups(known, len(self._records)).colours()
         elif key == "clusters":
             found = colours.colours_of_clusters(self.clusters(learned, n_clusters))
         elif key.startswith("column-"):

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
+from nearkin.pairs.numbering import keys_of, pairs_within
 from nearkin.rows.arrays import Ints
-from nearkin.tasks.questions.candidates import scene_of
-from nearkin.tasks.questions.strategies import STRATEGIES, questions, strategy_named
+from nearkin.rows.distances import linked_distances
+from nearkin.tasks.questions.candidates import Scene, scene_of
+from nearkin.tasks.questions.strategies import (
+    STRATEGIES,
+    by_likeness,
+    questions,
+    strategy_named,
+)
 from nearkin.tasks.questions.suggest import candidate_rows
+from nearkin.tasks.questions.which import Choice, Which, which_questions
 from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.known_groups import KnownGroups
 from nearkin.teaching.taught_metric import TaughtMetric
 
 # How many are chosen at a time, so that the next one is there at once.
 N_QUESTIONS = 12
 # The strategy that looks for groups, and the one for distances beside it.
 _FOR_GROUPS, _FOR_DISTANCES = "clusters", "consolidate"
+# Which rows are to be placed, in turn, where questions are chosen so. Rows at random are those that
+# the metric is judged by; the farthest teach most. On other data than digits, every other row at
+# random lost nothing that could be seen.
+_TURNS: dict[str, tuple[Choice, ...]] = {
+    "consolidate": ("random", "far"),
+    "neighborhoods": ("far",),
+    "clusters": (*("clusters",) * 9, "random"),
+}
+# After so many answers in a row that found nothing alike, something likely is asked.
+_LONGEST_RUN = 5
+# A question beside several groups takes longer to read: it must tell so many times as much.
+_WORTH = 1.05
+# Every so many answers, one is asked for that follows from the others.
+CHECK_EVERY = 17
+# Pairs that follow, of which the least likely is asked.
+_LOOKED_AT = 20
 
 
 def strategies_by_goal(strategy: str) -> dict[str, str]:
@@ -32,35 +61,186 @@ def strategies_by_goal(strategy: str) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class WhichAsked:
+    """Which of some rows, of groups that differ, a row is like.
+
+    Attributes
+    ----------
+    row : int
+    shown : int ndarray of shape (k,)
+        If there is but one, it is asked of the two whether they are the same.
+    sought : bool
+        Whether the row was looked for: it is no fair test then.
+    """
+
+    row: int
+    shown: Ints
+    sought: bool
+
+    def open_part(self, known: Knowledge) -> Ints:
+        """Those of the rows shown that it may still be like; none if it has found its group."""
+        groups = known.pairs.groups
+        links = np.column_stack([np.full(len(self.shown), self.row), self.shown])
+        apart, _ = pairs_within(
+            np.arange(len(links) * (len(links) - 1) // 2), np.zeros(1, int), np.array([len(links)])
+        )
+        if groups.alike(links).any() or not groups.differ(self.shown[apart]).all():
+            return self.shown[:0]
+        return np.asarray(self.shown[known.are_open(links)])
+
+    def described(self, known: Knowledge, groups: KnownGroups) -> dict[str, Any] | None:
+        """Plain values, groups in the order of their numbers; None if it is not open any more."""
+        of_row = [(groups.of(row), row) for row in self.open_part(known).tolist()]
+        told = [(group, row) for group, row in of_row if group is not None]
+        if not told:
+            return None
+        told.sort(key=lambda one: one[0]["number"])
+        return {
+            "left": self.row,
+            "rows": [row for _, row in told],
+            "groups": [group for group, _ in told],
+            "origin": "sought" if self.sought else "question",
+        }
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What to ask next, the best first.
+
+    Attributes
+    ----------
+    pairs : int ndarray of shape (k, 2)
+        Whether these are the same.
+    which : tuple of WhichAsked
+        In place of pairs, where that tells more.
+    check : int ndarray of shape (0 or 1, 2)
+        A pair that follows from answers, asked to see whether these are right.
+    """
+
+    pairs: Ints
+    which: tuple[WhichAsked, ...]
+    check: Ints
+
+    @classmethod
+    def none(cls) -> Questions:
+        """Nothing to ask."""
+        nothing = np.empty((0, 2), dtype=np.int64)
+        return cls(nothing, (), nothing)
+
+    def state(self, known: Knowledge, groups: KnownGroups) -> dict[str, Any]:
+        """Those that are next by what is known, as plain values."""
+        told = (which.described(known, groups) for which in self.which)
+        return {
+            "question": known.first_open(self.pairs),
+            "which": next((one for one in told if one is not None), None),
+            "check": _first(self.check[_follow(known, self.check)]),
+        }
+
+
 def next_questions(
     known: Knowledge,
     learned: TaughtMetric,
     n: int = N_QUESTIONS,
     *,
     strategy: str,
+    most_shown: int = 9,
     seed: int = 0,
-) -> Ints:
-    """Pairs of rows whose answer would teach most, the best first.
+) -> Questions:
+    """What to ask next: the answers would teach most.
 
-    As :func:`nearkin.suggest_pairs` chooses them, in the learned coordinates that are there
+    Pairs are chosen as by :func:`nearkin.suggest_pairs`, in the learned coordinates that are there
     already. The same knowledge gives the same questions.
 
     Parameters
     ----------
     known : Knowledge
-        Neither what is known is asked nor what follows, nor what someone was unsure of.
+        Neither what is known is asked nor what follows, nor what someone was unsure of; but now and
+        then what follows, as a check.
     learned : TaughtMetric
     n : int
+        There may be fewer, or none, where there are no more open questions.
     strategy : str
+    most_shown : int
+        Groups beside a row.
     seed : int
-
-    Returns
-    -------
-    int ndarray of shape (k, 2)
-        Fewer than n, or none, where there are no more open questions.
     """
     rng = np.random.RandomState(seed)
     rows = candidate_rows(known.pairs, int(known.pairs.n_rows or 0), n, rng)
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
     scene = scene_of(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
-    return np.asarray(rows[questions(scene, strategy_named(strategy), n, rng)])
+    found = questions(scene, strategy_named(strategy), n, rng)
+    if known.counts.run >= _LONGEST_RUN:
+        likely = _likely(scene, rng)
+        found = np.concatenate([likely, found[~np.isin(keys_of(found), keys_of(likely))]])[:n]
+    turns = _TURNS.get(strategy, ())
+    which = tuple(_whiches(scene, rows, known, turns, n, most_shown, rng))
+    return Questions(np.asarray(rows[found]), which, _check(known, learned, rng))
+
+
+def _likely(scene: Scene, rng: np.random.RandomState) -> Ints:
+    """A pair that is likely the same: a row and the group that it is nearest to, if there are."""
+    near = which_questions(scene, 1, rng, "near", 1)
+    if near:
+        return np.array([[near[0].row, near[0].shown[0]]])
+    return by_likeness(scene, 1, rng)
+
+
+def _whiches(
+    scene: Scene,
+    rows: Ints,
+    known: Knowledge,
+    turns: tuple[Choice, ...],
+    n: int,
+    most_shown: int,
+    rng: np.random.RandomState,
+) -> Iterator[WhichAsked]:
+    """Rows in turn, each once."""
+    order = [turns[(known.n_steps + k) % len(turns)] for k in range(n if turns else 0)]
+    if known.counts.run >= _LONGEST_RUN and order:
+        order[0] = "near"
+    lists = {
+        choose: iter(which_questions(scene, n, rng, choose, most_shown)) for choose in set(order)
+    }
+    asked: set[int] = set()
+    for choose in order:
+        which = next((one for one in lists[choose] if one.row not in asked), None)
+        if which is not None:
+            asked.add(which.row)
+            sought = choose != "random"
+            yield WhichAsked(int(rows[which.row]), rows[_worth_showing(which)], sought)
+
+
+def _worth_showing(which: Which) -> Ints:
+    """All groups, or the likeliest alone if the others add next to nothing."""
+    return which.shown if which.information > _WORTH * which.plain else which.shown[:1]
+
+
+def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) -> Ints:
+    """A pair that follows, the least likely of some by its distance, if it is time for one."""
+    groups, none = known.pairs.groups, np.empty((0, 2), dtype=np.int64)
+    if (known.n_steps + 1) % CHECK_EVERY or known.n_conflicts or not len(groups.points):
+        return none
+    drawn = rng.choice(groups.points, size=(_LOOKED_AT * 50, 2))
+    drawn = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
+    drawn = drawn[_follow(known, drawn)]
+    alike = groups.alike(drawn)
+    # Pairs that are to be the same and lie far apart, and others that lie close together, in turn.
+    same = bool((known.n_steps // CHECK_EVERY) % 2 == 0) if alike.any() else False
+    some = drawn[alike == same][:_LOOKED_AT]
+    if not len(some):
+        return none
+    ends, place = np.unique(some, return_inverse=True)
+    distance = linked_distances(learned.view.embedding(ends), place.reshape(some.shape))
+    return np.asarray(some[[distance.argmax() if same else distance.argmin()]])
+
+
+def _follow(known: Knowledge, links: Ints) -> Any:
+    """Whether pairs follow from answers without having been answered."""
+    pairs = known.pairs
+    said = np.concatenate([pairs.must_link, pairs.cannot_link, known.not_to_ask])
+    return pairs.groups.tell(links) & ~np.isin(keys_of(links), keys_of(said))
+
+
+def _first(links: Ints) -> dict[str, int] | None:
+    return {"left": int(links[0, 0]), "right": int(links[0, 1])} if len(links) else None

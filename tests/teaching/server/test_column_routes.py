@@ -49,11 +49,11 @@ def learned(told):
 
 def test_other_columns_are_learned_from_with_the_same_answers(studio):
     with studio.client() as client, studio.live() as tab:
-        assert learned(client.get("/api/columns").json()) == ["a", "b", "title"]
+        assert learned(client.get("/api/learned-columns").json()) == ["a", "b", "title"]
         for k in range(3):
             client.post("/api/answers", json={"left": k, "right": k + 5, "same": k < 2})
         known = client.get("/api/known").json()
-        told = client.post("/api/columns", json={"columns": ["b", "a"]}).json()
+        told = client.post("/api/learned-columns", json={"columns": ["b", "a"]}).json()
         assert learned(told) == ["a", "b"]
         assert told["standardised"]
         assert client.get("/api/known").json() == known
@@ -66,7 +66,7 @@ def test_other_columns_are_learned_from_with_the_same_answers(studio):
         # The way back is the same, and so is the journal.
         assert client.post("/api/undo").json()["n_answers"] == 2
         body = {"columns": ["label"], "standardise": False}
-        told = client.post("/api/columns", json=body).json()
+        told = client.post("/api/learned-columns", json=body).json()
         assert (learned(told), told["standardised"]) == (["label"], False)
         notes = client.get("/api/lesson").json()["notes"]
         assert any("'label' looks like classes" in note for note in notes)
@@ -98,7 +98,7 @@ def test_answers_that_come_meanwhile_are_kept(studio):
     thread.start()
     with studio.client() as client:
         for columns in (["a"], ["title", "b"], ["a", "b"]):
-            assert client.post("/api/columns", json={"columns": columns}).status_code == 200
+            assert client.post("/api/learned-columns", json={"columns": columns}).status_code == 200
         stop.set()
         thread.join()
         known = client.get("/api/known").json()
@@ -123,11 +123,11 @@ def test_answers_that_come_meanwhile_are_kept(studio):
 )
 def test_what_is_no_choice_changes_nothing(studio, body, said):
     with studio.client() as client:
-        before = client.get("/api/columns").json()
-        reply = client.post("/api/columns", json=body)
+        before = client.get("/api/learned-columns").json()
+        reply = client.post("/api/learned-columns", json=body)
         assert reply.status_code == 422
         assert said in reply.json()["message"]
-        assert client.get("/api/columns").json() == before
+        assert client.get("/api/learned-columns").json() == before
 
 
 def test_strangers_choose_nothing(studio):
@@ -138,13 +138,15 @@ def test_strangers_choose_nothing(studio):
             {"Host": "evil.example"},
             {"Origin": "http://evil.example"},
         ):
-            assert client.post("/api/columns", json=body, headers=headers).status_code == 403
-        assert learned(client.get("/api/columns").json()) == ["a", "b", "title"]
+            assert (
+                client.post("/api/learned-columns", json=body, headers=headers).status_code == 403
+            )
+        assert learned(client.get("/api/learned-columns").json()) == ["a", "b", "title"]
 
 
 def test_arrays_have_no_columns_to_choose(page):
     with running(Lesson(records_of(np.eye(5)), seed=0)) as studio, studio.client() as client:
-        assert client.get("/api/columns").json()["columns"] == []
+        assert client.get("/api/learned-columns").json()["columns"] == []
         assert not client.get("/api/lesson").json()["has_columns"]
-        reply = client.post("/api/columns", json={"columns": ["x0"]})
+        reply = client.post("/api/learned-columns", json={"columns": ["x0"]})
         assert (reply.status_code, "array" in reply.json()["message"]) == (422, True)

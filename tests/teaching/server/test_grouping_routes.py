@@ -88,7 +88,8 @@ def test_what_is_said_of_groups_becomes_pairs_that_one_step_takes_back(heaps):
         ):
             body = {"grouping": number, "by": "Ann", "before": "nothing", **body}
             state = client.post(f"/api/grouping/{path}", json=body).json()
-            assert state["n_pairs"] == state["n_answers"] == n_pairs
+            assert state["n_pairs"] == state["n_must_link"] + state["n_cannot_link"] == n_pairs
+            assert state["n_answers"] == 1
             assert client.post("/api/undo").json()["n_answers"] == 0
 
 

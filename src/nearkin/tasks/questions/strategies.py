@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from nearkin.errors import InputError
-from nearkin.pairs.numbering import keys_of
+from nearkin.pairs.numbering import ends_of, keys_of
 from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.blocks import blocks
 from nearkin.rows.distances import linked_distances
@@ -138,6 +139,13 @@ def by_uncertainty(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     return spread_out(scene.Z, pairs, score, n)
 
 
+def by_likeness(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
+    """The nearest pairs: those that are likeliest the same."""
+    pairs = scene.open_pairs(n, rng)
+    score = -linked_distances(scene.Z, pairs)
+    return spread_out(scene.Z, pairs, score, n)
+
+
 def by_density(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
     """Uncertain pairs of rows that lie among many others.
 
@@ -165,16 +173,31 @@ def by_spectrum(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
 
 def neighborhoods_of(scene: Scene) -> Ints:
     """Groups that are all known to differ from one another, taken by their size."""
-    size = np.bincount(scene.group)
     known = np.unique(scene.group[scene.group < scene.n_known])
-    different = set(scene.differing.tolist())
-    chosen: list[int] = []
-    for group in known[np.argsort(-size[known], kind="stable")].tolist():
-        pairs = np.array([(group, other) for other in chosen], dtype=np.int64)
-        keys = keys_of(pairs.reshape(-1, 2))
-        if different.issuperset(keys.tolist()):
-            chosen.append(group)
-    return np.array(chosen, dtype=np.int64)
+    return all_different(known, np.bincount(scene.group), scene.differing)
+
+
+def all_different(groups: Ints, size: Ints, differing: Ints) -> Ints:
+    """Some of the groups, which all differ from one another, taken by their size.
+
+    Parameters
+    ----------
+    groups : int ndarray of shape (k,)
+        Of equally large ones, the first are taken first.
+    size : int ndarray
+        Of each group, by its number.
+    differing : int ndarray
+        Keys of groups that differ, see :func:`nearkin.pairs.numbering.keys_of`.
+    """
+    unlike: defaultdict[int, set[int]] = defaultdict(set)
+    for one, other in ends_of(differing).tolist():
+        unlike[one].add(other)
+        unlike[other].add(one)
+    chosen: dict[int, None] = {}
+    for group in groups[np.argsort(-size[groups], kind="stable")].tolist():
+        if unlike[group].issuperset(chosen):
+            chosen[group] = None
+    return np.array(list(chosen), dtype=np.int64)
 
 
 def by_neighborhoods(scene: Scene, n: int, rng: np.random.RandomState) -> Ints:
@@ -207,14 +230,14 @@ def _placed(
     homes = neighborhoods_of(scene)
     if not len(homes):
         homes = scene.group[[rng.randint(len(scene.Z))]]
-    row, nearest, member, n_noes = _compared(scene, homes, rng)
+    row, nearest, member, n_noes = compared(scene, homes, rng)
     begun, fresh = np.flatnonzero(n_noes), np.flatnonzero(n_noes == 0)
     begun = begun[np.lexsort((nearest[begun], -n_noes[begun]))][:n]
     fresh = fresh[choose(scene.Z[row[fresh]], n - len(begun), nearest[fresh])]
     return np.asarray(np.column_stack([row, member])[np.concatenate([begun, fresh])])
 
 
-def _compared(
+def compared(
     scene: Scene, homes: Ints, rng: np.random.RandomState
 ) -> tuple[Ints, Doubles, Ints, Ints]:
     """A candidate of each other group, and the nearest of those at home that it may be like.

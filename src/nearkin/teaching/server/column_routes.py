@@ -14,11 +14,11 @@ def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
     """Add the routes to an app that others can take the place of."""
     lesson = room.lesson
 
-    @app.get("/api/columns")
+    @app.get("/api/learned-columns")
     def columns() -> Response:
-        return PlainJSON(lesson.columns())
+        return PlainJSON(lesson.column_roles())
 
-    @app.post("/api/columns")
+    @app.post("/api/learned-columns")
     async def learn_from(body: ColumnsToLearnFrom) -> Response:
         wished = body.columns, body.standardise
         try:
@@ -27,4 +27,4 @@ def add_columns(app: FastAPI, room: Room, place: Replaceable) -> None:
             raise HTTPException(422, said(error)) from None
         if not done:
             raise HTTPException(409, "Other columns were chosen meanwhile: look at them first.")
-        return PlainJSON(place.lesson.columns())
+        return PlainJSON(place.lesson.column_roles())

@@ -1,0 +1,148 @@
+"""Held-out pair AUC by key presses: rows beside groups, and pairs.
+
+Half of the rows are held out: nothing is asked about them, and pair AUC is measured on all pairs of
+them. On the other half a lesson asks, and the labels answer: whatever the studio would show, one
+key press each. ``which`` asks as the studio does, ``pairs`` as if nobody wanted rows beside groups.
+A tenth of all presses is wrong in ``which, 10 % wrong``. What a lesson says of itself is compared
+with the truth: how often is it within the 90 % interval, and how many of its suspects are wrong?
+
+How rows are chosen was settled on the sets that are named as tuned on; digits are not among them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from rich.progress import track
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from benchmarks.few_pairs.data import _rows
+from benchmarks.record import Table, Text, publish, store, stored
+from nearkin.scores import pair_auc
+from nearkin.teaching.lesson import Lesson
+from nearkin.teaching.records import records_of
+
+FOLDER = Path(__file__).parent
+RAW = FOLDER / "presses.jsonl"
+TUNED = ("letters", "coil20", "yaleb")
+REPORTED = ("digits", "usps", "isolet", "image_segmentation")
+DATA = (*REPORTED, *TUNED)
+ARMS = ("which", "pairs", "which, 10 % wrong")
+PRESSES = (10, 20, 30, 40, 50, 60, 80, 100, 150)
+MOST_ROWS = 1800
+GOAL = 0.97
+
+
+@cache
+def data_set(name: str) -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True) if name == "digits" else _rows(name)
+    rows = np.random.RandomState(0).permutation(len(X))[:MOST_ROWS]
+    X = X.toarray() if hasattr(X, "toarray") else X
+    return np.asarray(X[rows], dtype=np.float64), y[rows]
+
+
+class Teacher:
+    """Answers by labels what a lesson shows, and now and then wrongly."""
+
+    def __init__(self, lesson: Lesson, y: np.ndarray, wrong: float, seed: int) -> None:
+        self.lesson, self.y, self.share = lesson, y, wrong
+        self.rng = np.random.RandomState(seed + 1000)
+        self.presses = self.run = self.longest_run = 0
+
+    def press(self, *, which: bool) -> bool:
+        """Answer what is shown; False where there is nothing to ask."""
+        self.lesson.questions()
+        state, lie = self.lesson.state(), self.rng.rand() < self.share
+        pair = state["check"]
+        asked = state["which"] if which and pair is None else None
+        if asked is not None and len(asked["rows"]) > 1:
+            same = self._choose(asked, lie)
+        elif (pair := pair or (asked and one_pair(asked)) or state["question"]) is None:
+            return False
+        else:
+            origin = asked["origin"] if asked else "check" if state["check"] else "question"
+            same = bool(self.y[pair["left"]] == self.y[pair["right"]]) is not lie
+            self.lesson.answer(pair["left"], pair["right"], same, origin)
+        self.presses += 1
+        self.run = 0 if same else self.run + 1
+        self.longest_run = max(self.run, self.longest_run)
+        return True
+
+    def _choose(self, asked: dict[str, Any], lie: bool) -> bool:
+        left, rows, origin = asked["left"], asked["rows"], asked["origin"]
+        right = next((row for row in rows if self.y[row] == self.y[left]), None)
+        if lie:  # any other choice
+            right = self.rng.choice([row for row in (*rows, None) if row != right])
+        self.lesson.answer_which(left, rows, right, right is not None, origin)
+        return right is not None
+
+
+def one_pair(asked: dict[str, Any]) -> dict[str, int]:
+    return {"left": asked["left"], "right": asked["rows"][0]}
+
+
+def one_draw(data: str, arm: str, seed: int) -> list[dict[str, Any]]:
+    """A lesson on one split."""
+    X, y = data_set(data)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=seed)
+    rows = [{"data": data, "arm": arm, "seed": seed, "n": 0, "auc": pair_auc(X_test, y_test)}]
+    lesson = Lesson(records_of(X), seed=seed)
+    teacher = Teacher(lesson, y, 0.1 if "wrong" in arm else 0.0, seed)
+    for n in PRESSES:
+        while teacher.presses < n and teacher.press(which=arm.startswith("which")):
+            pass
+        if teacher.presses < n:
+            break
+        report, pairs = lesson.report(), lesson.pairs
+        row = {"data": data, "arm": arm, "seed": seed, "n": n}
+        row |= {"auc": round(lesson.metric.score(X_test, y_test), 5)}
+        row |= {"run": teacher.longest_run, "figures": report["quality"]["figures"]}
+        wrong = {
+            (i, j)
+            for links, same in ((pairs.must_link, True), (pairs.cannot_link, False))
+            for i, j in links.tolist()
+            if (y[i] == y[j]) is not np.bool_(same) and bool(y[i] == y[j]) is not same
+        }
+        listed = [
+            [one["chance_opposite"], (one["left"], one["right"]) in wrong]
+            for one in report["suspects"]
+        ]
+        rows.append(row | {"suspects": listed, "wrong": len(wrong)})
+    return rows
+
+
+def run(draws: int, sets: tuple[str, ...] = DATA, arms: tuple[str, ...] = ARMS) -> None:
+    """Measure everything and store the raw results."""
+    jobs = [delayed(one_draw)(d, arm, seed) for seed in range(draws) for d in sets for arm in arms]
+    rows: list[dict[str, Any]] = []
+    for part in track(Parallel(n_jobs=2, return_as="generator")(jobs), total=len(jobs)):
+        rows += part
+    store(RAW, rows)
+
+
+def score() -> None:
+    """Tables from the stored results."""
+    source, rows = stored(RAW)
+    publish(FOLDER / "PRESSES.md", "Key presses", [curves(rows), Text(__doc__ or "")], source)
+
+
+def curves(rows: list[dict[str, Any]]) -> Table:
+    """Mean AUC by presses, of each set and arm."""
+    n_draws = len({row["seed"] for row in rows})
+    body = []
+    for data in DATA:
+        for arm in ARMS:
+            cells = [mean_auc(rows, data, arm, n) for n in (0, *PRESSES)]
+            body.append([data if arm == ARMS[0] else "", arm, *cells])
+    title = f"Pair AUC on rows that were held out, by key presses (mean of {n_draws} splits)"
+    return Table(title, ["", "", *map(str, (0, *PRESSES))], body, n_words=2)
+
+
+def mean_auc(rows: list[dict[str, Any]], data: str, arm: str, n: int) -> str:
+    found = [r["auc"] for r in rows if (r["data"], r["arm"], r["n"]) == (data, arm, n)]
+    return f"{np.mean(found):.3f}" if found else "–"
