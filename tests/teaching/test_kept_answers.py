@@ -308,7 +308,9 @@ def test_a_journal_with_row_numbers_that_nobody_goes_on_with_stays_as_it_is(tmp_
     with Lesson(records_of(frame, learn_from=["weight"]), journal=path) as lesson:
         assert lesson.state()["version"] == 7
     # By numbers alone nobody can tell which records are meant among others.
-    with pytest.raises(JournalError, match=r"rows, columns or ids differ.*from height, weight, or"):
+    with pytest.raises(
+        JournalError, match=r"rows, columns or ids differ.*from height, weight, name, or"
+    ):
         opened(frame[::-1].reset_index(drop=True), path)
 
 

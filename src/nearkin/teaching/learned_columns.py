@@ -64,9 +64,10 @@ def roles_by_cells(
     set_aside = set(aside)
     kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
     roles = roles_of(kinds)
-    if any(kinds[name] == "vector" for name in roles.learned):
-        return roles
     by_name = hardly_features(dict.fromkeys(kinds, "number"))
+    if any(kinds[name] == "vector" for name in roles.learned):
+        whys = {name: by_name.get(name, why) for name, why in roles.left_out.items()}
+        return Roles(roles.learned, whys)
     if are_records({name: cells[name] for name in kinds}):
         learned = [name for name in kinds if name not in by_name]
         return Roles(learned, by_name)
@@ -90,11 +91,16 @@ def _why_not(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> st
     if held == "yes or no" and beside_numbers:
         return YES_OR_NO
     texts = [cell for cell in cells if isinstance(cell, str) and cell]
+    if texts and sum(map(_names_a_file, texts)) >= _MOST_ARE * len(texts):
+        return NAMES_FILES
     are_words = all(len(text.split()) == 1 for text in texts)
     if beside_numbers and held in ("name", "code") and are_words and len({*texts}) == len(texts):
         return NAMES_ROWS
-    names_files = sum(_FILE.fullmatch(text) is not None for text in texts)
-    return NAMES_FILES if texts and names_files >= _MOST_ARE * len(texts) else None
+    return None
+
+
+def _names_a_file(text: str) -> bool:
+    return _FILE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ def test_columns_are_said_and_chosen_without_losing_an_answer(open_tab, mixed_of
     studio = mixed_of_module
     one = open_tab(studio.url, version=0)
     other = open_tab(studio.url, version=0)
-    expect(one.part("note").first).to_contain_text("Learned from 'vector'; set aside 'book_id'")
+    expect(one.part("note").first).to_contain_text(
+        "Learned from 'vector'; set aside 'book_id' (names rows)"
+    )
     for key in "sds":
         one.answer(key)
         one.page.wait_for_function("() => window.nearkin.question() !== null")
