@@ -146,12 +146,17 @@ def emptied(c: Campaign, process: subprocess.Popen[str], client: httpx.Client) -
 
 def replaced(c: Campaign, process: subprocess.Popen[str], client: httpx.Client) -> None:
     """Another file takes its name: answers are refused, until that is put right."""
+    n_before = c.on_disk()
     (c.folder / "other").write_text("something else\n")
     os.replace(c.folder / "other", c.journal)
     assert c.say(client) == 507
     assert c.journal.read_text() == "something else\n"
+    # Whoever kills it now finds all that was acknowledged in a copy.
+    (copy,) = c.folder.glob("rows.npy.answers.*.jsonl")
+    assert sum("entry" in line for line in read_lines(copy.read_bytes(), copy)[0]) == n_before
     c.journal.unlink()
     assert c.say(client) == 200
+    assert not copy.exists()
 
 
 def full(c: Campaign, process: subprocess.Popen[str], client: httpx.Client) -> None:
