@@ -11,6 +11,7 @@ from nearkin.errors import InputError
 from nearkin.rows.column_roles import (
     CLASSES,
     NAMES_ROWS,
+    VECTORS_INSTEAD,
     YES_OR_NO,
     Roles,
     hardly_features,
@@ -66,7 +67,10 @@ def roles_by_cells(
     roles = roles_of(kinds)
     by_name = hardly_features(dict.fromkeys(kinds, "number"))
     if any(kinds[name] == "vector" for name in roles.learned):
-        whys = {name: by_name.get(name, why) for name, why in roles.left_out.items()}
+        whys = {
+            name: by_name.get(name, VECTORS_INSTEAD if why == kinds[name] else why)
+            for name, why in roles.left_out.items()
+        }
         return Roles(roles.learned, whys)
     if are_records({name: cells[name] for name in kinds}):
         learned = [name for name in kinds if name not in by_name]
