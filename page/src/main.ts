@@ -22,6 +22,7 @@ import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { answersPanel } from "./view/answers";
 import { showBlend } from "./view/blend";
+import { prepareColumns } from "./view/columns";
 import { byId, h, replace } from "./view/dom";
 import { showFind } from "./view/find";
 import { showGroups } from "./view/groups";
@@ -50,6 +51,7 @@ async function start(): Promise<void> {
   for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
+  prepareColumns(model);
   showQuestion(model);
   showSaving(model);
   showWhy(model);

@@ -29,6 +29,7 @@ const NAMES = new Set([
   "q",
   "x",
   "h",
+  "c",
   "y",
 ]);
 

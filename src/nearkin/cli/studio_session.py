@@ -38,7 +38,7 @@ def hold(
     journal: Path | None = None,
     learner: str | None = None,
     settings: Sequence[str] = (),
-    standardise: bool = False,
+    standardise: bool | None = None,
     by: str | None = None,
     overlap: float = 0.0,
     port: int | None = None,
@@ -62,7 +62,7 @@ def hold(
         Its name on the command line; without, the lesson's own.
     settings : list of str
         Parameters of the learner, as ``name=value``.
-    standardise : bool
+    standardise : bool, optional
     by : str, optional
         Who answers.
     overlap : float
@@ -120,6 +120,7 @@ def hold(
             address = serving.url_for_a_program()
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         serving.run()
+        lesson = serving.lesson  # columns may have been chosen anew
         _say_how_it_ended(lesson.journal or path, lesson.state(), n_given)
 
 
