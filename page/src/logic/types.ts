@@ -59,6 +59,8 @@ export interface State {
   check: Pair | null;
   /** What questions are for. */
   goal: Goal;
+  /** What a step back has taken back, if that was a choice among groups. */
+  undone?: Which;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
   changes?: Change[];
   n_changes?: number;
@@ -160,6 +162,11 @@ export interface Answerer {
   high: number;
 }
 
+/** Two records that are said to differ, and a chain of records, each said to be the same as the next. */
+export interface Contradiction extends Pair {
+  chain: number[];
+}
+
 export interface Report {
   version: number;
   learner: string;
@@ -167,6 +174,7 @@ export interface Report {
   outlook: Outlook;
   spectrum: { before: number[]; after: number[] };
   suspects: Suspect[];
+  contradictions: Contradiction[];
   answerers: { listed: Answerer[]; said: string };
   questions: Pair[];
   notes: string[];

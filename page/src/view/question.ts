@@ -10,6 +10,7 @@ import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
+import { byGroupsChoice, whichBody, whichChoices } from "./which";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -76,25 +77,38 @@ export function showQuestion(model: Model): void {
     key("⇧z"),
   );
   const count = h("p", { class: "count", testid: "answers" });
+  const pairChoices = h("div", { class: "choices" }, ...choices);
+  const groupChoices = whichChoices(model, () => asked(model));
   replace(
     byId("question"),
     h("div", { class: "card-head" }, title, count, readingButton(model)),
     hint,
     body,
-    h("div", { class: "choices" }, ...choices),
-    h("div", { class: "history" }, undoButton, redoButton, goalChoice(model)),
+    pairChoices,
+    groupChoices,
+    h(
+      "div",
+      { class: "history" },
+      undoButton,
+      redoButton,
+      byGroupsChoice(model),
+      goalChoice(model),
+    ),
   );
 
   let shown: Asked | null | undefined;
 
   const fill = (): void => {
     const question = asked(model);
-    if (question?.left === shown?.left && question?.right === shown?.right && shown !== undefined)
-      return;
+    if (shown !== undefined && isShown(question, shown)) return;
     shown = question;
     body.scrollTop = 0;
     if (question === null) {
       replace(body);
+      return;
+    }
+    if (question.rows !== undefined) {
+      replace(body, ...whichBody(model, question));
       return;
     }
     const { left, right } = question;
@@ -119,7 +133,13 @@ export function showQuestion(model: Model): void {
     const groups = groupsReady(model.groups.value);
     const { n_answers, can_undo, can_redo } = model.state.value;
     byId("question").classList.toggle("resting", question === null || groups);
-    title.textContent = question?.title ?? "Same or different?";
+    const beside = question?.rows !== undefined;
+    title.textContent = question?.title ?? (beside ? "Which is it like?" : "Same or different?");
+    body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
+    body.classList.toggle("which", beside);
+    body.classList.toggle("pictured", beside && model.lesson.has_images);
+    pairChoices.hidden = beside;
+    groupChoices.hidden = !beside;
     hint.textContent = groups
       ? "s and d are now said of the two groups on the map."
       : question === null
@@ -143,6 +163,13 @@ export function showQuestion(model: Model): void {
   });
   model.report.listen(() => fetchAhead(model));
   fetchAhead(model);
+}
+
+/** Whether nothing is to be drawn anew. */
+function isShown(question: Asked | null, shown: Asked | null): boolean {
+  const names = (asked: Asked | null): string =>
+    JSON.stringify([asked?.left, asked?.right, asked?.rows, asked?.groups]);
+  return names(question) === names(shown);
 }
 
 /** Two pictures side by side in the column beside the map, or in the whole window. */

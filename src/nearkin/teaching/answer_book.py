@@ -131,6 +131,12 @@ class AnswerBook:
         by = self._journal.entries[past.undo[-1].number - 1].get("by")
         return None if by is None else str(by)
 
+    @property
+    def undone(self) -> dict[str, Any] | None:
+        """The entry that was taken back last, if it can be done again."""
+        redo = self._past.redo
+        return dict(self._journal.entries[redo[-1].number - 1]) if redo else None
+
     def listed(self) -> list[dict[str, Any]]:
         """What was answered and still counts, see :func:`nearkin.teaching.answered.answered`."""
         past, entries = self._past, self._journal.entries

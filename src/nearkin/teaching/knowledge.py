@@ -153,6 +153,24 @@ class Knowledge:
         return [None if answer < 0 else bool(answer) for answer in said]
 
 
+# Contradictions that are told of.
+_MOST_CONTRADICTIONS = 5
+
+
+def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
+    """Two rows that are said to differ, and a chain of rows, each said to be like the next."""
+    if not known.n_conflicts:
+        return []
+    return [
+        {
+            "left": conflict.cannot_link[0],
+            "right": conflict.cannot_link[1],
+            "chain": list(conflict.chain),
+        }
+        for conflict in known.pairs.conflicts()[:_MOST_CONTRADICTIONS]
+    ]
+
+
 def start_of(
     pairs: Pairs | None,
 ) -> tuple[Past, dict[Pair, tuple[bool, float]], list[str]]:

@@ -18,7 +18,7 @@ from nearkin.teaching.answerers import answerers_of
 from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.group_links import pairs_of_groups
 from nearkin.teaching.in_groups import InGroups
-from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.knowledge import Knowledge, contradictions_of
 from nearkin.teaching.listing import Listing
 from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
@@ -263,9 +263,12 @@ class Lesson(Asking, InGroups, Listing):
 
         With a version it is a Conflict if there were changes after that one. With a step, the
         version that a change led to, that change is taken back whatever came after it; it is a
-        Conflict if something else was said of its rows since.
+        Conflict if something else was said of its rows since. Where that was a choice among groups,
+        there is ``undone``: the question, as ``which`` of :meth:`state`.
         """
-        return self._change(_stepped("undo", step), version=version)
+        state = self._change(_stepped("undo", step), version=version)
+        which = self._which_of(self._book.undone)
+        return state if which is None else state | {"undone": which}
 
     def redo(self, version: int | None = None, step: int | None = None) -> dict[str, Any]:
         """Do again what was taken back last; ValueError if there is nothing. As ``undo``."""
@@ -363,7 +366,7 @@ class Lesson(Asking, InGroups, Listing):
         -------
         dict
             ``version``, ``learner``, ``quality``, ``outlook``, ``spectrum``, ``suspects``,
-            ``answerers``, ``questions`` and ``notes``: plain values.
+            ``contradictions``, ``answerers``, ``questions`` and ``notes``: plain values.
         """
         known, seen = self._newest()
         learned = seen.learned
@@ -375,6 +378,7 @@ class Lesson(Asking, InGroups, Listing):
             "quality": quality_of(trial),
             "outlook": outlook_of(self._rows, known.pairs),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
+            "contradictions": contradictions_of(known),
             "suspects": suspects_of(trial, known.pairs, self.records.ids),
             "answerers": answerers_of(trial, known),
             "questions": questions,
