@@ -128,11 +128,23 @@ export interface Quality {
   auc: number | null;
   euclidean_auc: number | null;
   error: number | null;
-  n_pairs: number;
-  /** Value and ends of the 90 % interval of auc, precision, recall and f1; empty where unknown. */
+  /** By which it is judged. */
+  n_records: number;
+  /** Value and ends of the 90 % interval of auc, euclidean_auc, precision, recall and f1; empty where unknown. */
   figures: Record<string, Estimate>;
   enough: boolean;
   said: string;
+}
+
+/** Pair AUC after so many answers, with the ends of its 90 % interval; and that of the Euclidean distance. */
+export interface QualityPoint {
+  answers: number;
+  auc: number;
+  low: number;
+  high: number;
+  euclidean: number;
+  euclidean_low: number;
+  euclidean_high: number;
 }
 
 export interface Outlook {
@@ -171,6 +183,8 @@ export interface Report {
   version: number;
   learner: string;
   quality: Quality;
+  /** Quality after earlier answers, and now. */
+  course: QualityPoint[];
   outlook: Outlook;
   spectrum: { before: number[]; after: number[] };
   suspects: Suspect[];

@@ -57,6 +57,7 @@ class AnswerBook:
         self._n_rows = n_rows
         self._changing = threading.RLock()
         self._past, self._weights, self.notes = start_of(pairs)
+        self._start = self._past
         self._is_given = bool(self._past.answers)
         self.known = self._known_of(self._past, 0)
         self._journal: KeptAnswers | InMemory = InMemory()
@@ -165,9 +166,19 @@ class AnswerBook:
 
     def resume(self) -> None:
         """Go through the journal."""
-        past, go_on = self._past, after
+        self._past = self._after(self._journal.entries)
+        self.known = self._known_of(self._past, len(self._journal.entries))
+        self.notes += _said_of_others(self._past, self._n_rows)
+
+    def after_entries(self, n: int) -> Knowledge:
+        """What was known after the first so many entries."""
+        return self._known_of(self._after(self._journal.entries[:n]), n)
+
+    def _after(self, entries: Sequence[Mapping[str, Any]]) -> Past:
+        """What was known from the start, and by some entries."""
+        past, go_on = self._start, after
         n_rows = self._n_rows + self._journal.n_away
-        for number, entry in enumerate(self._journal.entries, 1):
+        for number, entry in enumerate(entries, 1):
             try:
                 if self._is_given and takes_back_nothing(past, entry, n_rows):
                     past = idle_step(past)  # other pairs are given than when it was said
@@ -179,8 +190,7 @@ class AnswerBook:
                     f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
                     f"what was known before: {error} Give the pairs that the lesson was begun with."
                 ) from error
-        self._past, self.known = past, self._known_of(past, len(self._journal.entries))
-        self.notes += _said_of_others(past, self._n_rows)
+        return past
 
     def order(self, given: Pairs) -> None:
         """Take triplets that are known from the start, unless they were given before.

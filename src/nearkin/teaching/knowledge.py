@@ -86,12 +86,17 @@ class Knowledge:
         """Cannot-links between rows that must-links tie together."""
         return int(self.pairs.groups.contradicted.sum())
 
+    @property
+    def n_answers(self) -> int:
+        """How often somebody has answered, whatever the answer speaks of."""
+        return self.counts.n_answers
+
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
         same, different, unsure, disputed, _ = self.counts
         return {
             "version": self.version,
-            "n_answers": same + different + unsure + disputed,
+            "n_answers": self.n_answers,
             "n_same": same,
             "n_different": different,
             "n_unsure": unsure,

@@ -42,6 +42,8 @@ _LONGEST_RUN = 5
 _WORTH = 1.05
 # Every so many answers, one is asked for that follows from the others.
 CHECK_EVERY = 17
+# So many answers before that, it is chosen.
+_AHEAD = 4
 # Pairs that follow, of which the least likely is asked.
 _LOOKED_AT = 20
 
@@ -134,7 +136,7 @@ class Questions:
         return {
             "question": known.first_open(self.pairs),
             "which": next((one for one in told if one is not None), None),
-            "check": _first(self.check[_follow(known, self.check)]),
+            "check": _first(self.check[_follow(known, self.check)]) if _is_due(known) else None,
         }
 
 
@@ -170,12 +172,27 @@ def next_questions(
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
     scene = scene_of(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
     found = questions(scene, strategy_named(strategy), n, rng)
-    if known.counts.run >= _LONGEST_RUN:
+    at = _place_of_likely(known)
+    if at < n:
         likely = _likely(scene, rng)
-        found = np.concatenate([likely, found[~np.isin(keys_of(found), keys_of(likely))]])[:n]
+        found = found[~np.isin(keys_of(found), keys_of(likely))]
+        found = np.concatenate([found[:at], likely, found[at:]])[:n]
     turns = _TURNS.get(strategy, ())
     which = tuple(_whiches(scene, rows, known, turns, n, most_shown, rng))
     return Questions(np.asarray(rows[found]), which, _check(known, learned, rng))
+
+
+def _place_of_likely(known: Knowledge) -> int:
+    """Before which question the run of answers is long enough, if all until then add to it.
+
+    Answers may come faster than questions are chosen anew.
+    """
+    return max(0, _LONGEST_RUN - known.counts.run)
+
+
+def _is_due(known: Knowledge) -> bool:
+    """Whether it is time to check answers."""
+    return (known.n_steps + 1) % CHECK_EVERY == 0
 
 
 def _likely(scene: Scene, rng: np.random.RandomState) -> Ints:
@@ -197,8 +214,8 @@ def _whiches(
 ) -> Iterator[WhichAsked]:
     """Rows in turn, each once."""
     order = [turns[(known.n_steps + k) % len(turns)] for k in range(n if turns else 0)]
-    if known.counts.run >= _LONGEST_RUN and order:
-        order[0] = "near"
+    if (at := _place_of_likely(known)) < len(order):
+        order[at] = "near"
     lists = {
         choose: iter(which_questions(scene, n, rng, choose, most_shown)) for choose in set(order)
     }
@@ -217,16 +234,18 @@ def _worth_showing(which: Which) -> Ints:
 
 
 def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) -> Ints:
-    """A pair that follows, the least likely of some by its distance, if it is time for one."""
+    """A pair that follows, the least likely of some by its distance, if it is soon time for one."""
     groups, none = known.pairs.groups, np.empty((0, 2), dtype=np.int64)
-    if (known.n_steps + 1) % CHECK_EVERY or known.n_conflicts or not len(groups.points):
+    soon = (known.n_steps + _AHEAD) % CHECK_EVERY < _AHEAD
+    if not soon or known.n_conflicts or not len(groups.points):
         return none
     drawn = rng.choice(groups.points, size=(_LOOKED_AT * 50, 2))
     drawn = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
     drawn = drawn[_follow(known, drawn)]
     alike = groups.alike(drawn)
     # Pairs that are to be the same and lie far apart, and others that lie close together, in turn.
-    same = bool((known.n_steps // CHECK_EVERY) % 2 == 0) if alike.any() else False
+    turn = (known.n_steps + _AHEAD) // CHECK_EVERY
+    same = bool(alike.any()) and (turn % 2 == 1 or bool(alike.all()))
     some = drawn[alike == same][:_LOOKED_AT]
     if not len(some):
         return none
