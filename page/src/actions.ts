@@ -350,10 +350,10 @@ export async function redo(model: Model): Promise<void> {
 }
 
 export async function withdraw(model: Model, suspect: Suspect): Promise<void> {
-  const { left, right, same } = suspect;
+  const { left, right, same, number, which } = suspect;
   const state = await change(
     model,
-    () => api.withdraw(left, right, wordOf(same)),
+    () => (which ? api.withdrawEntry(number) : api.withdraw(left, right, wordOf(same))),
     (after) => `Withdrawn. ${counted(after.n_answers, "answer")}.`,
   );
   const report = model.report.value;
@@ -369,9 +369,15 @@ export async function withdrawSuspect(model: Model): Promise<void> {
   await withdraw(model, suspect);
 }
 
-export function askAgain(model: Model, { left, right, same }: Suspect): void {
-  const title = "Asked again: same or different?";
-  askFirst(model, { left, right, origin: "suspect", before: wordOf(same), title });
+export function askAgain(model: Model, { left, right, same, which }: Suspect): void {
+  const before = wordOf(same);
+  if (which !== null) {
+    const title = "Asked again: which is it like?";
+    askFirst(model, { ...askedOf(which), origin: "suspect", before, title });
+  } else {
+    const title = "Asked again: same or different?";
+    askFirst(model, { left, right, origin: "suspect", before, title });
+  }
   announce(questionSentence(model));
 }
 

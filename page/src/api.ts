@@ -150,8 +150,14 @@ export const api = {
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
     post<State>("answers", { left, right, same, origin, before, by: myName() }),
-  which: (left: number, rows: number[], right: number | null, same: Same, origin: string) =>
-    post<State>("which", { left, rows, right, same, origin, before: "nothing", by: myName() }),
+  which: (
+    left: number,
+    rows: number[],
+    right: number | null,
+    same: Same,
+    origin: string,
+    before: "nothing" | null,
+  ) => post<State>("which", { left, rows, right, same, origin, before, by: myName() }),
   nameKnown: (row: number, name: string | null) => post<State>("which/name", { row, name }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
     post<GroupsState>("groups", { first, second, same, before, by: myName() }),
@@ -172,6 +178,7 @@ export const api = {
   aim: (goal: Goal) => post<State>("goal", { goal }),
   withdraw: (left: number, right: number, before: Word) =>
     post<State>("withdrawals", { left, right, before }),
+  withdrawEntry: (number: number) => post<State>("answers/withdrawals", { number }),
   order: (triplet: Triplet) => post<State>("orders", triplet),
   withdrawOrder: (triplet: Triplet) => post<State>("orders/withdrawals", triplet),
   undo: (version: number) => post<State>("undo", { version }),

@@ -45,6 +45,8 @@ export async function answerWhich(
   pressedAt: number,
 ): Promise<void> {
   const { left, rows = [], groups = [], origin } = question;
+  // What is asked again takes the place of what was said.
+  const before = question.before === "nothing" ? "nothing" : null;
   // A second press before the next question is shown is not meant for that.
   if (model.answering?.left === left && model.answering.right === rows[0]) return;
   model.answering = { left, right: rows[0] };
@@ -55,7 +57,7 @@ export async function answerWhich(
   await traced(
     model,
     pressedAt,
-    () => api.which(left, rows, right, same, origin),
+    () => api.which(left, rows, right, same, origin, before),
     (state) => {
       askNoMore(model, { left, right: rows[0] });
       const known = model.known.value;

@@ -161,6 +161,10 @@ export interface Outlook {
 
 export interface Suspect extends Pair {
   same: boolean;
+  /** Of the entry that says so; 0 for what was known from the start. */
+  number: number;
+  /** What was answered there, if it is a choice among groups. */
+  which: Which | null;
   chance_opposite: number;
   said: string;
 }

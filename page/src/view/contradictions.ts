@@ -12,6 +12,8 @@ function linksOf({ left, right, chain }: Contradiction): Suspect[] {
     left: Math.min(a, b),
     right: Math.max(a, b),
     same,
+    number: 0,
+    which: null,
     chance_opposite: 0,
     said: "",
   });

@@ -138,6 +138,11 @@ class AnswerBook:
         redo = self._past.redo
         return dict(self._journal.entries[redo[-1].number - 1]) if redo else None
 
+    def entry_of(self, pair: Pair) -> tuple[int, dict[str, Any] | None]:
+        """Number of the entry that says something of a pair, 0 if none does, and the entry."""
+        number = self._past.sources.get(pair, 0)
+        return number, dict(self._journal.entries[number - 1]) if number else None
+
     def listed(self) -> list[dict[str, Any]]:
         """What was answered and still counts, see :func:`nearkin.teaching.answered.answered`."""
         past, entries = self._past, self._journal.entries

@@ -130,6 +130,11 @@ class Asking(Looking):
         origin = "sought" if entry["origin"] == "sought" else "question"
         return {"left": entry["left"], "rows": list(rows), "groups": list(found), "origin": origin}
 
+    def _said_in(self, left: int, right: int) -> dict[str, Any]:
+        """The ``number`` of the entry that says something of two rows, and what that answered."""
+        number, entry = self._book.entry_of((left, right))
+        return {"number": number, "which": self._which_of(entry)}
+
     def _known_groups(self, known: Knowledge) -> KnownGroups:
         """Groups that answers make; the last ones are kept."""
         kept = self._grouped

@@ -388,7 +388,10 @@ class Lesson(Asking, InGroups, Listing):
             "outlook": outlook_of(self._rows, known.pairs),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "contradictions": contradictions_of(known),
-            "suspects": suspects_of(trial, known.pairs, self.records.ids),
+            "suspects": [
+                one | self._said_in(one["left"], one["right"])
+                for one in suspects_of(trial, known.pairs, self.records.ids)
+            ],
             "answerers": answerers_of(trial, known),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],

@@ -167,12 +167,13 @@ class Room:
 
     def _recall(self) -> None:
         """Find the curve of quality again, and tell all tabs at its end."""
-        found = None
+        course = None
         for found in self.lesson.recall():
             if self._is_closing:
                 return
-        if found is not None and self.report is not None:
-            self.report = {**self.report, "course": found}
+            course = found
+        if course is not None and self.report is not None:
+            self.report = {**self.report, "course": course}
             self.live.tell("report", _typed("report", self.report))
 
     def want_groups(self) -> None:
