@@ -1,5 +1,12 @@
 /** Requests to the own server. */
 
+import {
+  decodeMatches,
+  type Filter,
+  type Matches,
+  type SearchColumn,
+  searchOf,
+} from "./logic/finding";
 import { decodeFloats, decodeLayout } from "./logic/messages";
 import type {
   Colouring,
@@ -18,6 +25,7 @@ import type {
   SplitState,
   State,
   Triplet,
+  Why,
   Word,
 } from "./logic/types";
 import { token } from "./session";
@@ -86,13 +94,23 @@ async function get<T>(path: string, query: Record<string, string | number> = {})
 }
 
 async function post<T>(path: string, body?: unknown): Promise<T> {
+  const response = await send(path, body);
+  return unlessGone(response.json() as Promise<T>);
+}
+
+function send(path: string, body?: unknown): Promise<Response> {
   const init: RequestInit = { method: "POST" };
   if (body !== undefined) {
     init.body = JSON.stringify(body);
     init.headers = { "Content-Type": "application/json" };
   }
-  const response = await request(address(path), init);
-  return unlessGone(response.json() as Promise<T>);
+  return request(address(path), init);
+}
+
+/** A file to keep, and its name. */
+async function fileOf(response: Response, name: string): Promise<[Blob, string]> {
+  const said = response.headers.get("Content-Disposition") ?? "";
+  return [await unlessGone(response.blob()), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
 }
 
 export const api = {
@@ -142,10 +160,19 @@ export const api = {
       ...(whole ? { whole: "true" } : {}),
     }),
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
+  why: (left: number, right: number) => get<Why>("why", { left, right }),
   image: async (row: number, side: number) => {
     const response = await request(address(`records/${row}/image`, { side }));
     return unlessGone(response.blob());
   },
+
+  columns: () => get<SearchColumn[]>("columns"),
+  async search(filter: Filter, n_rows: number): Promise<Matches> {
+    const response = await send("search", searchOf(filter));
+    return decodeMatches(await unlessGone(response.arrayBuffer()), n_rows);
+  },
+  rows: (rows: number[]) => post<DataRecord[]>("rows", { rows }),
+  rowsFile: async (rows: number[]) => fileOf(await send("rows/file", { rows }), "selection.csv"),
 
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
@@ -187,9 +214,7 @@ export const api = {
   /** A file to keep, and its name. */
   async export(name: ExportName, clusters: number): Promise<[Blob, string]> {
     const query: Record<string, number> = name === "clusters" ? { clusters } : {};
-    const response = await request(address(`export/${name}`, query));
-    const said = response.headers.get("Content-Disposition") ?? "";
-    return [await unlessGone(response.blob()), /filename="([^"]+)"/.exec(said)?.[1] ?? name];
+    return fileOf(await request(address(`export/${name}`, query)), name);
   },
 
   openLive(): WebSocket {

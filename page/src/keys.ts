@@ -6,9 +6,11 @@ import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
 import { byId } from "./view/dom";
+import { focusSearch } from "./view/find";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
 import { toggleReading } from "./view/reading";
+import { closeWhy, toggleWhy } from "./view/why";
 import { chooseByKey } from "./which";
 
 /** Keys belong to elements in which text is typed, and to menus while an option is looked up by its letters. */
@@ -66,7 +68,8 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
       announce("Groups cleared.");
-    } else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
+    } else if (model.why.value !== null) closeWhy(model);
+    else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
     else if (model.ordering.value) model.ordering.set(false);
     else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
     else if (model.reading.value) toggleReading(model);
@@ -110,7 +113,9 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       f: () => stage?.plot.fit(),
       m: () => byId("stage").focus(),
       q: () => byId("question").focus(),
+      "/": focusSearch,
       x: () => toggleReading(model),
+      y: () => toggleWhy(model),
       "?": openHelp,
       Escape: clear,
     };

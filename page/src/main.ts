@@ -4,6 +4,7 @@ import { acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
+import { keepMatches } from "./finding";
 import { greetCell } from "./framed";
 import { acceptGrouping, keepGrouping } from "./grouping";
 import { listenToKeys } from "./keys";
@@ -21,6 +22,7 @@ import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { showBlend } from "./view/blend";
 import { byId, h, replace } from "./view/dom";
+import { showFind } from "./view/find";
 import { showGroups } from "./view/groups";
 import { showHeader } from "./view/header";
 import { IN_MEMORY, prepareHelp } from "./view/help";
@@ -33,6 +35,7 @@ import { showQuestion } from "./view/question";
 import { reviewPanel } from "./view/review";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
+import { showWhy } from "./view/why";
 
 async function start(): Promise<void> {
   greetCell();
@@ -44,8 +47,11 @@ async function start(): Promise<void> {
   showHeader(model);
   prepareHelp(model);
   showQuestion(model);
+  showWhy(model);
   showSide(model);
   showNotes(model);
+  keepMatches(model);
+  showFind(model);
 
   keepKnown(model);
   listenLive(model);

@@ -3,6 +3,7 @@
 import { api } from "./api";
 import type { Connection } from "./live";
 import type { Theme } from "./logic/colours";
+import { type Filter, type Matches, NO_FILTER } from "./logic/finding";
 import { Trace } from "./logic/trace";
 import type {
   Colouring,
@@ -87,6 +88,9 @@ export interface Model {
   /** Whether it is said which of two neighbours of the selected point is nearer, and the nearer one of them. */
   ordering: Signal<boolean>;
   nearer: Signal<number | null>;
+  /** Two records whose nearness is explained, and an answer that is looked at on the way. */
+  why: Signal<Pair | null>;
+  looked: Signal<Pair | null>;
   groups: Signal<Groups>;
   lassoMode: Signal<boolean>;
   /** Groups that were found, and the version of knowledge by which they are being found anew. */
@@ -110,6 +114,10 @@ export interface Model {
   blend: Signal<Blend>;
   theme: Signal<Theme>;
   shortcuts: Signal<boolean>;
+  /** What is looked for, what was found, and whether that takes a while. */
+  filter: Signal<Filter>;
+  matches: Signal<Matches | null>;
+  searching: Signal<boolean>;
   /** Whether the card has the whole width, to read long texts and to see large pictures. */
   reading: Signal<boolean>;
   records: RecordCache;
@@ -136,6 +144,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     hovered: new Signal<number | null>(null),
     ordering: new Signal(false),
     nearer: new Signal<number | null>(null),
+    why: new Signal<Pair | null>(null),
+    looked: new Signal<Pair | null>(null),
     groups: new Signal(NO_GROUPS),
     lassoMode: new Signal(false),
     grouping: new Signal<Grouping | null>(null),
@@ -154,6 +164,9 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     blend: new Signal(1),
     theme,
     shortcuts: new Signal(true),
+    filter: new Signal(NO_FILTER),
+    matches: new Signal<Matches | null>(null),
+    searching: new Signal(false),
     reading: new Signal(false),
     records: new RecordCache(api.record),
     trace: new Trace(),

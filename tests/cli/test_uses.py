@@ -169,7 +169,8 @@ def test_clusters_without_a_model(run, files, sample):
     [
         (("--method", "kmeans"), "--clusters: say how many"),
         (("--method", "kmeans", "--clusters", 500), "--clusters 500: there are only 120 rows"),
-        (("--clusters", 500), "500 clusters cannot be made of n_samples=120 rows"),
+        (("--clusters", 500), "--clusters 500: there are only 120 rows"),
+        (("--clusters", "500-600"), "--clusters 500: there are only 120 rows"),
         (("--clusters", "few"), "--clusters few: use a number, such as 10, or two, such as 5-20"),
         (("--clusters", "9-3"), "--clusters 9-3: the first number is the least"),
         (("--soft", "--method", "mpck", "--clusters", 2), "--soft: only --method auto"),
@@ -182,6 +183,40 @@ def test_clusters_without_a_model(run, files, sample):
 )
 def test_clusters_that_cannot_be(run, files, arguments, message):
     assert message in run("cluster", "none", "rows.csv", "-c", "a,b", *arguments, status=2).err
+
+
+@pytest.mark.parametrize(
+    ("pairs", "arguments", "message"),
+    [
+        (
+            "left,right,same\nr0,r1,1\nr1,r2,1\nr0,r2,0\n",
+            (),
+            "rows 'r0' and 'r2' cannot be linked, yet 'r0' = 'r1' = 'r2' by must-links. Leave out "
+            "one pair of each chain, or let pairs be broken at a cost with --soft.",
+        ),
+        (
+            "left,right,same\nr0,r1,0\nr1,r2,0\nr0,r2,0\n",
+            ("--clusters", 2),
+            "rows 'r0', 'r1', 'r2' all differ from one another. Allow more groups",
+        ),
+        (
+            "left,right,same\n" + "".join(f"r0,r{k},1\n" for k in range(1, 120)),
+            ("--clusters", 3),
+            "--clusters 3: must-links leave 1 groups at most. Ask for fewer, leave out a "
+            "must-link, or let pairs be broken with --soft.",
+        ),
+    ],
+)
+def test_pairs_that_clusters_cannot_keep_are_named_by_ids(run, files, pairs, arguments, message):
+    rows = [[f"r{k}", k % 7, k % 11] for k in range(120)]
+    write_csv(files / "named.csv", ["key", "a", "b"], rows)
+    (files / "answers.csv").write_text(pairs)
+    known = ("cluster", "named.csv", "--id", "key", "-p", "answers.csv", *arguments)
+    said = run(*known, status=2).err
+    assert message in " ".join(said.split())
+    assert "keep=" not in said
+    softly = run(*known, "--soft").err
+    assert "rows 'r" in softly or not pairs.endswith("0\n")
 
 
 def test_the_model_comes_first_in_every_command(run, files, model):

@@ -64,7 +64,8 @@ def test_answers_are_kept_in_a_journal(data, tmp_path):
     with nk.studio(data[0], journal=path, port=0) as handle:
         answer(handle, 0, 1, True)
         with pytest.raises(JournalInUse, match="open already"):
-            nk.studio(data[0][:30], journal=path, port=0)
+            nk.studio(data[0][:30] + 1, journal=path, port=0)
+        assert "closed" not in repr(handle)
     with nk.studio(data[0], journal=path, port=0) as handle:
         assert handle.pairs == nk.Pairs([(0, 1)], n_rows=60)
 
@@ -101,6 +102,24 @@ def test_a_cell_that_is_run_again_goes_on(data, tmp_path, on_disk):
     # Once it is closed, the next one begins anew, or from the journal.
     with nk.studio(X, nk.Pairs([(0, 1)]), journal=journal, port=0) as handle:
         assert len(handle.pairs) == (2 if on_disk else 1)
+
+
+def test_a_cell_that_is_run_again_with_more_rows_goes_on_and_closes_the_server_before(
+    data, tmp_path
+):
+    X, _ = data
+    path, before = tmp_path / "answers.jsonl", len(servers())
+    handle = nk.studio(X[:40], journal=path, port=0)
+    url = handle.url
+    answer(handle, 2, 3, False)
+    with nk.studio(X, journal=path, port=0) as again:
+        assert len(servers()) == before + 1
+        assert again.url == url
+        assert again.pairs == nk.Pairs([], [(2, 3)], n_rows=60)
+        assert "closed" in repr(handle)
+        assert handle.pairs == nk.Pairs([], [(2, 3)], n_rows=40)
+        handle.close()  # of a handle that is closed, nothing else is
+        answer(again, 4, 5, True)
 
 
 def test_other_rows_are_another_studio(data):

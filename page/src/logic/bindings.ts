@@ -12,7 +12,24 @@ export interface KeyPress {
   repeat: boolean;
 }
 
-const NAMES = new Set(["s", "d", "u", "z", "w", "r", "n", "a", "b", "g", "l", "f", "m", "q", "x"]);
+const NAMES = new Set([
+  "s",
+  "d",
+  "u",
+  "z",
+  "w",
+  "r",
+  "n",
+  "a",
+  "b",
+  "g",
+  "l",
+  "f",
+  "m",
+  "q",
+  "x",
+  "y",
+]);
 
 const LAST_LATIN = "\u024f";
 
@@ -31,7 +48,7 @@ function digitOf({ key, code = "", shiftKey }: KeyPress): string | null {
 /** The name of the key binding that a press means, or null. Capitals by Caps Lock count as the letter. */
 export function bindingOf(press: KeyPress): string | null {
   if (press.ctrlKey || press.altKey || press.metaKey) return null;
-  if (press.key === "Escape" || press.key === "?") return press.key;
+  if (press.key === "Escape" || press.key === "?" || press.key === "/") return press.key;
   const digit = digitOf(press);
   if (digit !== null) return press.repeat ? null : digit;
   const letter = letterOf(press);

@@ -11,6 +11,8 @@ interface Palette {
   unknown: string;
   groupA: string;
   groupB: string;
+  /** Points without a colour that match the filter. */
+  found: string;
 }
 
 // Categories after Paul Tol's "muted" and "light" schemes; numbers after viridis without the end that would
@@ -33,6 +35,7 @@ export const PALETTES: Record<Theme, Palette> = {
     unknown: "#b4b8c2",
     groupA: "#0b5fb0",
     groupB: "#c8500a",
+    found: "#1b1f27",
   },
   dark: {
     categories: [
@@ -51,6 +54,7 @@ export const PALETTES: Record<Theme, Palette> = {
     unknown: "#555b68",
     groupA: "#7cc0ff",
     groupB: "#ffab66",
+    found: "#ffffff",
   },
 };
 
@@ -83,11 +87,12 @@ export function categoryColour(theme: Theme, category: number): string {
   return categories[category % categories.length];
 }
 
-/** Colours of a plot: entries 0, 1, 2 are unknown, group A and group B; those of the colouring follow. */
+/** Colours of a plot: the first entries are unknown, group A, group B and found; those of the colouring follow. */
 export const UNKNOWN = 0;
 export const GROUP_A = 1;
 export const GROUP_B = 2;
-const FIRST = 3;
+export const FOUND = 3;
+const FIRST = 4;
 
 export function paletteOf(theme: Theme, kind: Colouring["kind"] | null): string[] {
   const palette = PALETTES[theme];
@@ -95,7 +100,7 @@ export function paletteOf(theme: Theme, kind: Colouring["kind"] | null): string[
     kind === "numbers"
       ? Array.from({ length: STEPS }, (_, k) => rampColour(palette.numbers, k / (STEPS - 1)))
       : palette.categories;
-  return [palette.unknown, palette.groupA, palette.groupB, ...own];
+  return [palette.unknown, palette.groupA, palette.groupB, palette.found, ...own];
 }
 
 /** For each point, the entry of paletteOf. */

@@ -1,10 +1,30 @@
 /** Colours of the points: by what they are coloured by, or by groups while there are any. */
 
-import { colourIndices, GROUP_A, GROUP_B, paletteOf } from "../logic/colours";
+import { colourIndices, FOUND, GROUP_A, GROUP_B, paletteOf, UNKNOWN } from "../logic/colours";
+import type { Matches } from "../logic/finding";
 import { GROUPS } from "../logic/grouping";
 import type { Model } from "../model";
 import { cssColour } from "../theme";
 import { DIMMED, NORMAL, type Plot, STRONG } from "./plot";
+
+/** So few points that were found are drawn larger. */
+const FEW = 300;
+
+/** What is filtered out has no colour; groups that are drawn by hand keep theirs. */
+function greyOut(matches: Matches | null, indices: Uint8Array, emphasis: Uint8Array): void {
+  if (matches === null) return;
+  const { mask, n } = matches;
+  for (let i = 0; i < mask.length; i++) {
+    if (emphasis[i] === STRONG) continue;
+    if (mask[i] === 0) {
+      indices[i] = UNKNOWN;
+      emphasis[i] = DIMMED;
+    } else if (emphasis[i] === NORMAL) {
+      if (indices[i] === UNKNOWN) indices[i] = FOUND;
+      if (n <= FEW) emphasis[i] = STRONG;
+    }
+  }
+}
 
 export function keepColours(model: Model, plot: Plot): void {
   const n = model.lesson.n_rows;
@@ -32,6 +52,7 @@ export function keepColours(model: Model, plot: Plot): void {
         emphasis[i] = standOut.includes(colouring.values[i]) ? STRONG : DIMMED;
       }
     } else emphasis.fill(NORMAL);
+    greyOut(model.matches.value, indices, emphasis);
     plot.writeColours(indices, emphasis);
   };
 
@@ -43,6 +64,7 @@ export function keepColours(model: Model, plot: Plot): void {
   model.groups.listen(points);
   model.category.listen(points);
   model.chosen.listen(points);
+  model.matches.listen(points);
   theme();
   points();
 }

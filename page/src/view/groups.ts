@@ -7,6 +7,7 @@ import { counted } from "../logic/words";
 import { groupsReady, type Model, NO_GROUPS } from "../model";
 import { showAll } from "../signal";
 import { byId, h, key, replace } from "./dom";
+import { openTable } from "./table";
 
 export function showGroups(model: Model): void {
   const bar = byId("groups");
@@ -53,7 +54,19 @@ export function showGroups(model: Model): void {
     "Clear",
     key("Esc"),
   );
-  replace(bar, guide, sizeA, sizeB, ...answers, alone, one, split, clear);
+  const look = h("button", {
+    type: "button",
+    testid: "groups-table",
+    text: "Table",
+    title: "These records as a table, and as a file",
+    on: {
+      click: () => {
+        const { a, b } = model.groups.value;
+        openTable(model, [...a, ...b], b.length === 0 ? "Group A" : "Groups A and B");
+      },
+    },
+  });
+  replace(bar, guide, sizeA, sizeB, ...answers, alone, one, split, look, clear);
 
   showAll([model.groups, model.lassoMode, model.colouring], () => {
     const { a, b } = model.groups.value;
@@ -64,6 +77,7 @@ export function showGroups(model: Model): void {
     sizeB.textContent = `B: ${counted(b.length, "point")}`;
     const ready = groupsReady(model.groups.value);
     guide.hidden = ready;
+    look.hidden = a.length + b.length === 0;
     clear.firstChild?.replaceWith(a.length + b.length === 0 ? "Done" : "Clear");
     for (const button of answers) button.hidden = !ready;
     const { value: colouring } = model.colouring;

@@ -21,7 +21,12 @@ const KEYS: [string[], string][] = [
   [["f"], "bring all points into view"],
   [["m"], "go to the map; then arrows step, Enter selects, + and − zoom"],
   [["q"], "go to the question"],
+  [["/"], "find records by their text"],
   [["x"], "the card in full width, and back"],
+  [
+    ["y"],
+    "why two records are near: those of the card, or the selected point and the one pointed at",
+  ],
   [["Esc"], "clear groups and selection, close"],
   [["?"], "this help"],
 ];

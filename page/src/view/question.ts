@@ -1,6 +1,6 @@
 /** The question card: two records side by side, and what to say of them. */
 
-import { noQuestionSentence, redo, say, undo } from "../actions";
+import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
 import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
@@ -11,6 +11,7 @@ import { goalChoice } from "./goal";
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
 import { byGroupsChoice, whichBody, whichChoices } from "./which";
+import { whyButton } from "./why";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -76,21 +77,22 @@ export function showQuestion(model: Model): void {
     "Redo",
     key("⇧z"),
   );
+  const bar = h("div", { class: "choices" }, ...choices);
   const count = h("p", { class: "count", testid: "answers" });
-  const pairChoices = h("div", { class: "choices" }, ...choices);
   const groupChoices = whichChoices(model, () => asked(model));
   replace(
     byId("question"),
     h("div", { class: "card-head" }, title, count, readingButton(model)),
     hint,
     body,
-    pairChoices,
+    bar,
     groupChoices,
     h(
       "div",
       { class: "history" },
       undoButton,
       redoButton,
+      whyButton(model),
       byGroupsChoice(model),
       goalChoice(model),
     ),
@@ -117,6 +119,7 @@ export function showQuestion(model: Model): void {
       if (shown?.left === left && shown.right === right) {
         const caption = "The two records of the question";
         replace(body, comparison(model, a, b, caption, pictureWidth(model)));
+        state(); // names are known now
       }
     };
     if (here !== undefined) {
@@ -138,7 +141,7 @@ export function showQuestion(model: Model): void {
     body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
     body.classList.toggle("which", beside);
     body.classList.toggle("pictured", beside && model.lesson.has_images);
-    pairChoices.hidden = beside;
+    bar.hidden = beside;
     groupChoices.hidden = !beside;
     hint.textContent = groups
       ? "s and d are now said of the two groups on the map."
@@ -146,6 +149,9 @@ export function showQuestion(model: Model): void {
         ? noQuestionSentence(model)
         : (question.hint ?? "");
     hint.hidden = hint.textContent === "";
+    // On a phone the bar stays while the records are out of sight.
+    const brief = inBrief(model, title.textContent, groups ? null : question);
+    for (const one of [bar, groupChoices]) one.setAttribute("data-title", brief);
     body.hidden = question === null;
     for (const button of choices) button.toggleAttribute("disabled", question === null || groups);
     undoButton.toggleAttribute("disabled", !can_undo);
@@ -170,6 +176,14 @@ function isShown(question: Asked | null, shown: Asked | null): boolean {
   const names = (asked: Asked | null): string =>
     JSON.stringify([asked?.left, asked?.right, asked?.rows, asked?.groups]);
   return names(question) === names(shown);
+}
+
+/** What the answers are about, in a line. */
+function inBrief(model: Model, title: string, question: Asked | null): string {
+  if (question === null) return title;
+  if (question.rows !== undefined) return `${title} ${nameOf(model, question.left)}`;
+  const [one, two] = [question.left, question.right].map((row) => nameOf(model, row));
+  return `${title} ① ${one} ② ${two}`;
 }
 
 /** Two pictures side by side in the column beside the map, or in the whole window. */

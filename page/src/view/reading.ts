@@ -17,7 +17,7 @@ export function readingButton(model: Model): HTMLElement {
     "button",
     {
       type: "button",
-      class: "quiet small",
+      class: "quiet small reading-button",
       testid: "reading",
       "aria-keyshortcuts": "x",
       title: "The card in the whole width of the window",

@@ -14,6 +14,7 @@ from nearkin.cli.failures import UserError
 from nearkin.cli.messages import is_watched
 from nearkin.pairs.pairs import Pairs
 from nearkin.tasks.clusters import Clusters
+from nearkin.tasks.grouping.kept_pairs import PairsError
 from nearkin.tasks.mpck_means import MPCKMeans
 
 
@@ -41,16 +42,27 @@ def found_clusters(
     *,
     mapped: bool,
     soft: bool,
+    ids: Any = None,
 ) -> tuple[NDArray[np.integer], list[str]]:
     """Number of the cluster of each row, and what there is to say of that, line by line.
 
-    ``mapped`` says that rows are where a model puts them, so that no metric is to be learned.
+    ``mapped`` says that rows are where a model puts them, so that no metric is to be learned;
+    ``ids``, an array of pyarrow, what to call rows.
     """
+    least = n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters
+    if least is not None and least > len(X):
+        raise UserError(f"--clusters {least}: there are only {len(X)} rows.")
+
+    def name(row: int) -> str:
+        return str(row) if ids is None else repr(ids[row].as_py())
+
     metric = FrozenEstimator(FunctionTransformer().fit(X[:1])) if mapped else None
     keep = "soft" if soft else "hard"
-    found = Clusters(
-        n_clusters, metric=metric, keep=keep, verbose=is_watched(), random_state=seed
-    ).fit(X, pairs=pairs)
+    found = Clusters(n_clusters, metric=metric, keep=keep, verbose=is_watched(), random_state=seed)
+    try:
+        found.fit(X, pairs=pairs)
+    except PairsError as error:
+        raise UserError(error.tell(name, "--clusters ", "--soft")) from error
     lines = [f"{found.report_.summary}. {found.report_.reason}"]
     broken = found.broken_
     for links, saved, should in (
@@ -59,7 +71,8 @@ def found_clusters(
     ):
         for (left, right), cost in zip(links.tolist(), saved.tolist(), strict=True):
             dearer = f": {cost:.2g} dearer" if np.isfinite(cost) else ""
-            lines.append(f"rows {left} and {right}, {should} by the pairs, are not{dearer}.")
+            rows = f"rows {name(left)} and {name(right)}"
+            lines.append(f"{rows}, {should} by the pairs, are not{dearer}.")
     return np.asarray(found.labels_), lines
 
 

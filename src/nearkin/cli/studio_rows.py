@@ -19,6 +19,7 @@ from nearkin.cli.studio_identity import identity_of_file
 from nearkin.errors import few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
+from nearkin.teaching.picture_folder import holds_pictures
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers, telling_columns
 from nearkin.teaching.shown_pairs import among_shown, with_labels
@@ -78,14 +79,16 @@ def records_of_file(
         say(f"{len(numbers)} of {n} rows are shown, evenly chosen; exported models serve all rows.")
     beside = table.columns_beside(numbers)
     columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
+    ids = table.shown_ids().take(numbers).to_pylist()
     pictures = None
     if wishes.image is not None:
-        matched([wishes.image], columns, "--image", table.file)
-        names = [None if name is None else str(name) for name in columns[wishes.image]]
-        pictures = FilePictures(names, path.resolve().parent)
+        named = columns if wishes.image != wishes.choice.id_column else {wishes.image: ids}
+        matched([wishes.image], named, "--image", table.file)
+        names = [None if name is None else str(name) for name in named[wishes.image]]
+        folder = path.resolve() if holds_pictures(path) else path.resolve().parent
+        pictures = FilePictures(names, folder)
         _note_missing(pictures, names)
     first = matched(wishes.show, columns, "--show", table.file)
-    ids = table.shown_ids().take(numbers).to_pylist()
     records = Records(
         X=table.rows.take(numbers),
         features=_feature_names(table, d),

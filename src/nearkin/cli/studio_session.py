@@ -16,6 +16,7 @@ from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.files.inputs import is_stream
 from nearkin.cli.learners import landmarks_for, learner_class, parameters
 from nearkin.cli.messages import say
+from nearkin.cli.studio_pictures import for_pictures, is_picture_folder, of_pictures
 from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.errors import InputError, counted
 from nearkin.pairs.pairs import Pairs
@@ -33,6 +34,7 @@ def hold(
     data: Path | None,
     wishes: Wishes,
     *,
+    vectors: Path | None = None,
     journal: Path | None = None,
     learner: str | None = None,
     settings: Sequence[str] = (),
@@ -51,6 +53,8 @@ def hold(
     data : Path or None
         None for the demonstration.
     wishes : Wishes
+    vectors : Path, optional
+        Of the pictures in a folder, in place of their pixels.
     journal : Path, optional
         Without: beside the data.
     learner : str, optional
@@ -72,14 +76,19 @@ def hold(
     """
     allowed = _checked_hosts(allow_hosts)
     if data is None:
-        _refuse_for_demo(wishes)
+        _refuse_for_demo(wishes, vectors)
         records, pairs = records_of_digits(), None
     else:
         if is_stream(data):
             raise UserError(
                 f"{data}: answers are kept beside the rows, which must therefore be in a file."
             )
-        records, pairs = records_of_file(data, wishes, most)
+        of_folder = is_picture_folder(data)
+        if vectors is not None and not of_folder:
+            raise UserError(f"--vectors is for folders of pictures, and {data} is none.")
+        records, pairs = records_of_file(data, for_pictures(wishes) if of_folder else wishes, most)
+        if of_folder:
+            records = of_pictures(records, vectors)
     path = journal or journal_beside(data)
     is_new = not path.exists()
     taught = _learner(learner, settings, len(records), wishes.seed)
@@ -139,8 +148,8 @@ def _lesson(records: Records, pairs: Pairs | None, journal: Path, **options: Any
         ) from error
 
 
-def _refuse_for_demo(wishes: Wishes) -> None:
-    if replace(wishes, seed=0) != Wishes(Choice(), show=[]):
+def _refuse_for_demo(wishes: Wishes, vectors: Path | None) -> None:
+    if vectors is not None or replace(wishes, seed=0) != Wishes(Choice(), show=[]):
         raise UserError("--demo has data of its own: options for columns and pairs are for files.")
 
 

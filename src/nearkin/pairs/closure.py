@@ -6,6 +6,7 @@ all rows of the one and all of the other group; one inside a group contradicts i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -44,8 +45,12 @@ class Conflict(NamedTuple):
     chain: tuple[int, ...]
 
     def __str__(self) -> str:
-        first, second = self.cannot_link
-        chain = " = ".join(map(str, self.chain))
+        return self.told()
+
+    def told(self, name: Callable[[int], str] = str) -> str:
+        """What contradicts what, with rows by their names."""
+        first, second = map(name, self.cannot_link)
+        chain = " = ".join(map(name, self.chain))
         return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"
 
 

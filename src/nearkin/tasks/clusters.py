@@ -32,7 +32,7 @@ from nearkin.tasks.grouping.everyone import groups_of_all, mapped, medoids, scor
 from nearkin.tasks.grouping.families import FAMILIES
 from nearkin.tasks.grouping.folds import folds_of
 from nearkin.tasks.grouping.grouped import AGREEMENT, Grouping, Groupings
-from nearkin.tasks.grouping.kept_pairs import Blocks, blocks_of, kept
+from nearkin.tasks.grouping.kept_pairs import Blocks, PairsError, blocks_of, kept
 from nearkin.tasks.grouping.known import known_pairs
 from nearkin.tasks.grouping.metrics import learned_metric, share_of_same
 from nearkin.tasks.grouping.placing import costs_of, sharpness_of
@@ -274,9 +274,11 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
             return min(least, n), min(most, n)
         if given is not None:
             if least > blocks.count:
-                raise InputError(
-                    f"n_clusters={given}: must-links leave {blocks.count} groups at most. Ask for "
-                    "fewer, leave out a must-link, or let pairs be broken with keep='soft'."
+                raise PairsError(
+                    lambda _, number, soft: (
+                        f"{number}{given}: must-links leave {blocks.count} groups at most. Ask for "
+                        f"fewer, leave out a must-link, or let pairs be broken with {soft}."
+                    )
                 )
             kept(np.zeros((n, 1)), blocks, most_groups=most)  # or an error that says why not
         needed = len(all_differ(blocks.apart, blocks.count))

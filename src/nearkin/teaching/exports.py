@@ -82,6 +82,16 @@ def grouping_file(
     return "grouping.csv", _csv(lines)
 
 
+def rows_file(
+    lines: Iterable[Sequence[Any]], names: Sequence[str], id_name: str, row_name: str
+) -> File:
+    """Some rows with all that is shown of them: ids, row numbers of the file, and fields."""
+    taken = {*names}
+    first = [name if name not in taken else f"{name} (id)" for name in (id_name, row_name)]
+    first = first[:1] if id_name == row_name else first
+    return "selection.csv", _csv([[*first, *names], *map(list, lines)])
+
+
 def groups_file(found: Duplicates, ids: Sequence[Any], id_name: str) -> File:
     """A line for each record that is in a group, as ``nearkin duplicates`` writes it."""
     lines: list[list[Any]] = [["group", id_name, "chance"]]

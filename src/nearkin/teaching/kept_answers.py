@@ -16,6 +16,8 @@ so that what was answered of them can be undone and done again, and counts once 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,19 @@ from nearkin.teaching.records import MOST_NAMES, Records
 
 # Columns that a message names.
 _MOST_NAMED = 8
+
+
+def suits(path: StrPath, records: Records) -> bool:
+    """Whether a journal, which may be open elsewhere, has answers that can be about these records.
+
+    It is left as it is: a copy is looked into.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            KeptAnswers(shutil.copy(path, folder), records).close()
+        except (JournalError, OSError):
+            return False
+    return True
 
 
 class KeptAnswers:

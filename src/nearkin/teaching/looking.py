@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,13 +14,16 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError
 from nearkin.teaching import exports
 from nearkin.teaching.answer_book import AnswerBook
+from nearkin.teaching.finding import Finder, Wanted
 from nearkin.teaching.groups import FoundGroups, colours_of_groups, shown_name
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.looks import Looks
+from nearkin.teaching.record_fields import in_file
 from nearkin.teaching.record_review import RecordReview
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import TaughtMetric, metric_of_records
 from nearkin.teaching.thumbnails import LONGEST_SIDE, Image
+from nearkin.teaching.why import why
 
 EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping")
 
@@ -45,6 +51,8 @@ class Looking:
     _seed: int
     _strategies: dict[str, str]
     _found: FoundGroups | None = None
+    _rows: Any
+    _explaining: threading.Lock
 
     def _newest(self) -> tuple[Knowledge, Seen]:
         raise NotImplementedError  # Lesson brings it
@@ -102,6 +110,56 @@ class Looking:
         """Why a row has no picture."""
         return self.records.picture_problem(row)
 
+    @cached_property
+    def _finder(self) -> Finder:
+        return Finder(self.records)
+
+    def columns(self) -> list[dict[str, str]]:
+        """Columns by which rows can be found, see :meth:`nearkin.teaching.finding.Finder`."""
+        return self._finder.columns()
+
+    def prepare_finding(self) -> None:
+        """Read all texts, so that the first search need not wait for it."""
+        self._finder.prepare()
+
+    def find(self, wanted: Wanted) -> dict[str, Any]:
+        """Rows that somebody looks for.
+
+        Parameters
+        ----------
+        wanted : Wanted
+
+        Returns
+        -------
+        dict
+            ``version`` of what was learned, ``matches``, a bool array of shape (n,), and ``notes``.
+        """
+        learned = self._seen.learned
+        groups = None if self._found is None else self._found.labels
+        found, notes = self._finder.matches(wanted, learned, groups)
+        return {"version": learned.version, "matches": found, "notes": notes}
+
+    def rows_file(self, rows: Sequence[int]) -> tuple[str, bytes]:
+        """A CSV file of some rows, with all that is shown of them and the group that was found."""
+        records, fields = self.records, self.records.fields
+        found, names = self._found, list(fields.all_names)
+        group = "group" if "group" not in names else "group (found)"
+        told = (
+            []
+            if found is None
+            else [shown_name(n, k) for k, n in enumerate(found.names(self._book.known))]
+        )
+        lines = []
+        for row in map(records.checked_row, rows):
+            first = [records.ids[row], int(records.numbers[row])]
+            cells = [in_file(fields.cell(name, row)) for name in names]
+            if found is not None:
+                label = int(found.labels[row])
+                cells.append("" if label < 0 else told[label])
+            lines.append([*(first[1:] if records.id_name == "row" else first), *cells])
+        shown = [*names, *([group] if found is not None else [])]
+        return exports.rows_file(lines, shown, records.id_name, "row")
+
     def neighbors(self, row: int, n: int = 10) -> dict[str, Any]:
         """The rows nearest to one in the learned metric.
 
@@ -119,6 +177,13 @@ class Looking:
         learned, known = self._seen.learned, self._book.known
         found = self._looks.neighbors(row, n, known, learned)
         return {"version": learned.version, "neighbors": found}
+
+    def why(self, left: int, right: int) -> dict[str, Any]:
+        """Why two rows are as near as they are, see :func:`nearkin.teaching.why.why`."""
+        ends = np.array([self.records.checked_row(row) for row in (left, right)])
+        known, seen = self._newest()
+        with self._explaining:  # one at a time: each keeps a core busy
+            return why(seen.learned, known, self.records, self._rows, self._scaler, ends)
 
     def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
         """A file of what was taught: its name and its content.

@@ -17,6 +17,7 @@ from nearkin.tables.encoding import TableEncoder
 from nearkin.teaching.journal import JournalInUse, OtherData
 from nearkin.teaching.journal_place import journals_beside
 from nearkin.teaching.jupyter import shell_of_notebook
+from nearkin.teaching.kept_answers import suits
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.notebook_cell import cell_of, plain_cell
 from nearkin.teaching.packages import check_packages
@@ -205,7 +206,8 @@ def studio(
     -----
     Called again for the same rows, as when a notebook's cell is run again, it goes on with what was
     answered: it gives the same handle, at the same address, with the other arguments as they are
-    now. ``close`` ends that: the next studio begins anew, or from its journal.
+    now. If rows have come or gone, or columns, it goes on from the same journal, and the handle of
+    before is closed. ``close`` ends that: the next studio begins anew, or from its journal.
 
     Examples
     --------
@@ -288,8 +290,12 @@ def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
     shown = given.shown
     key = shown.fingerprint, None if journal is None else os.path.realpath(journal)
     earlier = _open.get(key) or _to_be_kept(key)
+    replaced = _with_the_same_journal(key, shown) if earlier is None else None
+    before = earlier or replaced
     if earlier is not None:
         earlier._serving.close()
+    if replaced is not None:
+        replaced.close()
     lesson = Lesson(
         shown,
         journal=journal,
@@ -300,8 +306,8 @@ def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
         seed=given.seed,
     )
     try:
-        before = None if earlier is None else earlier._serving
-        serving = _serving(lesson, given.port, before, given.allowed)
+        last = None if before is None else before._serving
+        serving = _serving(lesson, given.port, last, given.allowed)
         serving.start()
     except BaseException:
         lesson.close()
@@ -318,6 +324,13 @@ def _opened(given: _Given, journal: StrPath | None, place: Place) -> Studio:
 def _is_ours(journal: Path) -> bool:
     """Whether a studio of this process keeps its answers there."""
     return any(path == os.path.realpath(journal) for _, path in _open)
+
+
+def _with_the_same_journal(key: _Key, shown: Records) -> Studio | None:
+    """A studio whose journal can be gone on with, as when rows or columns were added meanwhile."""
+    _, journal = key
+    found = next((one for (_, path), one in _open.items() if path and path == journal), None)
+    return found if found is not None and suits(str(journal), shown) else None
 
 
 def _to_be_kept(key: _Key) -> Studio | None:

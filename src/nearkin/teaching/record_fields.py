@@ -48,9 +48,7 @@ class Fields:
     @cached_property
     def names(self) -> list[str]:
         """Names of all fields, in their order."""
-        records = self._records
-        columns = [name for name in records.columns if name not in records.hidden]
-        return [*columns, *(name for name in self._features if name not in columns)][:MOST_FIELDS]
+        return self.all_names[:MOST_FIELDS]
 
     @cached_property
     def _features(self) -> Mapping[str, int]:
@@ -62,7 +60,13 @@ class Fields:
             return {}
         if seen and not records.named:
             return {}
-        return {name: j for j, name in enumerate(records.features[:MOST_FIELDS])}
+        return {name: j for j, name in enumerate(records.features)}
+
+    @cached_property
+    def all_names(self) -> list[str]:
+        """Names of all columns and features that people can read, also where there are many."""
+        columns = [name for name in self._records.columns if name not in self._records.hidden]
+        return [*columns, *(name for name in self._features if name not in columns)]
 
     def cell(self, name: str, row: int) -> Any:
         """What is in a field of a row."""
@@ -130,6 +134,13 @@ def as_text(value: Any) -> str:
     if is_missing(value):
         return ""
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def in_file(value: Any) -> Any:
+    """A cell as it is written to a file: numbers with all their digits, else what people read."""
+    if is_missing(value):
+        return ""
+    return value if isinstance(value, (int, float, np.number)) else str(value)
 
 
 def in_short(values: Sequence[Any], row: int) -> str:

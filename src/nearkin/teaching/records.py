@@ -130,12 +130,13 @@ class Records:
         """
         row = self.checked_row(row)
         other = None if beside is None else self.checked_row(beside)
-        fields = self._fields.of(row, other, whole)
+        fields = self.fields.of(row, other, whole)
         name = in_short(self.ids, row)
         return {"row": row, "id": name, "fields": fields, "image": self.pictures is not None}
 
     @cached_property
-    def _fields(self) -> Fields:
+    def fields(self) -> Fields:
+        """What is shown of them."""
         return Fields(self)
 
     @property

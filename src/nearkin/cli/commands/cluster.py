@@ -140,7 +140,9 @@ def cluster(
         found = clusters(str(method), X, k, min_size, known, seed)
     else:
         mapped = learned is not None
-        found, lines = found_clusters(X, n_clusters, known, seed, mapped=mapped, soft=soft)
+        found, lines = found_clusters(
+            X, n_clusters, known, seed, mapped=mapped, soft=soft, ids=table.ids()
+        )
     out.write(with_column(table.rows, name, found))
     for line in lines:
         say(line)

@@ -18,7 +18,7 @@ def studio(
         typer.Argument(
             show_default=False,
             help="Rows: .csv, .tsv, .jsonl (also .gz), .parquet (or a folder of them), .feather, "
-            ".npy or .npz.",
+            ".npy or .npz; or a folder of pictures.",
         ),
     ] = None,
     pairs: o.PairsPath = None,
@@ -52,6 +52,15 @@ def studio(
             metavar="NAME",
             show_default=False,
             help="Column of names of image files, in the folder of the data or below it.",
+        ),
+    ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Vectors (.npy) to learn from in place of the pixels of a folder of pictures, one "
+            "for each in the order of their names.",
         ),
     ] = None,
     show: Annotated[
@@ -172,6 +181,7 @@ def studio(
             of_words=records,
             seed=seed,
         ),
+        vectors=vectors,
         journal=journal,
         learner=learner,
         settings=settings,

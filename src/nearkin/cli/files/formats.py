@@ -12,7 +12,7 @@ import pyarrow as pa
 from nearkin.cli.failures import UserError, listed
 from nearkin.cli.files.column_choice import Choice, Kinds, refuse_twice
 from nearkin.cli.files.delimited import DelimitedFile
-from nearkin.cli.files.inputs import Input, form_of_name, found_input, is_stream
+from nearkin.cli.files.inputs import PICTURES, Input, form_of_name, found_input, is_stream
 from nearkin.cli.files.json_lines import JsonLinesFile
 from nearkin.cli.files.npz import NpzArrays
 from nearkin.rows.open import mapped_array
@@ -69,6 +69,11 @@ def open_source(path: Path, choice: Choice, role: str) -> Source:
     if given.form == "jsonl":
         lines = JsonLinesFile(given)
         return Source(given.name, lines.kinds, lines.batches, lines.where)
+    if given.form == PICTURES:
+        from nearkin.cli.files.picture_files import PictureFiles
+
+        pictures = PictureFiles(given.path, given.name)
+        return Source(given.name, pictures.kinds, pictures.batches, pictures.where)
     return {"parquet": _parquet, "feather": _feather, "npy": _npy, "npz": _npz}[given.form](given)
 
 

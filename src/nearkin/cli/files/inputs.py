@@ -29,6 +29,8 @@ FORMS = {
     "npy": "NPY",
     "npz": "NPZ",
 }
+# What a folder of pictures is; no name and no option says so.
+PICTURES = "pictures"
 ZIPPED = ("csv", "tsv", "jsonl")
 _OF_ENDING = {f".{form}": form for form in FORMS} | {".ndjson": "jsonl", ".arrow": "feather"}
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -129,7 +131,9 @@ def found_input(
     """
     name, kept = on_disk(path, role)
     if kept.is_dir():
-        return Input(name, kept, "parquet")
+        from nearkin.teaching.picture_folder import holds_pictures
+
+        return Input(name, kept, PICTURES if holds_pictures(kept) else "parquet")
     if kept.stat().st_size == 0:
         raise UserError(f"{name} is empty.")
     content = content_of(kept)

@@ -12,7 +12,9 @@ and no exchange makes it cheaper; with two groups it is the cheapest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,9 +29,29 @@ from nearkin.tasks.grouping.exchanges import exchange, taken
 
 # Contradictions that an error names.
 _NAMED = 3
+# Gives a sentence by what rows, the number of groups and the way to break pairs are called.
+Tell = Callable[[Callable[[int], str], str, str], str]
 
 
-class TooFewGroupsError(InputError):
+class PairsError(InputError):
+    """Pairs that cannot all be kept.
+
+    Parameters
+    ----------
+    tell : callable
+        Gives the sentence, from what to call rows, what to call the number of groups, and how to
+        let pairs be broken. The error itself speaks of parameters in Python and row numbers.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(tell(str, "n_clusters=", "keep='soft'"))
+        self.tell = tell
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InputError, self.args
+
+
+class TooFewGroupsError(PairsError):
     """Cannot-links need more groups than there may be, or no way to keep them was found."""
 
 
@@ -79,10 +101,12 @@ def blocks_of(pairs: Pairs, n_rows: int, *, strict: bool = True) -> Blocks:
     if strict and groups.contradicted.any():
         found = pairs.conflicts()
         more = "" if len(found) <= _NAMED else f" and {len(found) - _NAMED} more"
-        said = "; ".join(map(str, found[:_NAMED]))
-        raise InputError(
-            f"pairs contradict one another: {said}{more}. Leave out one pair of each chain, or let "
-            "pairs be broken at a cost with keep='soft'."
+        raise PairsError(
+            lambda name, _, soft: (
+                "pairs contradict one another: "
+                f"{'; '.join(one.told(name) for one in found[:_NAMED])}{more}. Leave out one pair "
+                f"of each chain, or let pairs be broken at a cost with {soft}."
+            )
         )
     of = np.arange(n_rows)
     first = np.full(groups.count, n_rows)
@@ -146,7 +170,7 @@ def _recolour(labels: Ints, summed: Floats, blocks: Blocks, limit: int, steps: i
         members = np.flatnonzero(part == number)
         found = coloured(sp.csr_array(blocks.apart[members][:, members]), limit, steps)
         if found is None:
-            raise TooFewGroupsError(_too_few(blocks, limit))
+            raise TooFewGroupsError(_why_too_few(blocks, limit))
         labels[members] = _cheaply_numbered(summed[members, :limit], found)
 
 
@@ -160,18 +184,23 @@ def _cheaply_numbered(summed: Floats, labels: Ints) -> Ints:
     return np.asarray(numbers[labels])
 
 
-def _too_few(blocks: Blocks, limit: int) -> str:
+def _why_too_few(blocks: Blocks, limit: int) -> Tell:
     """Why there is no grouping into so many groups, or that none was found."""
     clique = all_differ(blocks.apart, limit + 1)
     first = np.zeros(blocks.count, dtype=np.int64)
     first[blocks.of[::-1]] = np.arange(len(blocks.of))[::-1]
-    rows = ", ".join(map(str, sorted(first[clique].tolist())))
-    if len(clique) > limit:
+    rows = sorted(first[clique].tolist())
+
+    def tell(name: Callable[[int], str], _: str, soft: str) -> str:
+        named = ", ".join(map(name, rows))
+        if len(clique) > limit:
+            return (
+                f"cannot-links need more than {limit} groups: rows {named} all differ from one "
+                "another. Allow more groups, or leave out a pair."
+            )
         return (
-            f"cannot-links need more than {limit} groups: rows {rows} all differ from one another. "
-            "Allow more groups, or leave out a pair."
+            f"no way was found to keep all cannot-links with {limit} groups; rows {named} already "
+            f"need {len(clique)}. Allow more groups, or let pairs be broken at a cost with {soft}."
         )
-    return (
-        f"no way was found to keep all cannot-links with {limit} groups; rows {rows} already need "
-        f"{len(clique)}. Allow more groups, or let pairs be broken at a cost with keep='soft'."
-    )
+
+    return tell

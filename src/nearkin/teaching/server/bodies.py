@@ -11,7 +11,7 @@ from nearkin.teaching.row_checks import LONGEST_NAME
 from nearkin.teaching.thumbnails import SIDES
 
 # No file has more rows.
-_LARGEST = 2**53 - 1
+LARGEST_ROW = 2**53 - 1
 # Rows of a group; as many as are ever shown.
 _MOST_OF_A_GROUP = 500_000
 _MOST_CLUSTERS = 1000
@@ -24,18 +24,23 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _amount(value: Any) -> Any:
+    """In JSON, 3 is an amount too."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _of_a_picture(side: int) -> int:
     if side not in SIDES:
         raise ValueError(f"pictures have sides of {', '.join(map(str, SIDES))} pixels")
     return side
 
 
-Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
-RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
-RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
+Row = Annotated[int, Field(ge=0, le=LARGEST_ROW), BeforeValidator(_whole)]
+RowBeside = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
+RowInPath = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 # Which grouping is meant; if there is another one by now, nothing is given.
-Grouping = Annotated[int | None, Query(ge=0, le=_LARGEST)]
+Grouping = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 # Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
 Side = Annotated[int, Query(), AfterValidator(_of_a_picture)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]
@@ -43,6 +48,9 @@ Key = Annotated[str, Path(min_length=1, max_length=100)]
 Tab = Annotated[str, Header(alias="X-Nearkin-Tab", max_length=40)]
 # Who answers.
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+# What is looked for in texts.
+Words = Annotated[str, Field(max_length=500)]
+Amount = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_amount)]
 # What is believed to be said of two rows; if it is something else, nothing is changed.
 Said = Literal["same", "different", "unsure", "disputed", "nothing"]
 # Where it was answered.
@@ -95,6 +103,31 @@ class Groups(_Body):
     same: bool
     before: Literal["nothing"] | None = None
     by: Name | None = None
+
+
+class Where(_Body):
+    """What a column is to hold: one of some kinds, an amount in a range, or words."""
+
+    key: Annotated[str, Field(min_length=1, max_length=100)]
+    kinds: Annotated[list[Row], Field(max_length=1000)] | None = None
+    low: Amount | None = None
+    high: Amount | None = None
+    text: Words | None = None
+
+
+class Search(_Body):
+    """Rows that somebody looks for; all of it has to hold."""
+
+    text: Words = ""
+    where: Annotated[list[Where], Field(max_length=50)] = []
+    groups: Annotated[list[Row], Field(max_length=1000)] = []
+    doubtful: bool = False
+
+
+class Rows(_Body):
+    """Some rows, in the order in which they are wanted."""
+
+    rows: Annotated[list[Row], Field(min_length=1, max_length=_MOST_OF_A_GROUP)]
 
 
 class Withdrawal(_Body):
