@@ -18,22 +18,19 @@ from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.misplaced import chance_misplaced, distances_from_groups
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.quality import quality_of as estimates_of
-from nearkin.scores.suspects import Suspect, suspects
+from nearkin.scores.suspects import Suspect, wrong_answers
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
 # Groups of points that are left out in turn to see how much chance there is in the gain.
 _GROUPS = 40
-# Suspects that are listed at most, and the least chance of the opposite. Questions are asked where
-# the answer is open, so a surprise alone says little: where 5 % of 200 answers were wrong, half of
-# them were listed, and more than half of the list was wrong.
+# Suspects that are listed at most, and the least chance that an answer is wrong: more of them are
+# than are not.
 _MOST_SUSPECTS = 20
 # Pairs of either kind below which there are no figures.
 _LEAST_OF_A_KIND = 3
 # Rows whose groups are looked at.
 _MOST_PLACED = 600
-_LEAST_CHANCE = 0.8
-# The least chance that a row is in a wrong group.
-_LEAST_MISPLACED = 0.5
+_LEAST_CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ def trial_of(
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
     same = np.arange(len(links)) < len(told.must_link)
-    fair = ~np.isin(links, () if sought is None else sought).any(axis=1)
+    fair = np.asarray(~np.isin(links, () if sought is None else sought).any(axis=1))
     return Trial(links, same, strict, plain, loose, called_same, fair, places.chances())
 
 
@@ -229,30 +226,32 @@ def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
         What people call the rows.
     """
     misplaced, placed = misplaced_pairs(trial, pairs)
-    by_distance = [
-        one
-        for one in suspects(pairs, ranks_of(trial, pairs), _LEAST_CHANCE)
-        if one.pair not in placed
-    ]
-    found = sorted([*misplaced, *by_distance], key=lambda one: -one.chance_opposite)
+    by_distance = wrong_answers(pairs, ranks_of(trial, pairs), _LEAST_CHANCE)
+    others = [one for one in by_distance if one.pair not in placed]
+    found = sorted([*misplaced, *others], key=lambda one: -one.chance_opposite)
     return [_told(suspect, ids) for suspect in found[:_MOST_SUSPECTS]]
 
 
 def misplaced_pairs(trial: Trial, pairs: Pairs) -> tuple[list[Suspect], set[tuple[int, int]]]:
-    """Must-links that put a row in a group where it is likely wrong, and all that could be told."""
+    """Must-links that put a row in a group where it is likely wrong, and all that could be told.
+
+    A cannot-link of rows that are in their groups is wrong if one of these is in a wrong one, and
+    then a must-link is.
+    """
     points = np.unique(trial.links)
     chance = np.full(int(points.max(initial=-1)) + 2, np.nan)
     chance[points] = trial.misplaced
-    one, two = chance[pairs.must_link].T
-    # Of a link one end is wrong; of both, nothing is known of the link.
-    wrong = one * (1 - two) + two * (1 - one)
-    links = [(i, j) for i, j in pairs.must_link.tolist()]
-    told = {link for link, w in zip(links, wrong, strict=True) if not np.isnan(w)}
-    found = [
-        Suspect(link, True, float(w))
-        for link, w in zip(links, wrong, strict=True)
-        if w >= _LEAST_MISPLACED
-    ]
+    told = {
+        (i, j)
+        for i, j in np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
+        if not np.isnan(chance[[i, j]]).any()
+    }
+    found = []
+    for i, j in pairs.must_link.tolist():
+        # If both are wrong, the link may be right.
+        wrong = chance[i] * (1 - chance[j]) + chance[j] * (1 - chance[i])
+        if wrong >= _LEAST_CHANCE:
+            found.append(Suspect((i, j), True, float(wrong)))
     return found, told
 
 
