@@ -3,11 +3,11 @@
 Half of the rows are held out: nothing is asked about them, and pair AUC is measured on all pairs of
 them. On the other half a lesson asks, and the labels answer: whatever the studio would show, one
 key press each. ``which`` asks as the studio does, ``pairs`` as if nobody wanted rows beside groups.
-Of two people who take turns one is wrong with a tenth of the answers in ``which, one of two wrong``.
-What a lesson says of itself is compared with the truth: is it within the 90 % interval, and how many
-of the answers that it suspects are wrong?
+In ``which, one of two wrong`` two people take turns, and one errs in a tenth of the answers.
+What a lesson says of itself is compared with the truth: is that within the 90 % interval, and how
+many of the answers that it suspects are wrong?
 
-How rows are chosen was settled on the sets that are named as tuned on; digits are not among them.
+How rows are chosen was settled on sets that are named as tuned on; digits are not among them.
 """
 
 from __future__ import annotations

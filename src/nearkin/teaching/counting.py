@@ -27,6 +27,11 @@ class Counts(NamedTuple):
     run: int
 
     @property
+    def told(self) -> int:
+        """How many say something that can be learned from."""
+        return self.same + self.different
+
+    @property
     def n_answers(self) -> int:
         """How many there are in all."""
         return self.same + self.different + self.unsure + self.disputed

@@ -386,7 +386,7 @@ class Lesson(Asking, InGroups, Listing):
             "learner": learned.step.described(self._scaler is not None),
             "quality": quality,
             "course": self._course.listed(),
-            "outlook": outlook_of(self._rows, known.pairs),
+            "outlook": outlook_of(self._rows, known.pairs, known.counts.told),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
             "contradictions": contradictions_of(known),
             "suspects": [
