@@ -11,6 +11,7 @@ import { decodeFloats, decodeLayout } from "./logic/messages";
 import type {
   Colouring,
   ColouringInfo,
+  Columns,
   DataRecord,
   Goal,
   Grouping,
@@ -116,6 +117,9 @@ async function fileOf(response: Response, name: string): Promise<[Blob, string]>
 export const api = {
   lesson: () => get<Lesson>("lesson"),
   known: () => get<Known>("known"),
+  learnedColumns: () => get<Columns>("learned-columns"),
+  learnFrom: (columns: string[], standardise: boolean | null) =>
+    post<Columns>("learned-columns", { columns, standardise }),
 
   async layout(name: "euclidean" | "learned"): Promise<Layout> {
     const response = await request(address(`layouts/${name}`));

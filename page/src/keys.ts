@@ -5,6 +5,7 @@ import { bindingOf } from "./logic/bindings";
 import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
 import { announce } from "./notices";
 import type { Stage } from "./scatter/stage";
+import { openColumns } from "./view/columns";
 import { byId } from "./view/dom";
 import { focusSearch } from "./view/find";
 import { clearGroups } from "./view/groups";
@@ -115,6 +116,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       q: () => byId("question").focus(),
       "/": focusSearch,
       x: () => toggleReading(model),
+      c: () => openColumns(model),
       y: () => toggleWhy(model),
       "?": openHelp,
       Escape: clear,

@@ -104,6 +104,8 @@ export interface Lesson {
   takes_triplets: boolean;
   /** Whether rows are records, of whose words the features are made. */
   of_words: boolean;
+  /** Whether columns have names, so that others can be learned from. */
+  has_columns: boolean;
   /** Whether there are records whose doubtful pairs can be reviewed. */
   review: boolean;
   /** What questions may be for. */
@@ -113,6 +115,21 @@ export interface Lesson {
   notes: string[];
   state: State;
   nearkin: string;
+}
+
+/** A column of the data: whether it is learned from, and why not, or what speaks against it. */
+export interface Column {
+  name: string;
+  kind: string;
+  learned: boolean;
+  why: string;
+  can: boolean;
+}
+
+export interface Columns {
+  columns: Column[];
+  /** Whether columns are brought to one scale. */
+  standardised: boolean;
 }
 
 export interface Known {

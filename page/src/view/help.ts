@@ -21,6 +21,7 @@ const KEYS: [string[], string][] = [
   [["f"], "bring all points into view"],
   [["m"], "go to the map; then arrows step, Enter selects, + and − zoom"],
   [["q"], "go to the question"],
+  [["c"], "columns: what is learned from"],
   [["/"], "find records by their text"],
   [["x"], "the card in full width, and back"],
   [

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows.arrays import Ints
@@ -31,6 +32,7 @@ from nearkin.teaching.quality import quality_of, suspects_of, trial_of
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import checked_name
+from nearkin.teaching.scaling import scaling_of
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -64,8 +66,9 @@ class Lesson(Asking, InGroups, Listing):
         journal has some of its own.
     learner : KernelBeta, ITML or GMML, optional
         ``ITML(kernel="rbf")`` by default, on 500 landmarks where there are more than 1000 rows.
-    standardise : bool, default=False
+    standardise : bool, optional
         Give all columns the same deviation first. The metric takes rows as they are all the same.
+        By default where columns have units that differ by more than 100.
     strategy : str, default="consolidate"
         How questions are chosen, see :func:`nearkin.suggest_pairs`. With rows that come up at
         random what follows from the answers is a fair test of the metric. ``"neighborhoods"`` asks
@@ -73,6 +76,8 @@ class Lesson(Asking, InGroups, Listing):
     by : str, optional
         Who answers, unless an answer says so itself.
     seed : int, default=0
+    book : AnswerBook, optional
+        Of a lesson about the same records, whose answers this one shares from now on.
 
     Notes
     -----
@@ -107,10 +112,11 @@ class Lesson(Asking, InGroups, Listing):
         pairs: Pairs | None = None,
         entries: Sequence[Mapping[str, Any]] = (),
         learner: Any = None,
-        standardise: bool = False,
+        standardise: bool | None = None,
         strategy: str = "consolidate",
         by: str | None = None,
         seed: int = 0,
+        book: AnswerBook | None = None,
     ) -> None:
         Asking.__init__(self, strategy, seed)
         InGroups.__init__(self)
@@ -123,11 +129,13 @@ class Lesson(Asking, InGroups, Listing):
         self._learner = checked_learner(learner, len(records), seed)
         self._learning = threading.RLock()
         self._course = Course()
+        scaled = scaling_of(records, standardise)
+        self._scaler = StandardScaler().fit(records.X) if scaled.is_wanted else None
         self._explaining = threading.Lock()
-        self._scaler = StandardScaler().fit(records.X) if standardise else None
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
-        self._book = AnswerBook(len(records), pairs)
+        self._book = AnswerBook(len(records), pairs) if book is None else book
         self._review, notes = _review_of(records, seed)
+        notes = [*scaled.notes, *notes]
         if journal is not None:
             self._book.open(journal, records)
         try:
@@ -137,9 +145,9 @@ class Lesson(Asking, InGroups, Listing):
             self._seen = Seen(first, aligned(first.view.coordinates(), self._euclidean))
             self._before = shares_of(untaught(first, self._rows))
             self._n_resumed = len(self._book.entries)
-            if self._book.entries:
+            if self._book.entries and book is None:
                 self._book.resume()
-            self._looks = Looks(records, standardise, [*notes, *self._book.notes], seed)
+            self._looks = Looks(records, [*notes, *self._book.notes], seed)
             if pairs is not None:
                 refuse_triplets_for(self._learner, len(pairs.closer))
                 self._book.order(pairs)
@@ -147,7 +155,8 @@ class Lesson(Asking, InGroups, Listing):
             if self._book.entries:
                 self.place()
         except BaseException:
-            self.close()
+            if book is None:
+                self.close()
             raise
 
     # Changes
@@ -433,6 +442,55 @@ class Lesson(Asking, InGroups, Listing):
         """
         return metric_of_records(self._newest()[1].learned, self.records, self._scaler)
 
+    def column_roles(self) -> dict[str, Any]:
+        """What is learned from and what is not, as plain values.
+
+        Returns
+        -------
+        dict
+            ``columns``, each with ``name``, ``kind``, whether it is ``learned`` from, ``why`` not,
+            and whether it ``can`` be; none of an array, whose columns have no names. And whether
+            columns are ``standardised``.
+        """
+        choice = self.records.choice
+        return {
+            "columns": [] if choice is None else choice.listed(),
+            "standardised": self._scaler is not None,
+        }
+
+    def learning_from(self, columns: Sequence[str], standardise: bool | None = None) -> Lesson:
+        """A lesson about the same records and with the same answers that learns from others.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Of those that :meth:`column_roles` lists.
+        standardise : bool, optional
+            As for a new lesson.
+
+        Returns
+        -------
+        Lesson
+            Answers of either are known to both. Close one of them only.
+        """
+        choice = self.records.choice
+        if choice is None:
+            raise InputError("these are rows of an array, which is learned from as it is.")
+        records = choice.records(columns)
+        if len(records) != len(self.records):
+            raise InputError("the data have changed since the studio was opened: open it anew.")
+        found = Lesson(
+            records,
+            learner=self._learner,
+            standardise=standardise,
+            strategy=self._strategies[self._goal],
+            by=self._by,
+            seed=self._seed,
+            book=self._book,
+        )
+        found.place()
+        return found
+
     def close(self) -> None:
         """Let others have the journal, once a change that has begun is in it.
 
@@ -456,6 +514,6 @@ def _review_of(records: Records, seed: int) -> tuple[RecordReview | None, list[s
 
     Of rows that are learned from by numbers, "same" may mean the same kind, not the same thing.
     """
-    if not records.of_words:
+    if not records.are_things:
         return None, []
     return (RecordReview(records, seed), []) if can_compare() else (None, [NEEDS_RAPIDFUZZ])

@@ -136,6 +136,11 @@ class Room:
         state = _typed("state", self.lesson.state())
         return state, layout_bytes(self.lesson.layout("learned"))
 
+    def look_again(self) -> None:
+        """Learn from what is known now, and tell all tabs: somebody else may have changed it."""
+        self._among_changes(self.tell_state)
+        self._refits.want()
+
     def tell_state(self) -> None:
         """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
         self.live.tell("state", _typed("state", self.lesson.state()))
