@@ -4,11 +4,22 @@ import { api, ServerError, type Step } from "./api";
 import { undoneInWords } from "./logic/answers";
 import { isPair, saidOfPair, withAnswer, wordOf } from "./logic/known";
 import { stillAsked, withoutPair } from "./logic/review";
-import type { Change, Pair, ReviewPair, Same, State, Suspect, Triplet, Word } from "./logic/types";
+import type {
+  Change,
+  Pair,
+  ReviewPair,
+  Same,
+  State,
+  Suspect,
+  Triplet,
+  Which,
+  Word,
+} from "./logic/types";
 import { counted } from "./logic/words";
 import {
   type Asked,
   asked,
+  askedOf,
   chosenSuspect,
   type Groups,
   gone,
@@ -17,6 +28,7 @@ import {
   NO_GROUPS,
 } from "./model";
 import { announce, dismiss, notify, notifyProblem } from "./notices";
+import { sayOfGroups } from "./which";
 import { myName } from "./who";
 
 /** Take over a state unless a newer one is here. The question that is shown stays as long as nothing changed. */
@@ -26,8 +38,9 @@ export function acceptState(model: Model, state: State): void {
   // Where several people answer, the server knows which question is whose.
   const own = state.second !== undefined;
   const asBefore = !own && state.version === now.version && state.goal === now.goal;
-  const shown = asBefore ? now.question : null;
-  model.state.set({ ...state, question: shown ?? state.question });
+  const { question, which, check } = now;
+  const isShown = question !== null || which !== null || check !== null;
+  model.state.set(asBefore && isShown ? { ...state, question, which, check } : state);
 }
 
 /** The same for a state that all pages are told. */
@@ -45,6 +58,7 @@ export function nameOf(model: Model, row: number): string {
 export function questionSentence(model: Model): string {
   const question = asked(model);
   if (question === null) return noQuestionSentence(model);
+  if (question.rows !== undefined) return `Which is ${nameOf(model, question.left)} like?`;
   return `Are ${nameOf(model, question.left)} and ${nameOf(model, question.right)} the same?`;
 }
 
@@ -109,13 +123,13 @@ function noteStep(model: Model, state: State): void {
 }
 
 /** Like change, and keeps the times for the trace. */
-async function traced(
+export async function traced(
   model: Model,
   pressedAt: number,
   send: () => Promise<State>,
   said: (state: State) => string,
   inConflict: (said: Word) => void,
-  label: string,
+  label = "an answer",
 ): Promise<State | null> {
   const entry = model.trace.answered(pressedAt, performance.now());
   const sendNow = (): Promise<State> => {
@@ -129,7 +143,7 @@ async function traced(
 }
 
 /** Ask no more about a pair that was put as a question by hand. */
-function askNoMore(model: Model, pair: Pair): void {
+export function askNoMore(model: Model, pair: Pair): void {
   const asked = model.askedAgain.value.filter((one) => !isPair(one, pair));
   if (asked.length < model.askedAgain.value.length) model.askedAgain.set(asked);
 }
@@ -145,7 +159,7 @@ export async function lookAtReview(model: Model): Promise<void> {
 }
 
 /** Review a pair no more that was answered. */
-function reviewNoMore(model: Model, pair: Pair): void {
+export function reviewNoMore(model: Model, pair: Pair): void {
   const { review, reviewing } = model;
   if (review.value !== null) review.set(withoutPair(review.value, pair));
   const now = reviewing.value;
@@ -178,6 +192,7 @@ async function answerPair(
   pressedAt: number,
 ): Promise<void> {
   const { left, right } = pair;
+  const { conflicts } = model.state.value;
   await traced(
     model,
     pressedAt,
@@ -190,6 +205,7 @@ async function answerPair(
         model.known.set(withAnswer(known, pair, same, state.version));
       }
       reviewNoMore(model, pair);
+      tellOfContradiction(model, conflicts, state);
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
     (said) =>
@@ -207,6 +223,13 @@ async function answerPair(
 function tellDispute(model: Model, { left, right }: Pair): void {
   const of = `${nameOf(model, left)} and ${nameOf(model, right)}`;
   notify(`Others said the opposite of ${of}. The list of answers (h) has both, to settle it.`);
+}
+
+/** Say so if an answer contradicts what follows from others. */
+export function tellOfContradiction(model: Model, before: number, { conflicts }: State): void {
+  if (conflicts <= before) return;
+  notify("This contradicts other answers: one of them is wrong. They are listed under Suspects.");
+  model.panel.set("suspects");
 }
 
 const ELSEWHERE: Record<Word, string> = {
@@ -255,6 +278,7 @@ export async function withdrawOrder(model: Model, triplet: Triplet): Promise<voi
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
   const question = asked(model);
   if (question === null) return;
+  if (question.rows !== undefined) return sayOfGroups(model, question, same, pressedAt);
   const { left, right, origin, before } = question;
   // A second press before the next question is shown is not meant for that.
   if (model.answering?.left === left && model.answering.right === right) {
@@ -308,7 +332,7 @@ export async function say(model: Model, same: Same, pressedAt: number): Promise<
 async function step(
   model: Model,
   send: () => Promise<State>,
-  onReply: (changes: Change[], n: number) => void,
+  onReply: (changes: Change[], n: number, undone?: Which) => void,
   said: (state: State) => string,
   label: string,
 ): Promise<State | null> {
@@ -317,7 +341,7 @@ async function step(
     model,
     async () => {
       const state = await send();
-      onReply(state.changes ?? [], state.n_changes ?? 0);
+      onReply(state.changes ?? [], state.n_changes ?? 0, state.undone);
       return state;
     },
     said,
@@ -353,11 +377,12 @@ export async function undo(model: Model): Promise<void> {
   const reply = await step(
     model,
     () => api.undo(what),
-    ([undone], n) => {
+    ([undone], n, which) => {
       const own = model.mine.pop();
       if (own !== undefined) model.undone.push(own);
       model.askedThen.push(askedNow);
       // What was undone is asked again, as it was shown, so that it can be put right.
+      if (which !== undefined) return askFirst(model, { ...askedOf(which), hint: "Undone." });
       if (undone === undefined) return;
       const { left, right } = undone;
       askFirst(model, {
@@ -402,10 +427,10 @@ export async function redo(model: Model): Promise<void> {
 }
 
 export async function withdraw(model: Model, suspect: Suspect): Promise<void> {
-  const { left, right, same } = suspect;
+  const { left, right, same, number, which } = suspect;
   const state = await change(
     model,
-    () => api.withdraw(left, right, wordOf(same)),
+    () => (which ? api.withdrawEntry(number) : api.withdraw(left, right, wordOf(same))),
     (after) => `Withdrawn. ${counted(after.n_answers, "answer")}.`,
   );
   const report = model.report.value;
@@ -421,9 +446,15 @@ export async function withdrawSuspect(model: Model): Promise<void> {
   await withdraw(model, suspect);
 }
 
-export function askAgain(model: Model, { left, right, same }: Suspect): void {
-  const title = "Asked again: same or different?";
-  askFirst(model, { left, right, origin: "suspect", before: wordOf(same), title });
+export function askAgain(model: Model, { left, right, same, which }: Suspect): void {
+  const before = wordOf(same);
+  if (which !== null) {
+    const title = "Asked again: which is it like?";
+    askFirst(model, { ...askedOf(which), origin: "suspect", before, title });
+  } else {
+    const title = "Asked again: same or different?";
+    askFirst(model, { left, right, origin: "suspect", before, title });
+  }
   announce(questionSentence(model));
 }
 

@@ -191,6 +191,15 @@ export const api = {
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
     post<State>("answers", { left, right, same, origin, before, by: myName() }),
+  which: (
+    left: number,
+    rows: number[],
+    right: number | null,
+    same: Same,
+    origin: string,
+    before: "nothing" | null,
+  ) => post<State>("which", { left, rows, right, same, origin, before, by: myName() }),
+  nameKnown: (row: number, name: string | null) => post<State>("which/name", { row, name }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
     post<GroupsState>("groups", { first, second, same, before, by: myName() }),
   /** Groups are told to all pages once they are found. */

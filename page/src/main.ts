@@ -81,7 +81,7 @@ function showSide(model: Model): void {
     { id: "point", title: "Point", body: pointPanel(model) },
   ]);
   model.report.show((report) => {
-    const n = report?.suspects.length ?? 0;
+    const n = (report?.suspects.length ?? 0) + (report?.contradictions.length ?? 0);
     setBadge("suspects", n === 0 ? "" : String(n));
   });
   model.state.show(({ n_disputed }) => {
