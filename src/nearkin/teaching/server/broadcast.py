@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 # Text goes out as text, bytes as bytes.
 Told = str | bytes
@@ -22,12 +23,12 @@ class Mailbox:
 
     def __init__(self) -> None:
         self.follows = "axes"
-        self._waiting: dict[str, Told] = {}
+        self._waiting: dict[str, Told | None] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
 
-    def put(self, kind: str, told: Told) -> None:
-        """Have something sent, in place of an older message of its kind."""
+    def put(self, kind: str, told: Told | None) -> None:
+        """Have something sent, in place of an older message of its kind; None cuts the tab off."""
         self._waiting[kind] = told
         self._kinds.add(kind)
         self._filled.set()
@@ -37,8 +38,8 @@ class Mailbox:
         if kind not in self._kinds:
             self.put(kind, told)
 
-    async def next(self) -> Told:
-        """The message that has waited longest."""
+    async def next(self) -> Told | None:
+        """The message that has waited longest; None if the tab is to be cut off."""
         while not self._waiting:
             self._filled.clear()
             await self._filled.wait()
@@ -81,8 +82,13 @@ class Live:
         """Whether some tab shows one of the maps; on the event loop."""
         return any(mailbox.follows == follows for mailbox in self._mailboxes)
 
-    def tell(self, kind: str, told: Told, to: str | None = None) -> None:
-        """Tell all tabs, or those that show one of the maps; in the order of each thread."""
+    def cut_off(self) -> None:
+        """Close the lines to all tabs, which may connect again."""
+        for mailbox in self._mailboxes:
+            mailbox.put("end", None)
+
+    def tell(self, kind: str, told: Told, to: Collection[Mailbox] | str | None = None) -> None:
+        """Tell all tabs, some, or those that show a map; what one thread tells keeps its order."""
         loop = self._loop
         if loop is not None:
             try:
@@ -90,7 +96,7 @@ class Live:
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told, to: str | None) -> None:
+    def _tell(self, kind: str, told: Told, to: Collection[Mailbox] | str | None) -> None:
         for mailbox in self._mailboxes:
-            if to is None or mailbox.follows == to:
+            if to is None or (mailbox.follows == to if isinstance(to, str) else mailbox in to):
                 mailbox.put(kind, told)

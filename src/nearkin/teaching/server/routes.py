@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import FastAPI, HTTPException, Query, Request, Response, WebSocket
@@ -34,6 +35,7 @@ from nearkin.teaching.server.bodies import (
     Withdrawal,
 )
 from nearkin.teaching.server.broadcast import Mailbox
+from nearkin.teaching.server.column_routes import add_columns
 from nearkin.teaching.server.encoding import layout_bytes, numbers_bytes
 from nearkin.teaching.server.few_words import log_few_errors
 from nearkin.teaching.server.finding_routes import add_finding
@@ -41,6 +43,7 @@ from nearkin.teaching.server.grouping_routes import add_grouping
 from nearkin.teaching.server.guard import SUBPROTOCOL, Guard
 from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.page_files import page_folder, page_is_missing
+from nearkin.teaching.server.replaceable import Replaceable
 from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
 from nearkin.teaching.server.session import Room
 from nearkin.teaching.server.which_routes import add_which
@@ -52,10 +55,12 @@ if TYPE_CHECKING:
 
 _MOST_TABS = 32
 _MOST_NEIGHBORS = 1000
+# What a WebSocket says where a service is restarted.
+_ANOTHER_LESSON = 1012
 
 
-def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
-    """The server's app for one lesson.
+def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
+    """The server's app for a lesson, and for others that may take its place.
 
     Parameters
     ----------
@@ -66,6 +71,13 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     hosts : Hosts
         What the server is called.
     """
+    return Replaceable(partial(_app_of, access=access, hosts=hosts), lesson)
+
+
+def _app_of(
+    lesson: Lesson, place: Replaceable, access: Access, hosts: Hosts
+) -> tuple[FastAPI, Room]:
+    """The app of one lesson, and its room."""
     room = Room(lesson)
 
     @asynccontextmanager
@@ -90,12 +102,13 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     _add_changes(app, room)
     add_answers(app, room)
     add_grouping(app, room)
+    add_columns(app, room, place)
     add_why(app, room)
     add_finding(app, room)
     add_which(app, room)
     _add_live(app, room)
     _add_page(app)
-    return app
+    return app, room
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -134,7 +147,8 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     @app.get("/api/lesson")
     def about() -> Response:
         about = lesson.about()
-        return PlainJSON({**about, "state": lesson.state(), "nearkin": __version__})
+        own = {"state": lesson.state(), "nearkin": __version__, "run": room.run}
+        return PlainJSON({**about, **own})
 
     @app.get("/api/layouts/{name}")
     def layout(name: Literal["euclidean", "learned"]) -> Response:
@@ -276,9 +290,8 @@ def _add_live(app: FastAPI, room: Room) -> None:
         sending = asyncio.create_task(_send_all(websocket, mailbox))
         try:
             await room.greet(mailbox)
-            # A tab says which map it shows; its pings keep the line open.
-            while (message := await websocket.receive())["type"] != "websocket.disconnect":
-                await room.follow(mailbox, message.get("text") or "")
+            while (told := await websocket.receive())["type"] != "websocket.disconnect":
+                room.hear(mailbox, told.get("text") or "")
         finally:
             room.leave(mailbox)
             sending.cancel()
@@ -289,6 +302,9 @@ def _add_live(app: FastAPI, room: Room) -> None:
 async def _send_all(websocket: WebSocket, mailbox: Mailbox) -> None:
     while True:
         told = await mailbox.next()
+        if told is None:
+            await websocket.close(_ANOTHER_LESSON)
+            return
         if isinstance(told, bytes):
             await websocket.send_bytes(told)
         else:
