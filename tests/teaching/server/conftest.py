@@ -173,7 +173,10 @@ class StubLesson:
     def layout(self, name):
         return {"version": self.version, "coordinates": self.coordinates()}
 
+    n_arranged = 0
+
     def arrange(self):
+        self.n_arranged += 1
         for share in (0.5, 1.0):
             yield {"version": self.version, "coordinates": self.coordinates(), "share": share}
 
