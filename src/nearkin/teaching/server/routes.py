@@ -147,7 +147,8 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     @app.get("/api/lesson")
     def about() -> Response:
         about = lesson.about()
-        return PlainJSON({**about, "state": lesson.state(), "nearkin": __version__})
+        own = {"state": lesson.state(), "nearkin": __version__, "run": room.run}
+        return PlainJSON({**about, **own})
 
     @app.get("/api/layouts/{name}")
     def layout(name: Literal["euclidean", "learned"]) -> Response:
@@ -289,10 +290,10 @@ def _add_live(app: FastAPI, room: Room) -> None:
         sending = asyncio.create_task(_send_all(websocket, mailbox))
         try:
             await room.greet(mailbox)
-            while (await websocket.receive())["type"] != "websocket.disconnect":
-                pass  # a tab has nothing to say here; its pings keep the line open
+            while (told := await websocket.receive())["type"] != "websocket.disconnect":
+                room.hear(mailbox, told.get("text") or "")
         finally:
-            room.live.leave(mailbox)
+            room.leave(mailbox)
             sending.cancel()
             with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
                 await sending
