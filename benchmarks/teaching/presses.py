@@ -40,8 +40,9 @@ PRESSES = (10, 20, 30, 40, 50, 60, 80, 100, 150)
 MOST_ROWS = 1800
 
 SEEN = (
-    "A row beside groups is placed with one press, so that as many presses teach more than pairs do "
-    "where there are several kinds. What is said to be wrong is the sum of the chances that are shown."
+    "A row beside groups is placed with one press, so that as many presses teach more than pairs "
+    "do where there are several kinds. What is said to be wrong is the sum of the chances that are "
+    "shown."
 )
 
 
