@@ -22,6 +22,7 @@ BENCHMARKS = {
     "answerers": "benchmarks.answerers.run",
     "active": "benchmarks.active.run",
     "stopping": "benchmarks.stopping.run",
+    "explanations": "benchmarks.explanations.run",
     "teaching": "benchmarks.teaching.run",
     "pairs": "benchmarks.speed.pairs",
     "one_more_pair": "benchmarks.speed.one_more_pair",

@@ -25,6 +25,7 @@ import type {
   SplitState,
   State,
   Triplet,
+  Why,
   Word,
 } from "./logic/types";
 import { token } from "./session";
@@ -159,6 +160,7 @@ export const api = {
       ...(whole ? { whole: "true" } : {}),
     }),
   neighbours: (row: number, n = 10) => get<Neighbours>(`records/${row}/neighbors`, { n }),
+  why: (left: number, right: number) => get<Why>("why", { left, right }),
   image: async (row: number, side: number) => {
     const response = await request(address(`records/${row}/image`, { side }));
     return unlessGone(response.blob());

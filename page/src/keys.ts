@@ -10,6 +10,7 @@ import { focusSearch } from "./view/find";
 import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
 import { toggleReading } from "./view/reading";
+import { closeWhy, toggleWhy } from "./view/why";
 
 /** Keys belong to elements in which text is typed, and to menus while an option is looked up by its letters. */
 export function takesText(element: Element | null): boolean {
@@ -62,7 +63,8 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
     if (a.length + b.length > 0 || model.lassoMode.value) {
       clearGroups(model);
       announce("Groups cleared.");
-    } else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
+    } else if (model.why.value !== null) closeWhy(model);
+    else if (model.chosen.value.numbers.length > 0) model.chosen.set(NONE_CHOSEN);
     else if (model.ordering.value) model.ordering.set(false);
     else if (model.askedAgain.value.length > 0) model.askedAgain.set([]);
     else if (model.reading.value) toggleReading(model);
@@ -108,6 +110,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       q: () => byId("question").focus(),
       "/": focusSearch,
       x: () => toggleReading(model),
+      y: () => toggleWhy(model),
       "?": openHelp,
       Escape: clear,
     };

@@ -35,6 +35,7 @@ import { showQuestion } from "./view/question";
 import { reviewPanel } from "./view/review";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
+import { showWhy } from "./view/why";
 
 async function start(): Promise<void> {
   greetCell();
@@ -46,6 +47,7 @@ async function start(): Promise<void> {
   showHeader(model);
   prepareHelp(model);
   showQuestion(model);
+  showWhy(model);
   showSide(model);
   showNotes(model);
   keepMatches(model);

@@ -82,6 +82,9 @@ export interface Model {
   /** Whether it is said which of two neighbours of the selected point is nearer, and the nearer one of them. */
   ordering: Signal<boolean>;
   nearer: Signal<number | null>;
+  /** Two records whose nearness is explained, and an answer that is looked at on the way. */
+  why: Signal<Pair | null>;
+  looked: Signal<Pair | null>;
   groups: Signal<Groups>;
   lassoMode: Signal<boolean>;
   /** Groups that were found, and the version of knowledge by which they are being found anew. */
@@ -133,6 +136,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     hovered: new Signal<number | null>(null),
     ordering: new Signal(false),
     nearer: new Signal<number | null>(null),
+    why: new Signal<Pair | null>(null),
+    looked: new Signal<Pair | null>(null),
     groups: new Signal(NO_GROUPS),
     lassoMode: new Signal(false),
     grouping: new Signal<Grouping | null>(null),

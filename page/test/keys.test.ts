@@ -45,6 +45,6 @@ describe("bindingOf", () => {
   it("knows help and Escape", () => {
     expect(bindingOf(press("?", { shiftKey: true }))).toBe("?");
     expect(bindingOf(press("Escape"))).toBe("Escape");
-    expect(bindingOf(press("y"))).toBeNull();
+    expect(bindingOf(press("j"))).toBeNull();
   });
 });

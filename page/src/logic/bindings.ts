@@ -12,7 +12,24 @@ export interface KeyPress {
   repeat: boolean;
 }
 
-const NAMES = new Set(["s", "d", "u", "z", "w", "r", "n", "a", "b", "g", "l", "f", "m", "q", "x"]);
+const NAMES = new Set([
+  "s",
+  "d",
+  "u",
+  "z",
+  "w",
+  "r",
+  "n",
+  "a",
+  "b",
+  "g",
+  "l",
+  "f",
+  "m",
+  "q",
+  "x",
+  "y",
+]);
 
 const LAST_LATIN = "\u024f";
 

@@ -261,6 +261,45 @@ export interface Neighbour {
   same: boolean | null;
 }
 
+/** A column's share of the squared distance of two records, and what they have in it. */
+export interface WhyColumn {
+  name: string;
+  share: number;
+  values: [string, string];
+}
+
+/** A word in a cell, and by what share the squared distance falls without it. */
+export interface WhyWord {
+  text: string;
+  where: "left" | "right" | "both";
+  share: number;
+}
+
+export interface WhyAnswer extends Pair {
+  same: boolean;
+  names: [string, string];
+  /** Of the distance without this answer, in per cent: above 0, it pulled together. */
+  change?: number;
+}
+
+/** Why two records are as near as they are. */
+export interface Why extends Pair {
+  version: number;
+  distance: number;
+  threshold: number;
+  /** Null before the first answer. */
+  chance: number | null;
+  of_vectors: boolean;
+  columns: WhyColumn[];
+  others: number;
+  n_others: number;
+  words: Record<string, WhyWord[]>;
+  /** Shares of the pixels of a picture, row by row. */
+  heat: { height: number; width: number; shares: number[] } | null;
+  answers: (WhyAnswer & { change: number })[];
+  near: WhyAnswer[];
+}
+
 export interface Neighbours {
   version: number;
   neighbors: Neighbour[];

@@ -27,6 +27,8 @@ export function keepRings(model: Model, plot: Plot, positions: Float32Array): vo
   const rings = [
     ring("suspect", () => suspect()?.left),
     ring("suspect", () => suspect()?.right),
+    ring("looked", () => model.looked.value?.left),
+    ring("looked", () => model.looked.value?.right),
     ring("asked", () => asked(model)?.left, "1"),
     ring("asked", () => asked(model)?.right, "2"),
     ring("selected", () => model.selected.value),
@@ -44,7 +46,7 @@ export function keepRings(model: Model, plot: Plot, positions: Float32Array): vo
       element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
     }
   };
-  const { selected, hovered, suspect: chosen, report } = model;
-  showAll([...asksAnew(model), selected, hovered, chosen, report], place);
+  const { selected, hovered, suspect: chosen, report, looked } = model;
+  showAll([...asksAnew(model), selected, hovered, chosen, report, looked], place);
   plot.onDrawn(place);
 }

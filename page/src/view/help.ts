@@ -22,6 +22,10 @@ const KEYS: [string[], string][] = [
   [["q"], "go to the question"],
   [["/"], "find records by their text"],
   [["x"], "the card in full width, and back"],
+  [
+    ["y"],
+    "why two records are near: those of the card, or the selected point and the one pointed at",
+  ],
   [["Esc"], "clear groups and selection, close"],
   [["?"], "this help"],
 ];

@@ -9,6 +9,7 @@ import { notifyProblem } from "../notices";
 import { h, key, replace } from "./dom";
 import { keepOrder, orderButton, orderList, orderSwitch } from "./order";
 import { recordCard, recordLine, recordName } from "./record";
+import { explain } from "./why";
 
 export function pointPanel(model: Model): HTMLElement {
   const body = h("div", { class: "panel-body", testid: "point" });
@@ -124,6 +125,14 @@ function neighbourRow(model: Model, row: number, near: Neighbour, record: DataRe
       { class: "row-actions" },
       say("Same", true),
       say("Different", false),
+      h("button", {
+        type: "button",
+        class: "small quiet pairwise",
+        text: "Why?",
+        "aria-label": `Why ${name} is as near as it is`,
+        testid: "neighbour-why",
+        on: { click: () => explain(model, { left: row, right: near.row }) },
+      }),
       orderButton(model, row, near.row, name),
     ),
   );

@@ -10,6 +10,7 @@ import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
+import { whyButton } from "./why";
 
 /** Records of this many questions to come are fetched ahead. */
 const AHEAD = 3;
@@ -83,7 +84,7 @@ export function showQuestion(model: Model): void {
     hint,
     body,
     bar,
-    h("div", { class: "history" }, undoButton, redoButton, goalChoice(model)),
+    h("div", { class: "history" }, undoButton, redoButton, whyButton(model), goalChoice(model)),
   );
 
   let shown: Asked | null | undefined;

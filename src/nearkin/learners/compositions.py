@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.metric import MetricMixin
+from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.steps import map_of, passed_on, seen_first_by, sees_any_rows, with_input_tags
 from nearkin.learners.stored import stored_metric
 from nearkin.pairs.answered import Answers
@@ -26,7 +28,7 @@ from nearkin.rows.given import n_rows_of
 from nearkin.rows.notices import hand_on, leaving_out, noticed
 from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
-from nearkin.rows.sparse import is_sparse, plain, variances
+from nearkin.rows.sparse import dense, is_sparse, plain, variances
 from nearkin.spaces.maps import Joined, Map, composed
 from nearkin.storage.schema import estimator, floats, list_of
 
@@ -200,6 +202,13 @@ class Chain(MetricMixin, BaseEstimator):
             X = passed_on(step.transform(X), following)
         return X
 
+    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        """Those of the last step; what steps before it would learn again is left out."""
+        found: list[TaughtPart] = self.steps_[-1]._taught_parts(
+            [self._seen_by_last(row) for row in rows], share
+        )
+        return found
+
     def after_table(self) -> Chain:
         """A fitted chain without its first step, which makes numbers of a table."""
         width = len(self.steps_[0].groups_)
@@ -208,19 +217,30 @@ class Chain(MetricMixin, BaseEstimator):
         return rest
 
     def _checked_columns(self, X: Any) -> Floats:
-        if self._table is None:
+        if self._first_seer is None:
             return super()._checked_columns(X)
-        return np.asarray(plain(self._table.transform(self._checked(X))))
+        return np.asarray(dense(plain(self._first_seer.transform(self._checked(X)))))
 
     def _map_of_columns(self) -> tuple[Map, Any]:
-        if self._table is None:
+        first = self._first_seer
+        if first is None:
             return super()._map_of_columns()
-        return composed(*map(map_of, self.steps_[1:])), self._table.groups_
+        rest = composed(*map(map_of, self.steps_[1:]))
+        groups = getattr(first, "groups_", None)
+        return rest, first.get_feature_names_out() if groups is None else groups
+
+    def _table_of_columns(self) -> Any:
+        first = self._first_seer
+        return first if hasattr(first, "groups_") else None
 
     @property
-    def _table(self) -> Any:
-        """The first step, if it tells what columns its numbers are of."""
-        return self.steps_[0] if hasattr(self.steps_[0], "groups_") else None
+    def _first_seer(self) -> Any:
+        """The first step, if it makes numbers of rows that are none, and says what these are of."""
+        first = self.steps_[0]
+        if hasattr(first, "groups_"):
+            return first
+        names = not isinstance(first, MetricMixin) and hasattr(first, "get_feature_names_out")
+        return first if names and sees_any_rows(first) else None
 
     @property
     def _sees_any_rows(self) -> bool:  # type: ignore[override]
@@ -357,6 +377,14 @@ class Blend(MetricMixin, BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         return seen_first_by(self, X, self.learners, reset=reset)
+
+    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        shares = share * self.factors_**2
+        parts = [
+            learner._taught_parts(rows, float(part))
+            for learner, part in zip(self.learners_, shares, strict=True)
+        ]
+        return [replace(part, blended=True) for part in itertools.chain(*parts)]
 
     def _checked_weights(self) -> Floats:
         if not self.learners or not all(isinstance(one, MetricMixin) for one in self.learners):

@@ -55,6 +55,8 @@ def _whole(method: Callable[..., Any], *, anew: bool) -> Callable[..., Any]:
             (name, value) for name, value in vars(self).items() if not (anew and _is_learned(name))
         )
         method(attempt, *args, **options)
+        if anew and hasattr(attempt, "_keep_some_rows"):
+            attempt._keep_some_rows(args[0] if args else options["X"])
         self.__dict__ = attempt.__dict__
         return self
 

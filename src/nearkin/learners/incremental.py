@@ -12,7 +12,16 @@ from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError
 from nearkin.learners.metric import MetricMixin, opened
-from nearkin.learners.two_steps import Coordinates, Learned, Result, Taught, find_space, learn
+from nearkin.learners.pulls import TaughtPart
+from nearkin.learners.two_steps import (
+    Coordinates,
+    Learned,
+    Result,
+    Taught,
+    at_home,
+    find_space,
+    learn,
+)
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, check_roles, gather_evidence, with_other_pairs
@@ -165,7 +174,17 @@ class TeachableMixin(MetricMixin):
         with one_core():  # a second one would wait for the first more often than help
             return self._keep_result(learn(self, taught, evidence, read))
 
+    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        taught: Taught | None = getattr(self, "_taught", None)
+        if taught is None or taught.image is None:
+            return []
+        ends = [
+            at_home(taught.space.coordinates(self._validated(row, reset=False))) for row in rows
+        ]
+        return [TaughtPart(self, taught, np.concatenate(ends), share)]
+
     def _keep_result(self, result: Result) -> Self:
+        self.__dict__.pop("_importances", None)
         self.__dict__.update(
             result.attributes,
             map_=after_scaling(self.column_scale_, result.map),

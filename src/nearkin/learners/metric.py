@@ -12,7 +12,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError, InputTypeError, few
-from nearkin.learners.contributions import shares_by_column
+from nearkin.learners.explaining import ExplainingMixin
 from nearkin.learners.fitting import WholeState
 from nearkin.learners.judging import JudgingMixin
 from nearkin.pairs.pairs import Pairs
@@ -21,16 +21,18 @@ from nearkin.rows import access, device_math, devices, validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.given import frame_of, n_rows_of, refuse_what_is_no_table, types_of_words
-from nearkin.rows.one_row import as_rows, matrix_of_rows, row_by_row
+from nearkin.rows.one_row import matrix_of_rows, row_by_row
 from nearkin.rows.scaled import scaled
-from nearkin.rows.sparse import dense, is_sparse, plain
+from nearkin.rows.sparse import is_sparse, plain
 from nearkin.scores import order_kept
 from nearkin.spaces.maps import Map, after_scaling
 from nearkin.storage import models as model_file
 from nearkin.storage.whole_file import StrPath
 
 
-class MetricMixin(JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class MetricMixin(
+    ExplainingMixin, JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+):
     """Distances and scores of a learner.
 
     The learner brings ``map_``, ``n_components_`` and ``threshold_``; ``_checked`` where it takes
@@ -144,61 +146,6 @@ class MetricMixin(JudgingMixin, WholeState, ClassNamePrefixFeaturesOutMixin, Tra
                 f"{Z_b.shape[0]}. Use distance(X_a, X_b) for all pairs of rows."
             )
         return _in_their_type(rowwise_distances(Z_a, Z_b), Z_a, Z_b)
-
-    def contributions(self, X_a: Any, X_b: Any) -> dict[str, Any]:
-        """Which columns two rows are far apart in: the part of each in the squared distance.
-
-        Parameters
-        ----------
-        X_a, X_b : array of shape (n, d)
-            Compared row by row. Or one row each, of shape (d,) or a Series of pandas.
-
-        Returns
-        -------
-        dict
-            By name of the column, an array of shape (n,), or a number for one row. Of linear
-            metrics parts sum to 1, and one may be negative where a column makes up for others. Of
-            others it is by how much the squared distance falls, as a share, if both rows have the
-            same in that column. All are 0 where rows are not apart.
-
-        Examples
-        --------
-        >>> import nearkin as nk
-        >>> import pandas as pd
-        >>> people = {"name": ["Ada", "Ada", "Bob", "Rob"], "city": ["Rome", "Paris", "Bonn", None]}
-        >>> metric = nk.Chain([nk.TableEncoder(), nk.Euclidean()])
-        >>> metric = metric.fit(pd.DataFrame(people), pairs=nk.Pairs([(0, 1)], [(0, 2)]))
-        >>> parts = metric.contributions(pd.DataFrame(people)[:1], pd.DataFrame(people)[1:2])
-        >>> {column: float(part[0].round(6)) for column, part in parts.items()}
-        {'name': 0.0, 'city': 1.0}
-        """
-        check_is_fitted(self)
-        rows = [as_rows(self, X) for X in (X_a, X_b)]
-        A, B = (self._checked_columns(X) for X in rows)
-        if A.shape[0] != B.shape[0]:
-            raise InputError(
-                f"contributions compares row by row, but X_a has {A.shape[0]} rows and X_b has "
-                f"{B.shape[0]}."
-            )
-        learned, groups = self._map_of_columns()
-        names = list(dict.fromkeys(map(str, groups)))
-        at = np.array([names.index(str(one)) for one in groups])
-        found = shares_by_column(learned, A, B, at)
-        one_row = rows[0] is not X_a and rows[1] is not X_b
-        return {
-            name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)
-        }
-
-    def _checked_columns(self, X: Any) -> Floats:
-        """Rows as ``_map_of_columns`` takes them, dense."""
-        return np.asarray(dense(devices.to_numpy(self._checked(X))))
-
-    def _map_of_columns(self) -> tuple[Map, Any]:
-        """What was learned, of rows of numbers, and for each number the column that it is of."""
-        groups = getattr(getattr(self, "table_", None), "groups_", None)
-        if groups is None:
-            groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return self.map_, groups
 
     @matrix_of_rows
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:

@@ -25,6 +25,7 @@ from nearkin.learners.preparation import (
     scales_of_differing,
     tells_copies,
 )
+from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.selection import (
     LEAST_PAIRS,
     unseen_choice,
@@ -52,6 +53,7 @@ from nearkin.pairs.supervision import (
 from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, mean_row, middle
 from nearkin.rows.column_scales import scales_of
+from nearkin.rows.given import n_rows_of
 from nearkin.rows.notices import leaving_out, notice
 from nearkin.rows.once import keeping_results
 from nearkin.rows.progress import progress, tell
@@ -325,6 +327,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         self._calibrate_as(metric)
         self.__dict__.update(verdicts)
         self.learned_from_ = evidence.counts(sample.n_given)
+        self._numbers = sample.numbers
         if self.verbose:
             tell(f"{self.report_}\n")
         return self
@@ -373,12 +376,30 @@ class MetricLearner(MetricMixin, BaseEstimator):
             this one.
         """
         check_is_fitted(self)
-        axes = getattr(self, "axes_", None)
-        seen = after_scaling(self.column_scale_, Identity() if axes is None else Affine(axes))
+        seen = self._seen_by_metric.apply(self._checked(X))
         again = copy(self)
+        again.__dict__.pop("_importances", None)
         with one_blas_thread():
-            again.metric_ = clone(self.metric_).fit(seen.apply(self._checked(X)), pairs=pairs)
+            again.metric_ = clone(self.metric_).fit(seen, pairs=pairs)
         return again
+
+    def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:
+        if self.spread:  # learned from more than was answered
+            return []
+        seen = [self._seen_by_metric.apply(self._checked(row)) for row in rows]
+        parts: list[TaughtPart] = self.metric_._taught_parts(seen, share)
+        numbers = getattr(self, "_numbers", None)
+        return [replace(part, numbers=numbers) for part in parts]
+
+    def _taught_again(self, X: Any, pairs: Pairs) -> Any:
+        pairs.check_rows(n_rows_of(X))
+        return self.relearned(X, pairs)
+
+    @property
+    def _seen_by_metric(self) -> Map:
+        """What becomes of rows before the chosen metric sees them."""
+        axes = getattr(self, "axes_", None)
+        return after_scaling(self.column_scale_, Identity() if axes is None else Affine(axes))
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         X = super()._checked(X, reset=reset)

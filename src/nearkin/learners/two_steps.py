@@ -9,7 +9,7 @@ with other pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -77,6 +77,8 @@ class Taught:
         In float64.
     image : Image
         What was learned; None before that.
+    left_out : dict
+        What would be learned without some of the pairs, once somebody has asked for it.
     """
 
     n_rows: int
@@ -88,6 +90,9 @@ class Taught:
     rows: RowNumbers
     coordinates: Floats
     image: Image | None = None
+    left_out: dict[tuple[int, int], tuple[Any, float]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def reads(self, X: Any) -> Coordinates:
         """Coordinates of rows of an X that is checked."""

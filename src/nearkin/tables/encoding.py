@@ -49,7 +49,7 @@ from nearkin.tables.encoders import (
 )
 from nearkin.tables.kindred import kindred, name_of_both, together
 from nearkin.tables.kinds import kinds_of
-from nearkin.tables.reading import Cells, read_table
+from nearkin.tables.reading import Cells, cell_text, read_table
 from nearkin.tables.values import TableWarning, column_of, is_missing
 
 # Rows that tell how a column is encoded, at most.
@@ -313,13 +313,47 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame, dict of lists or array
         first_row : int, default=0
         """
+        known = self.known_cells(X).items()
+        return self.coordinates_of(
+            {name: replace(cells, first_row=first_row) for name, cells in known}
+        )
+
+    def known_cells(self, X: Any) -> dict[str, Cells]:
+        """Columns of a table that coordinates come from, by name.
+
+        Parameters
+        ----------
+        X : data frame, dict of lists or array
+        """
         check_is_fitted(self)
-        known = self._known_columns(X).items()
-        table = {name: replace(cells, first_row=first_row) for name, cells in known}
-        for a, b in self.swapped_:
-            table[name_of_both(a, b)] = together(table[a], table[b])
-        parts = [code.apply(table[code.name]) for code in self.codes_]
-        return np.hstack(parts)
+        return self._known_columns(X)
+
+    def coordinates_of(self, table: Mapping[str, Cells]) -> Floats:
+        """Rows of numbers, of columns by name.
+
+        Parameters
+        ----------
+        table : mapping of str to Cells
+            As :meth:`known_cells` gives them.
+        """
+        both = {name_of_both(a, b): together(table[a], table[b]) for a, b in self.swapped_}
+        cells = {**table, **both}
+        return np.hstack([code.apply(cells[code.name]) for code in self.codes_])
+
+    def cells(self, X: Any) -> dict[str, str]:
+        """What the first row of a table has in each column, as a text; empty where it is missing.
+
+        Parameters
+        ----------
+        X : data frame, dict of lists or array
+        """
+        return {name: cell_text(cells) for name, cells in self.known_cells(X).items()}
+
+    @property
+    def columns_of_words_(self) -> list[str]:
+        """Columns that hold words: names and texts."""
+        kinds = {code.name: code.kind for code in self.codes_}
+        return [name for name in self.columns_ if kinds[name] in ("name", "text")]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the coordinates, which begin with that of their column.

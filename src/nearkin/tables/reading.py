@@ -57,6 +57,18 @@ class Cells:
         return len(self.values)
 
 
+def cell_text(cells: Cells) -> str:
+    """The first cell of a column as a text; empty where it is missing."""
+    value = cells.values[0]
+    if cells.form == "vector":
+        return "" if np.isnan(value).all() else f"a vector of {len(value)} numbers"
+    if value is None or (cells.form != "text" and np.isnan(value)):
+        return ""
+    if cells.form == "date":
+        return str(np.datetime64(int(value), "D"))
+    return str(value) if cells.form == "text" else f"{value:.6g}"
+
+
 def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
     """The columns of a table, in its order.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -127,6 +127,10 @@ class Knowledge:
         ends = np.concatenate([groups.must[:, None].repeat(2, axis=1), groups.cannot])
         drawn = _drawn_of_closure(pairs.subset(~np.isin(ends, wrong).any(axis=1)))
         return pairs + drawn + self.triplets
+
+    def without(self, link: tuple[int, int]) -> Knowledge:
+        """What would be known if a pair had not been answered."""
+        return replace(self, pairs=self.pairs.without([link]))
 
     def are_open(self, questions: Ints) -> NDArray[np.bool_]:
         """Whether nothing is said of each pair of rows, nor follows."""

@@ -119,6 +119,7 @@ class Lesson(Asking, InGroups, Listing):
         self._by = None if by is None else checked_name(by)
         self._learner = checked_learner(learner, len(records), seed)
         self._learning = threading.RLock()
+        self._explaining = threading.Lock()
         self._scaler = StandardScaler().fit(records.X) if standardise else None
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs)

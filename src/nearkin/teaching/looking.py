@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ from nearkin.teaching.record_review import RecordReview
 from nearkin.teaching.records import Records
 from nearkin.teaching.taught_metric import TaughtMetric, metric_of_records
 from nearkin.teaching.thumbnails import LONGEST_SIDE, Image
+from nearkin.teaching.why import why
 
 EXPORTS = ("pairs", "triplets", "embedding", "clusters", "model", "groups", "grouping")
 
@@ -49,6 +51,8 @@ class Looking:
     _seed: int
     _strategies: dict[str, str]
     _found: FoundGroups | None = None
+    _rows: Any
+    _explaining: threading.Lock
 
     def _newest(self) -> tuple[Knowledge, Seen]:
         raise NotImplementedError  # Lesson brings it
@@ -173,6 +177,13 @@ class Looking:
         learned, known = self._seen.learned, self._book.known
         found = self._looks.neighbors(row, n, known, learned)
         return {"version": learned.version, "neighbors": found}
+
+    def why(self, left: int, right: int) -> dict[str, Any]:
+        """Why two rows are as near as they are, see :func:`nearkin.teaching.why.why`."""
+        ends = np.array([self.records.checked_row(row) for row in (left, right)])
+        known, seen = self._newest()
+        with self._explaining:  # one at a time: each keeps a core busy
+            return why(seen.learned, known, self.records, self._rows, self._scaler, ends)
 
     def export(self, what: str, n_clusters: int | None = None) -> tuple[str, bytes]:
         """A file of what was taught: its name and its content.

@@ -11,7 +11,7 @@ from nearkin.teaching.row_checks import LONGEST_NAME
 from nearkin.teaching.thumbnails import SIDES
 
 # No file has more rows.
-_LARGEST = 2**53 - 1
+LARGEST_ROW = 2**53 - 1
 # Rows of a group; as many as are ever shown.
 _MOST_OF_A_GROUP = 500_000
 _MOST_CLUSTERS = 1000
@@ -35,12 +35,12 @@ def _of_a_picture(side: int) -> int:
     return side
 
 
-Row = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
-RowBeside = Annotated[int | None, Query(ge=0, le=_LARGEST)]
-RowInPath = Annotated[int, Path(ge=0, le=_LARGEST)]
+Row = Annotated[int, Field(ge=0, le=LARGEST_ROW), BeforeValidator(_whole)]
+RowBeside = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
+RowInPath = Annotated[int, Path(ge=0, le=LARGEST_ROW)]
 Clusters = Annotated[int | None, Query(ge=1, le=_MOST_CLUSTERS)]
 # Which grouping is meant; if there is another one by now, nothing is given.
-Grouping = Annotated[int | None, Query(ge=0, le=_LARGEST)]
+Grouping = Annotated[int | None, Query(ge=0, le=LARGEST_ROW)]
 # Pixels of the longer side of a picture: few sizes, so that pages ask for the same ones.
 Side = Annotated[int, Query(), AfterValidator(_of_a_picture)]
 Key = Annotated[str, Path(min_length=1, max_length=100)]

@@ -44,6 +44,7 @@ from nearkin.teaching.server.page_files import page_folder, page_is_missing
 from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
 from nearkin.teaching.server.session import Room
 from nearkin.teaching.server.which_routes import add_which
+from nearkin.teaching.server.why_routes import add_why
 from nearkin.teaching.thumbnails import LONGEST_SIDE
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     _add_changes(app, room)
     add_answers(app, room)
     add_grouping(app, room)
+    add_why(app, room)
     add_finding(app, room)
     add_which(app, room)
     _add_live(app, room)

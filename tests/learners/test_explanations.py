@@ -1,0 +1,252 @@
+"""Why two rows are near or far: columns, words and answers, by every learner."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.validation import NotFittedError
+
+import nearkin as nk
+from nearkin.learners import contributions
+from nearkin.learners.contributions import parts_by_column
+from nearkin.learners.incremental import retaught
+from nearkin.spaces.maps import Affine, Composed, Identity, Scaled, UnitLength
+
+LEARNERS = [
+    nk.ITML(random_state=0),
+    nk.ITML(kernel="rbf", random_state=0),
+    nk.KernelBeta(n_landmarks=30, random_state=0),
+    nk.GMML(random_state=0),
+    nk.LLMA(),
+    nk.RCA(),
+    nk.KernelA(),
+    nk.Euclidean(random_state=0),
+    nk.Chain([nk.ITML(random_state=0), nk.KernelBeta(random_state=0)]),
+    nk.Blend([nk.ITML(random_state=0), nk.CosineMetric(random_state=0)], random_state=0),
+    nk.MetricLearner(time_budget=1, random_state=0),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    return X, nk.Pairs.from_labels(X[:, 0] > 0, 30, random_state=0)
+
+
+def shapley(learned, a, b):
+    """Parts of columns, over all orders in which they can be exchanged."""
+    orders = np.array(list(permutations(range(len(a)))))
+    rows = np.tile(a, (len(orders), len(a) + 1, 1))
+    for k, order in enumerate(orders):
+        for step, j in enumerate(order):
+            rows[k, step + 1 :, j] = b[j]
+    images = learned.apply(rows.reshape(-1, len(a))).reshape(len(orders), len(a) + 1, -1)
+    steps = np.diff(images, axis=1) @ (images[0, -1] - images[0, 0])
+    return np.array([steps[orders == j].mean() for j in range(len(a))])
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
+def test_parts_are_shapley_values_and_sum_to_the_squared_distance(learner, rows):
+    X, pairs = rows
+    metric = clone(learner).fit(X, pairs=pairs)
+    found = metric.explain(X[3], X[17])
+    assert_allclose(list(found.contributions.values()), shapley(metric.map_, X[3], X[17]))
+    assert_allclose(sum(found.contributions.values()), metric.pair_distance(X[3], X[17]) ** 2)
+    assert_allclose(found.distance, metric.pair_distance(X[3], X[17]))
+    assert_allclose(found.chance, metric.chance_same(X[3], X[17]))
+    turned = metric.explain(X[17], X[3])
+    assert_allclose(list(turned.contributions.values()), list(found.contributions.values()))
+    assert str(found).startswith("They are ")
+    assert_allclose(sum(metric.importances_.values()), 1)
+    alike = metric.explain(X[3], X[3])
+    assert alike.distance == 0
+    assert set(alike.contributions.values()) == {0.0}
+    assert alike.answers == []
+    assert "No column sets them apart." in str(alike)
+
+
+def test_orders_of_many_columns_are_near_all_of_them():
+    rng = np.random.default_rng(1)
+    bent = Composed((Affine(rng.normal(size=(5, 6))), UnitLength()))
+    a, b = rng.normal(size=(2, 6))
+    found = parts_by_column(bent, a[None], b[None], np.arange(6))[0]
+    exact = shapley(bent, a, b)
+    assert_allclose(found, exact, atol=0.1 * np.abs(exact).max())
+    assert_allclose(found.sum(), exact.sum())
+    # Columns that belong together are exchanged together.
+    of_two = parts_by_column(bent, a[None], b[None], np.array([0, 0, 0, 1, 1, 1]))[0]
+    assert_allclose(of_two.sum(), exact.sum())
+
+
+def test_parts_of_a_linear_map_are_those_of_its_matrix(monkeypatch):
+    rng = np.random.default_rng(2)
+    M, scale = rng.normal(size=(3, 7)), rng.uniform(1, 2, size=7)
+    A, B = rng.normal(size=(2, 5, 7))
+    linear = Composed((Scaled(scale), Affine(M, np.ones(7))))
+    D = (B - A) / scale
+    expected = D * (D @ M.T @ M)
+    assert_allclose(parts_by_column(linear, A, B, np.arange(7)), expected)
+    assert_allclose(parts_by_column(Identity(), A, B, np.arange(7)), (A - B) ** 2)
+    # A narrow linear part is taken once: the same as if rows were mapped as a whole.
+    bent = Composed((Affine(M), UnitLength()))
+    monkeypatch.setattr(contributions, "_BLOCK", 14)  # and by parts of a way
+    slow = Composed((Composed((Identity(), bent)),))
+    assert_allclose(
+        parts_by_column(bent, A, B, np.arange(7)), parts_by_column(slow, A, B, np.arange(7))
+    )
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+def test_pulls_are_what_learning_again_without_an_answer_changes(kernel, rows):
+    X, pairs = rows
+    metric = nk.ITML(kernel=kernel, random_state=0).fit(X, pairs=pairs)
+    found = metric.explain(X[3], X[17])
+    assert found.together[0].pull < 0 < found.apart[0].pull
+    for answer in [*found.together[:2], *found.apart[:2]]:
+        link = (answer.left, answer.right)
+        same = [tuple(one) for one in pairs.must_link]
+        assert answer.same == (link in same)
+        fewer = retaught(metric, X, pairs.without([link]))
+        change = found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2
+        assert_allclose(answer.pull, change, rtol=1e-6)
+        percent = 100 * (fewer.pair_distance(X[3], X[17]) / found.distance - 1)
+        assert_allclose(found.change_without(answer), percent, rtol=1e-6)
+
+
+def test_pulls_in_a_chooser_are_of_its_parts(rows):
+    X, pairs = rows
+    metric = nk.MetricLearner(time_budget=1, random_state=0).fit(X, pairs=pairs)
+    found = metric.explain(X[3], X[17])
+    assert found.answers
+    named = {(one.left, one.right) for one in found.answers}
+    assert named <= {
+        tuple(link) for link in [*pairs.must_link.tolist(), *pairs.cannot_link.tolist()]
+    }
+    sizes = [abs(one.pull) for one in found.answers]
+    assert sizes == sorted(sizes, reverse=True)
+    assert metric.explain(X[3], X[17]) == found
+
+
+def test_answers_count_after_partial_fit(rows):
+    X, pairs = rows
+    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+    metric.explain(X[0], X[1])
+    metric.partial_fit(X, pairs=nk.Pairs(must_link=[(0, 1)]))
+    told = {(one.left, one.right): one for one in metric.explain(X[0], X[1]).answers}
+    assert told[0, 1].same
+    assert told[0, 1].pull < 0
+    before = metric.importances_
+    metric.partial_fit(X, pairs=nk.Pairs(must_link=[(5, 6), (7, 9)]))
+    assert metric.importances_ != before
+
+
+def test_loaded_metrics_explain_and_say_what_is_missing(rows, tmp_path):
+    X, pairs = rows
+    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+    metric.save(tmp_path / "metric.nearkin")
+    loaded = nk.load(tmp_path / "metric.nearkin")
+    found, before = loaded.explain(X[3], X[17]), metric.explain(X[3], X[17])
+    assert found.contributions == before.contributions
+    assert found.answers == []
+    assert "explain(a, b, X=X, pairs=pairs)" in str(found)
+    again = loaded.explain(X[3], X[17], X=X, pairs=pairs)
+    assert [(one.left, one.right) for one in again.answers] == [
+        (one.left, one.right) for one in before.answers
+    ]
+    with pytest.raises(ValueError, match="mean of contributions"):
+        _ = loaded.importances_
+    by_labels = nk.ITML(random_state=0).fit(X, X[:, 0] > 0)
+    assert "learned from labels" in by_labels.explain(X[3], X[17]).remark
+
+
+def test_learners_that_are_slow_to_learn_take_rows_and_pairs(rows):
+    X, pairs = rows
+    metric = nk.RCA().fit(X, pairs=pairs)
+    assert metric.explain(X[3], X[17]).answers == []
+    found = metric.explain(X[3], X[17], X=X, pairs=pairs)
+    answer = found.answers[0]
+    fewer = nk.RCA().fit(X, pairs=pairs.without([(answer.left, answer.right)]))
+    change = found.distance**2 - fewer.pair_distance(X[3], X[17]) ** 2
+    assert_allclose(answer.pull, change)
+
+
+def test_words_that_set_texts_apart(tmp_path):
+    texts = [f"the {a} is {b} and {c}" for a in ("cat", "dog", "bird") for b in ("old", "young")
+             for c in ("grey", "brown", "white", "small")]  # fmt: skip
+    frame = pd.DataFrame({"story": texts, "legs": np.arange(24) % 3})
+    metric = nk.ITML(random_state=0).fit(frame, pairs=nk.Pairs([(0, 1)], [(0, 20)]))
+    found = metric.explain(frame.iloc[0], frame.iloc[1])
+    words = {word.text: word for word in found.words["story"]}
+    assert words["grey"].where == "left"
+    assert words["brown"].where == "right"
+    assert min(words["grey"].part, words["brown"].part) > 0
+    assert words["cat"].where == "both"
+    assert words["cat"].part < 0
+    assert found.values["story"] == ("the cat is old and grey", "the cat is old and brown")
+    assert "Words of story: " in str(found)
+    metric.save(tmp_path / "metric.nearkin")
+    assert nk.load(tmp_path / "metric.nearkin").explain(frame[:1], frame[1:2]).words == found.words
+
+
+def test_texts_that_a_vectorizer_takes_apart():
+    texts = [f"{a} {b}" for a in ("red", "green", "blue") for b in ("car", "bike", "boat")]
+    chain = nk.Chain([TfidfVectorizer(), nk.Euclidean()])
+    chain.fit(texts, pairs=nk.Pairs([(0, 1)], [(0, 8)]))
+    found = chain.explain("red car", "red boat")
+    assert set(found.named(2)) == {"car", "boat"}
+    assert_allclose(sum(found.contributions.values()), found.distance**2)
+
+
+def test_pictures_have_parts_of_pixels(rows):
+    X, pairs = rows
+    found = nk.ITML(random_state=0).fit(X, pairs=pairs).explain(X[0], X[1])
+    assert_allclose(found.pixels((2, 2)).ravel(), list(found.contributions.values()))
+    with pytest.raises(ValueError, match=r"height times width must be 4"):
+        found.pixels((3, 2))
+    plain = found.as_dict()
+    assert plain["contributions"] == found.contributions
+    assert plain["answers"][0]["pull"] == found.answers[0].pull
+
+
+def test_columns_of_vectors_are_not_all_printed():
+    X = np.random.default_rng(0).normal(size=(40, 60))
+    metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)], [(0, 2)]))
+    found = metric.explain(X[0], X[1])
+    assert found.is_of_vectors
+    assert "57 other columns" in str(found)
+    assert len(found._repr_html_()) < 2000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (lambda X, pairs: (X[:2], X[0]), "a has 2 rows"),
+        (lambda X, pairs: (X[0], X[:0]), "b has 0 rows"),
+        (lambda X, pairs: (X[0, :2], X[1]), "features"),
+        (lambda X, pairs: (X[0], np.array([1.0, np.nan, 0, 0])), "NaN"),
+    ],
+)
+def test_bad_rows_are_named(arguments, message, rows):
+    X, pairs = rows
+    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+    with pytest.raises(ValueError, match=message):
+        metric.explain(*arguments(X, pairs))
+
+
+def test_bad_answers_are_named(rows):
+    X, pairs = rows
+    metric = nk.ITML(random_state=0).fit(X, pairs=pairs)
+    with pytest.raises(ValueError, match="X is given without pairs"):
+        metric.explain(X[0], X[1], X=X)
+    with pytest.raises(ValueError, match="pairs is given without X"):
+        metric.explain(X[0], X[1], pairs=pairs)
+    with pytest.raises(ValueError, match="pairs are for 80 rows, X has 5"):
+        metric.explain(X[0], X[1], X=X[:5], pairs=pairs)
+    with pytest.raises(NotFittedError):
+        nk.ITML().explain(X[0], X[1])
+    with pytest.raises(NotFittedError):
+        _ = nk.ITML().importances_
