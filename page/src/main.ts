@@ -139,7 +139,7 @@ function listenLive(model: Model): void {
     }
   };
   let lost = false;
-  openLive(api.openLive, {
+  openLive(api, {
     onMessage,
     isWelcome: () =>
       api.lesson().then(
