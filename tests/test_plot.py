@@ -84,3 +84,23 @@ def test_grouping_shows_a_line_for_each_family_the_interval_and_the_choice():
     named = [text.get_text() for text in ax.get_legend().get_texts()]
     assert named == ["ward", "k-means", "90 % interval"]
     assert ax.get_title() == "3 groups (90 % interval 3 to 4) by ward"
+
+
+def test_explanations_are_bars_or_a_heat_map():
+    X, y = make_xor(60, random_state=0)
+    X = np.column_stack([X, X[:, ::-1]])
+    metric = KernelBeta(random_state=0).fit(X, y)
+    found = metric.explain(X[0], X[1])
+    ax = plot.explanation(found, most=2)
+    named = found.named(2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == named[::-1]
+    widths = [bar.get_width() for bar in ax.patches]
+    assert_allclose(widths, [100 * found.shares[name] for name in named[::-1]])
+    assert ax.get_title() == found.sentence
+    ax = plot.explanation(found, shape=(2, 2), title="pixels")
+    assert_allclose(ax.images[0].get_array(), found.pixels((2, 2)))
+    assert ax.get_title() == "pixels"
+    with pytest.raises(ValueError, match="height times width"):
+        plot.explanation(found, shape=(2, 3))
+    with pytest.raises(ValueError, match="most"):
+        plot.explanation(found, most=0)

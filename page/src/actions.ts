@@ -3,11 +3,22 @@
 import { api, ServerError } from "./api";
 import { isPair, saidOfPair, withAnswer, wordOf } from "./logic/known";
 import { stillAsked, withoutPair } from "./logic/review";
-import type { Change, Pair, ReviewPair, Same, State, Suspect, Triplet, Word } from "./logic/types";
+import type {
+  Change,
+  Pair,
+  ReviewPair,
+  Same,
+  State,
+  Suspect,
+  Triplet,
+  Which,
+  Word,
+} from "./logic/types";
 import { counted } from "./logic/words";
 import {
   type Asked,
   asked,
+  askedOf,
   chosenSuspect,
   type Groups,
   groupsReady,
@@ -15,14 +26,16 @@ import {
   NO_GROUPS,
 } from "./model";
 import { announce, dismiss, notify, notifyProblem } from "./notices";
+import { sayOfGroups } from "./which";
 
 /** Take over a state unless a newer one is here. The question that is shown stays as long as nothing changed. */
 export function acceptState(model: Model, state: State): void {
   const now = model.state.value;
   if (state.version < now.version) return;
   const asBefore = state.version === now.version && state.goal === now.goal;
-  const shown = asBefore ? now.question : null;
-  model.state.set({ ...state, question: shown ?? state.question });
+  const { question, which, check } = now;
+  const isShown = question !== null || which !== null || check !== null;
+  model.state.set(asBefore && isShown ? { ...state, question, which, check } : state);
 }
 
 /** The same for a state that all pages are told. */
@@ -40,6 +53,7 @@ export function nameOf(model: Model, row: number): string {
 export function questionSentence(model: Model): string {
   const question = asked(model);
   if (question === null) return noQuestionSentence(model);
+  if (question.rows !== undefined) return `Which is ${nameOf(model, question.left)} like?`;
   return `Are ${nameOf(model, question.left)} and ${nameOf(model, question.right)} the same?`;
 }
 
@@ -86,7 +100,7 @@ export function change(
 }
 
 /** Like change, and keeps the times for the trace. */
-async function traced(
+export async function traced(
   model: Model,
   pressedAt: number,
   send: () => Promise<State>,
@@ -105,7 +119,7 @@ async function traced(
 }
 
 /** Ask no more about a pair that was put as a question by hand. */
-function askNoMore(model: Model, pair: Pair): void {
+export function askNoMore(model: Model, pair: Pair): void {
   const asked = model.askedAgain.value.filter((one) => !isPair(one, pair));
   if (asked.length < model.askedAgain.value.length) model.askedAgain.set(asked);
 }
@@ -121,7 +135,7 @@ export async function lookAtReview(model: Model): Promise<void> {
 }
 
 /** Review a pair no more that was answered. */
-function reviewNoMore(model: Model, pair: Pair): void {
+export function reviewNoMore(model: Model, pair: Pair): void {
   const { review, reviewing } = model;
   if (review.value !== null) review.set(withoutPair(review.value, pair));
   const now = reviewing.value;
@@ -140,7 +154,7 @@ export function answerReviewed(
 }
 
 /** Put a pair before all other questions. */
-function askFirst(model: Model, question: Asked): void {
+export function askFirst(model: Model, question: Asked): void {
   const others = model.askedAgain.value.filter((one) => !isPair(one, question));
   model.askedAgain.set([question, ...others]);
 }
@@ -154,6 +168,7 @@ async function answerPair(
   pressedAt: number,
 ): Promise<void> {
   const { left, right } = pair;
+  const { conflicts } = model.state.value;
   await traced(
     model,
     pressedAt,
@@ -166,6 +181,7 @@ async function answerPair(
         model.known.set(withAnswer(known, pair, same, state.version));
       }
       reviewNoMore(model, pair);
+      tellOfContradiction(model, conflicts, state);
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
     (said) =>
@@ -177,6 +193,13 @@ async function answerPair(
         hint: `${ELSEWHERE[said]} in another browser; you said ${wordOf(same)}. Your next answer counts, Esc leaves it.`,
       }),
   );
+}
+
+/** Say so if an answer contradicts what follows from others. */
+export function tellOfContradiction(model: Model, before: number, { conflicts }: State): void {
+  if (conflicts <= before) return;
+  notify("This contradicts other answers: one of them is wrong. They are listed under Suspects.");
+  model.panel.set("suspects");
 }
 
 const ELSEWHERE: Record<Word, string> = {
@@ -224,6 +247,7 @@ export async function withdrawOrder(model: Model, triplet: Triplet): Promise<voi
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
   const question = asked(model);
   if (question === null) return;
+  if (question.rows !== undefined) return sayOfGroups(model, question, same, pressedAt);
   const { left, right, origin, before } = question;
   // A second press before the next question is shown is not meant for that.
   if (model.answering?.left === left && model.answering.right === right) return;
@@ -271,7 +295,7 @@ export async function say(model: Model, same: Same, pressedAt: number): Promise<
 async function step(
   model: Model,
   send: (version: number) => Promise<State>,
-  onReply: (changes: Change[], n: number) => void,
+  onReply: (changes: Change[], n: number, undone?: Which) => void,
   said: (state: State) => string,
 ): Promise<void> {
   model.steps += 1;
@@ -279,7 +303,7 @@ async function step(
     model,
     async () => {
       const state = await send(model.state.value.version);
-      onReply(state.changes ?? [], state.n_changes ?? 0);
+      onReply(state.changes ?? [], state.n_changes ?? 0, state.undone);
       return state;
     },
     said,
@@ -296,8 +320,9 @@ export async function undo(model: Model): Promise<void> {
   await step(
     model,
     api.undo,
-    ([undone], n) => {
+    ([undone], n, which) => {
       // What was undone is asked again, so that it can be put right.
+      if (which !== undefined) return askFirst(model, { ...askedOf(which), hint: "Undone." });
       if (n !== 1 || undone.before === "nothing") return;
       const pair = model.answered.find((one) => isPair(one, undone)) ?? undone;
       const { left, right } = pair;
@@ -325,10 +350,10 @@ export async function redo(model: Model): Promise<void> {
 }
 
 export async function withdraw(model: Model, suspect: Suspect): Promise<void> {
-  const { left, right, same } = suspect;
+  const { left, right, same, number, which } = suspect;
   const state = await change(
     model,
-    () => api.withdraw(left, right, wordOf(same)),
+    () => (which ? api.withdrawEntry(number) : api.withdraw(left, right, wordOf(same))),
     (after) => `Withdrawn. ${counted(after.n_answers, "answer")}.`,
   );
   const report = model.report.value;
@@ -344,9 +369,15 @@ export async function withdrawSuspect(model: Model): Promise<void> {
   await withdraw(model, suspect);
 }
 
-export function askAgain(model: Model, { left, right, same }: Suspect): void {
-  const title = "Asked again: same or different?";
-  askFirst(model, { left, right, origin: "suspect", before: wordOf(same), title });
+export function askAgain(model: Model, { left, right, same, which }: Suspect): void {
+  const before = wordOf(same);
+  if (which !== null) {
+    const title = "Asked again: which is it like?";
+    askFirst(model, { ...askedOf(which), origin: "suspect", before, title });
+  } else {
+    const title = "Asked again: same or different?";
+    askFirst(model, { left, right, origin: "suspect", before, title });
+  }
   announce(questionSentence(model));
 }
 

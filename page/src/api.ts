@@ -12,6 +12,7 @@ import { decodeFloats, decodeLayout } from "./logic/messages";
 import type {
   Colouring,
   ColouringInfo,
+  Columns,
   DataRecord,
   Goal,
   Grouping,
@@ -117,6 +118,9 @@ async function fileOf(response: Response, name: string): Promise<[Blob, string]>
 export const api = {
   lesson: () => get<Lesson>("lesson"),
   known: () => get<Known>("known"),
+  learnedColumns: () => get<Columns>("learned-columns"),
+  learnFrom: (columns: string[], standardise: boolean | null) =>
+    post<Columns>("learned-columns", { columns, standardise }),
 
   async layout(name: "euclidean" | "learned"): Promise<Layout> {
     const response = await request(address(`layouts/${name}`));
@@ -178,6 +182,15 @@ export const api = {
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
     post<State>("answers", { left, right, same, origin, before, by: myName() }),
+  which: (
+    left: number,
+    rows: number[],
+    right: number | null,
+    same: Same,
+    origin: string,
+    before: "nothing" | null,
+  ) => post<State>("which", { left, rows, right, same, origin, before, by: myName() }),
+  nameKnown: (row: number, name: string | null) => post<State>("which/name", { row, name }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
     post<GroupsState>("groups", { first, second, same, before, by: myName() }),
   /** Groups are told to all pages once they are found. */
@@ -197,6 +210,7 @@ export const api = {
   aim: (goal: Goal) => post<State>("goal", { goal }),
   withdraw: (left: number, right: number, before: Word) =>
     post<State>("withdrawals", { left, right, before }),
+  withdrawEntry: (number: number) => post<State>("answers/withdrawals", { number }),
   order: (triplet: Triplet) => post<State>("orders", triplet),
   withdrawOrder: (triplet: Triplet) => post<State>("orders/withdrawals", triplet),
   undo: (version: number) => post<State>("undo", { version }),

@@ -21,6 +21,7 @@ import { enter, stay } from "./session";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
 import { showBlend } from "./view/blend";
+import { prepareColumns } from "./view/columns";
 import { byId, h, replace } from "./view/dom";
 import { showFind } from "./view/find";
 import { showGroups } from "./view/groups";
@@ -46,6 +47,7 @@ async function start(): Promise<void> {
   for (const id of ["studio", "tools"]) byId(id).hidden = false;
   showHeader(model);
   prepareHelp(model);
+  prepareColumns(model);
   showQuestion(model);
   showWhy(model);
   showSide(model);
@@ -72,7 +74,7 @@ function showSide(model: Model): void {
     { id: "point", title: "Point", body: pointPanel(model) },
   ]);
   model.report.show((report) => {
-    const n = report?.suspects.length ?? 0;
+    const n = (report?.suspects.length ?? 0) + (report?.contradictions.length ?? 0);
     setBadge("suspects", n === 0 ? "" : String(n));
   });
   model.selected.listen((row) => {

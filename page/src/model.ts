@@ -9,6 +9,7 @@ import type {
   Colouring,
   Grouping,
   Known,
+  KnownGroup,
   Layout,
   Lesson,
   Pair,
@@ -17,17 +18,22 @@ import type {
   ReviewPair,
   State,
   Suspect,
+  Which,
   Word,
 } from "./logic/types";
 import { percent } from "./logic/words";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal, type Source } from "./signal";
+import { remembered } from "./storage";
 
 export interface Asked extends Pair {
-  origin: "question" | "suspect" | "review";
+  origin: "question" | "sought" | "check" | "suspect" | "review";
   /** What was said of the two when they were put as a question. */
   before: Word;
+  /** Records of groups in the place of the right one: which of them is the left one like? */
+  rows?: number[];
+  groups?: KnownGroup[];
   /** Why they are asked again. */
   title?: string;
   hint?: string;
@@ -91,6 +97,8 @@ export interface Model {
   grouping: Signal<Grouping | null>;
   finding: Signal<number | null>;
   chosen: Signal<ChosenGroups>;
+  /** Whether records are asked about beside those of several groups, and not in pairs alone. */
+  byGroups: Signal<boolean>;
   suspect: Signal<number>;
   review: Signal<Review | null>;
   /** The doubtful pair that is asked while the review is open. */
@@ -143,6 +151,7 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     grouping: new Signal<Grouping | null>(null),
     finding: new Signal<number | null>(null),
     chosen: new Signal(NONE_CHOSEN),
+    byGroups: new Signal(remembered("by-groups") !== "off"),
     suspect: new Signal(0),
     review: new Signal<Review | null>(null),
     reviewing: new Signal<ReviewPair | null>(null),
@@ -173,8 +182,18 @@ export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
   if (model.panel.value === "review") return reviewed(model);
-  const question = model.state.value.question;
+  const { question, which, check } = model.state.value;
+  if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
+  if (which !== null && model.byGroups.value) return askedOf(which);
   return question && { ...question, origin: "question", before: "nothing" };
+}
+
+const CHECK_HINT = "Asked to see whether earlier answers agree.";
+
+/** Beside one group alone, it is a question about a pair. */
+export function askedOf({ left, rows, groups, origin }: Which): Asked {
+  const pair = { left, right: rows[0], origin, before: "nothing" as const };
+  return rows.length > 1 ? { ...pair, rows, groups } : pair;
 }
 
 function reviewed(model: Model): Asked | null {
@@ -186,8 +205,9 @@ function reviewed(model: Model): Asked | null {
 }
 
 /** What is asked may be another question when one of these changes. */
-export function asksAnew({ state, askedAgain, panel, reviewing, review }: Model): Source[] {
-  return [state, askedAgain, panel, reviewing, review];
+export function asksAnew(model: Model): Source[] {
+  const { state, askedAgain, panel, reviewing, review, byGroups } = model;
+  return [state, askedAgain, panel, reviewing, review, byGroups];
 }
 
 export function chosenSuspect(model: Model): Suspect | undefined {

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearkin.errors import needing
 from nearkin.learners.compositions import last_learner
+from nearkin.pairs.checks import checked_count
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import refuse_triplets
@@ -18,7 +19,15 @@ from nearkin.spaces.linalg import principal_coordinates
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["distances", "embedding", "grouping", "in_the_plane", "selection", "spectrum"]
+__all__ = [
+    "distances",
+    "embedding",
+    "explanation",
+    "grouping",
+    "in_the_plane",
+    "selection",
+    "spectrum",
+]
 
 _MARKERS = "osD^vP*X<>"
 _UNKNOWN = "0.7"
@@ -234,6 +243,51 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     ax.set_xticks(shown, [str(number) for number in shown])
     ax.minorticks_off()
     return _labelled(ax, "groups", "score", report.summary if title is None else title)
+
+
+def explanation(
+    found: Any,
+    *,
+    shape: tuple[int, int] | None = None,
+    most: int = 12,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """The columns that set two rows apart as bars, or a heat map where columns are pixels.
+
+    Parameters
+    ----------
+    found : Explanation
+        What ``metric.explain(a, b)`` gives.
+    shape : (int, int), optional
+        Height and width, if the columns are pixels of a picture, row by row.
+    most : int, default=12
+        Columns that are drawn, the largest parts first.
+    ax : matplotlib Axes, optional
+    title : str, optional
+        How far apart the two are by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        What sets them apart is red, what brings them together blue.
+    """
+    ax = _axes(ax)
+    if shape is not None:
+        parts = found.pixels(shape)
+        reach = float(np.abs(parts).max()) or 1.0
+        ax.imshow(parts, cmap="RdBu_r", vmin=-reach, vmax=reach)
+        ax.set_axis_off()
+    else:
+        shares = found.shares
+        names = found.named(checked_count(most, "most", least=1))[::-1]
+        colours = ["C3" if shares[name] > 0 else "C0" for name in names]
+        ax.barh(range(len(names)), [100 * shares[name] for name in names], color=colours)
+        ax.set_yticks(range(len(names)), names, fontsize=8)
+        ax.axvline(0, color="0.3", linewidth=0.8)
+        ax.set_xlabel("part of the squared distance, in %")
+    ax.set_title(found.sentence if title is None else title, fontsize=9, wrap=True)
+    return ax
 
 
 def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:

@@ -11,10 +11,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from nearkin import Pairs
 from nearkin.tasks.grouping.agreement import agreed_groups
-from nearkin.tasks.grouping.choice import Comparison, Fold, Key
+from nearkin.tasks.grouping.choice import Comparison, Fold
 from nearkin.tasks.grouping.everyone import medoids
 from nearkin.tasks.grouping.families import FAMILIES, Coordinates
-from nearkin.tasks.grouping.grouped import AGREEMENT, Groupings
+from nearkin.tasks.grouping.grouped import Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, expected_index, share_together
 from nearkin.tasks.grouping.kept_pairs import blocks_of, kept
 from nearkin.tasks.grouping.known import known_pairs
@@ -158,22 +158,23 @@ def test_a_sample_has_both_ends_of_pairs_of_both_kinds():
     assert min(len(inside.must_link), len(inside.cannot_link)) > 30
 
 
-def test_folds_and_families_outvote_a_grouping_that_few_agree_with():
+def test_folds_outvote_groups_of_all_pairs_that_are_worse():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 20)
     clear = 10.0 * np.eye(3)[y] + rng.normal(size=(60, 3))
     blurred = clear + rng.normal(size=(60, 3)) * 6
     pairs = Pairs.from_labels(y, 10, random_state=0)
-    families = ("k-means", "ward", AGREEMENT)
-    whole = Groupings(blurred, pairs, families, 0)
-    folds = [Fold(Groupings(clear, pairs, families, 0), np.arange(60), Pairs()) for _ in range(3)]
-    comparison = Comparison(whole, folds, families, 1 / 3)
+    whole = Groupings(blurred, pairs, ["ward"], 0)
+    told_less = Groupings(clear, pairs, ["ward"], 0)
+    rows = np.arange(60)
+    comparison = Comparison(whole, [Fold(told_less, rows, Pairs())] * 3, ["ward"], 1 / 3)
     comparison.judge([3])
-    best = comparison.judged[Key("k-means", 3)]
+    best = comparison.best()
 
-    alone = Comparison(whole, folds, ("k-means",), 1 / 3).agreed(best)
+    alone = whole.grouped(best.key)
     agreed = comparison.agreed(best)
-    assert alone is whole.found("k-means", 3)
     assert adjusted_rand_score(y, agreed.labels) > adjusted_rand_score(y, alone.labels)
     for links, together in ((pairs.must_link, True), (pairs.cannot_link, False)):
         assert ((agreed.labels[links[:, 0]] == agreed.labels[links[:, 1]]) == together).all()
+    some = Fold(told_less, rows[:50], Pairs())
+    assert Comparison(whole, [some], ["ward"], 1 / 3).agreed(best) is alone

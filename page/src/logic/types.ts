@@ -59,6 +59,8 @@ export interface State {
   check: Pair | null;
   /** What questions are for. */
   goal: Goal;
+  /** What a step back has taken back, if that was a choice among groups. */
+  undone?: Which;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
   changes?: Change[];
   n_changes?: number;
@@ -102,6 +104,8 @@ export interface Lesson {
   takes_triplets: boolean;
   /** Whether rows are records, of whose words the features are made. */
   of_words: boolean;
+  /** Whether columns have names, so that others can be learned from. */
+  has_columns: boolean;
   /** Whether there are records whose doubtful pairs can be reviewed. */
   review: boolean;
   /** What questions may be for. */
@@ -111,6 +115,21 @@ export interface Lesson {
   notes: string[];
   state: State;
   nearkin: string;
+}
+
+/** A column of the data: whether it is learned from, and why not, or what speaks against it. */
+export interface Column {
+  name: string;
+  kind: string;
+  learned: boolean;
+  why: string;
+  can: boolean;
+}
+
+export interface Columns {
+  columns: Column[];
+  /** Whether columns are brought to one scale. */
+  standardised: boolean;
 }
 
 export interface Known {
@@ -126,11 +145,23 @@ export interface Quality {
   auc: number | null;
   euclidean_auc: number | null;
   error: number | null;
-  n_pairs: number;
-  /** Value and ends of the 90 % interval of auc, precision, recall and f1; empty where unknown. */
+  /** By which it is judged. */
+  n_records: number;
+  /** Value and ends of the 90 % interval of auc, euclidean_auc, precision, recall and f1; empty where unknown. */
   figures: Record<string, Estimate>;
   enough: boolean;
   said: string;
+}
+
+/** Pair AUC after so many answers, with the ends of its 90 % interval; and that of the Euclidean distance. */
+export interface QualityPoint {
+  answers: number;
+  auc: number;
+  low: number;
+  high: number;
+  euclidean: number;
+  euclidean_low: number;
+  euclidean_high: number;
 }
 
 export interface Outlook {
@@ -147,6 +178,10 @@ export interface Outlook {
 
 export interface Suspect extends Pair {
   same: boolean;
+  /** Of the entry that says so; 0 for what was known from the start. */
+  number: number;
+  /** What was answered there, if it is a choice among groups. */
+  which: Which | null;
   chance_opposite: number;
   said: string;
 }
@@ -160,13 +195,21 @@ export interface Answerer {
   high: number;
 }
 
+/** Two records that are said to differ, and a chain of records, each said to be the same as the next. */
+export interface Contradiction extends Pair {
+  chain: number[];
+}
+
 export interface Report {
   version: number;
   learner: string;
   quality: Quality;
+  /** Quality after earlier answers, and now. */
+  course: QualityPoint[];
   outlook: Outlook;
   spectrum: { before: number[]; after: number[] };
   suspects: Suspect[];
+  contradictions: Contradiction[];
   answerers: { listed: Answerer[]; said: string };
   questions: Pair[];
   notes: string[];

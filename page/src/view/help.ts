@@ -8,6 +8,7 @@ const KEYS: [string[], string][] = [
   [["s"], "same: of the question, or of groups A and B"],
   [["d"], "different"],
   [["u"], "unsure"],
+  [["1", "…", "9"], "the group that a record is like, where several are shown; 0 for none"],
   [["z"], "undo, and ask again what was undone"],
   [["Shift", "z"], "redo"],
   [["w"], "withdraw the chosen suspect"],
@@ -20,6 +21,7 @@ const KEYS: [string[], string][] = [
   [["f"], "bring all points into view"],
   [["m"], "go to the map; then arrows step, Enter selects, + and − zoom"],
   [["q"], "go to the question"],
+  [["c"], "columns: what is learned from"],
   [["/"], "find records by their text"],
   [["x"], "the card in full width, and back"],
   [

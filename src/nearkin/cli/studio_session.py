@@ -38,7 +38,7 @@ def hold(
     journal: Path | None = None,
     learner: str | None = None,
     settings: Sequence[str] = (),
-    standardise: bool = False,
+    standardise: bool | None = None,
     by: str | None = None,
     port: int | None = None,
     listen: str | None = None,
@@ -61,7 +61,7 @@ def hold(
         Its name on the command line; without, the lesson's own.
     settings : list of str
         Parameters of the learner, as ``name=value``.
-    standardise : bool
+    standardise : bool, optional
     by : str, optional
         Who answers.
     port : int, optional
@@ -110,6 +110,7 @@ def hold(
             address = serving.url_for_a_program()
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         serving.run()
+        lesson = serving.lesson  # columns may have been chosen anew
         _say_how_it_ended(lesson.journal or path, lesson.state(), n_given)
 
 

@@ -206,10 +206,14 @@ class ExplainingMixin:
         self, rows: list[Any], whole: float, X: Any, pairs: Pairs | None
     ) -> tuple[list[Pull], str]:
         """Answers that pull two rows, the strongest first; or why there are none."""
-        metric: Any = self
-        if pairs is not None:
-            metric = self._taught_again(X, pairs)
-        parts = metric._taught_parts(rows)
+        metric = self if pairs is None else self._taught_again(X, pairs)
+        return metric._pulls_as_taught(rows, whole, X, pairs)
+
+    def _pulls_as_taught(
+        self, rows: list[Any], whole: float, X: Any = None, pairs: Pairs | None = None
+    ) -> tuple[list[Pull], str]:
+        """The same by what was learned here, from these rows and pairs if they are given."""
+        parts = self._taught_parts(rows)
         answers = answers_of(parts)
         if answers is not None:
             links = likeliest_to_pull(parts, answers)
@@ -217,7 +221,7 @@ class ExplainingMixin:
             numbers = parts[0].numbers
         elif pairs is not None:
             answers, numbers = pairs, None
-            links, pulls = pulls_by_refits(metric, rows, X, pairs)
+            links, pulls = pulls_by_refits(self, rows, X, pairs)
         else:
             return [], _BY_LABELS if parts else _NOT_KNOWN
         told = _strongest(pulls, whole)
@@ -262,7 +266,9 @@ class ExplainingMixin:
 
     def _map_of_columns(self) -> tuple[Map, Any]:
         """What was learned, of rows of numbers, and for each number the column that it is of."""
-        groups = getattr(self._table_of_columns(), "groups_", None)
+        groups = self.__dict__.get("_names_of_columns")  # where others know them
+        if groups is None:
+            groups = getattr(self._table_of_columns(), "groups_", None)
         if groups is None:
             groups = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return self.map_, groups

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -188,8 +188,25 @@ class Explanation:
         return len(names) >= _A_VECTOR and all(name.isdigit() for name in names)
 
     def __str__(self) -> str:
-        lines = [self.sentence, "", *self._columns(), *self._words(), "", *self._pulls()]
-        return "\n".join(lines)
+        return self.text()
+
+    def text(self, names: Sequence[Any] | None = None) -> str:
+        """All of it in sentences and a table.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            What rows of X are called; their numbers by default.
+        """
+        pulls = self._pulls(names)
+        lines = [self.sentence, "", *self._columns(), *self._words(), "", *pulls]
+        return "\n".join(lines).rstrip()
+
+    @property
+    def brief(self) -> str:
+        """The columns that matter most, in one line."""
+        shares = self.shares
+        return ", ".join(f"{name} {shares[name]:.0%}" for name in self.named())
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
@@ -225,7 +242,7 @@ class Explanation:
             lines.append(f"Words of {name}: {said}")
         return lines
 
-    def _pulls(self) -> list[str]:
+    def _pulls(self, names: Sequence[Any] | None) -> list[str]:
         if not self.answers:
             return [self.remark] if self.remark else []
         lines = []
@@ -238,8 +255,12 @@ class Explanation:
             for one in answers[:_MOST_ANSWERS]:
                 said = "the same" if one.same else "different"
                 change = self.change_without(one)
+                both = (
+                    [one.left, one.right] if names is None else [names[one.left], names[one.right]]
+                )
+                rows = "rows " if names is None else ""
                 lines.append(
-                    f"  rows {one.left} and {one.right} are {said}: without it, they would be "
+                    f"  {rows}{both[0]} and {both[1]} are {said}: without it, they would be "
                     f"{abs(change):.2g} % {'farther apart' if change > 0 else 'nearer'}"
                 )
         return lines

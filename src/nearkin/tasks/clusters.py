@@ -61,8 +61,8 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     A metric is learned from the pairs. In its coordinates several families of groupings are tried
     with several numbers of groups; pairs that were held out of the metric and of the groups tell
     which is best, together with how stable each is. In every grouping rows are then placed by the
-    groups of rows in pairs, and pairs are kept. Groups are what most families agree on in the end,
-    whichever pairs were held out, and the best of them above all.
+    groups of rows in pairs, and pairs are kept. In the end, groups are what the best candidate
+    finds most often, whichever pairs are held out.
 
     Parameters
     ----------

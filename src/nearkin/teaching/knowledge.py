@@ -86,12 +86,17 @@ class Knowledge:
         """Cannot-links between rows that must-links tie together."""
         return int(self.pairs.groups.contradicted.sum())
 
+    @property
+    def n_answers(self) -> int:
+        """How often somebody has answered, whatever the answer speaks of."""
+        return self.counts.n_answers
+
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
         same, different, unsure, disputed, _ = self.counts
         return {
             "version": self.version,
-            "n_answers": same + different + unsure + disputed,
+            "n_answers": self.n_answers,
             "n_same": same,
             "n_different": different,
             "n_unsure": unsure,
@@ -155,6 +160,24 @@ class Knowledge:
         said = np.where(groups.alike(links), 1, np.where(groups.differ(links), 0, -1))
         said[different] = 0
         return [None if answer < 0 else bool(answer) for answer in said]
+
+
+# Contradictions that are told of.
+_MOST_CONTRADICTIONS = 5
+
+
+def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
+    """Two rows that are said to differ, and a chain of rows, each said to be like the next."""
+    if not known.n_conflicts:
+        return []
+    return [
+        {
+            "left": conflict.cannot_link[0],
+            "right": conflict.cannot_link[1],
+            "chain": list(conflict.chain),
+        }
+        for conflict in known.pairs.conflicts()[:_MOST_CONTRADICTIONS]
+    ]
 
 
 def start_of(

@@ -37,6 +37,23 @@ def same(
     ] = None,
     prevalence: o.Prevalence = None,
     precision: o.Precision = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Say why, of each pair: which columns and words set it apart. As text; with "
+            "--json or --output in a column.",
+        ),
+    ] = False,
+    taught: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="The answers that the model was learned from, about this data: --why then says "
+            "which of them pull the two together or push them apart.",
+        ),
+    ] = None,
     output: o.OutputPath = None,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
@@ -69,10 +86,13 @@ def same(
     from nearkin.cli.matching import matcher_in, records_for, refuse_options
     from nearkin.cli.messages import say
     from nearkin.cli.models import Model
+    from nearkin.cli.reasons import Reasons
     from nearkin.cli.record_uses import quality_of_chances
     from nearkin.scores.quality import quality_of
     from nearkin.scores.same_threshold import checked_share, verdicts_by_answers
 
+    if taught is not None and not why:
+        raise UserError("--taught is for --why: it says which answers pull a pair.")
     chance = 0.5 if precision is None else checked_share(precision, "precision")
     out = Output(output, as_json=as_json, force=force, quote=quote)
     choice = o.choice_of(columns, exclude, [], id_column, delimiter, form, missing)
@@ -82,6 +102,11 @@ def same(
         named: NamedRows = (table := open_table(data, choice, model=learned))
     else:
         refuse_options({"--prevalence": prevalence}, f"{model} knows it from its candidates.")
+        refuse_options(
+            {"--why": why, "--taught": taught},
+            f"{model} is a matcher of records, which has no distance to explain: nearkin fit makes "
+            "a model that has.",
+        )
         named = records = records_for(matcher, data, choice)
     asked = pairs_of(named, pairs, needs_answers=False, delimiter=choice.delimiter)
     found: dict[str, Any] = {"left": asked.left, "right": asked.right}
@@ -125,4 +150,11 @@ def same(
         "same": distance <= radius,
         "probability": verdicts.chance(distance),
     }
+    if why:
+        reasons = Reasons(learned, table, taught, choice.delimiter, verdicts, radius)
+        explained = [reasons.of(*ends) for ends in asked.ends.tolist()]
+        if out.is_for_people:
+            out.write_text(reasons.text(explained, found["left"], found["right"]))
+            return
+        found["why"] = [one.brief for one in explained]
     out.write(table_of(found))

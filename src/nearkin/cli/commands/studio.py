@@ -93,8 +93,14 @@ def studio(
     ] = None,
     settings: o.Settings = [],
     standardise: Annotated[
-        bool, typer.Option("--standardise", help="Bring all columns to one scale first.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--standardise/--no-standardise",
+            show_default=False,
+            help="Bring all columns to one scale first, or leave them. Without: where their units "
+            "differ by more than 100.",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(

@@ -97,6 +97,15 @@ class Output:
         elif sys.stdout is None:
             raise UserError("standard output is closed: name a file for the results with --output.")
 
+    @property
+    def is_for_people(self) -> bool:
+        """Whether results go to standard output, and no form of a table was asked for."""
+        return self.path is None and not self.as_json and not self._in_full
+
+    def write_text(self, text: str) -> None:
+        """Write what people read in the place of a table."""
+        _emit(text.encode())
+
     def write(
         self, batches: Iterable[Any], n_rows: int | None = None, *, verbose: bool = True
     ) -> None:

@@ -14,7 +14,7 @@ from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.thread_limits import one_thread
 from nearkin.tasks.grouping.agreement import agreed_groups
-from nearkin.tasks.grouping.grouped import AGREEMENT, Grouping, Groupings
+from nearkin.tasks.grouping.grouped import Grouping, Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, share_together
 
 # Numbers that are tried first; then those around the best, and further ones if that is the last.
@@ -184,21 +184,16 @@ class Comparison:
         return self.candidates[int(np.argmax(self.scores(self.held_out.indices())))]
 
     def agreed(self, best: Judged) -> Grouping:
-        """What all families agree on, whatever pairs were held out, about as many groups.
+        """What the best candidate is in the mean, whichever pairs were held out.
 
-        The best candidate counts as much as all families in one space. It is taken as it is where
-        agreement is not asked for, and where folds have some rows only.
+        As it is for all pairs counts twice. That alone is taken where folds have some rows only.
         """
         own = self.whole.grouped(best.key)
-        everywhere = all(len(fold.rows) == len(own.labels) for fold in self.folds)
-        if AGREEMENT not in self.families or not everywhere:
+        if not all(len(fold.rows) == len(own.labels) for fold in self.folds):
             return own
-        families = [family for family in self.families if family != AGREEMENT]
-        spaces = [self.whole, *(fold.groupings for fold in self.folds)]
-        found = [space.found(family, best.key.number) for space in spaces for family in families]
-        labels = [one.labels for one in found if one is not None]
-        start = agreed_groups([*labels, *[own.labels] * len(families)], best.found)
-        return self.whole.mended(start, best.found, turns=1)
+        found = [fold.groupings.found(*best.key) for fold in self.folds]
+        labels = [own.labels] * 2 + [one.labels for one in found if one is not None]
+        return self.whole.mended(agreed_groups(labels, best.found), best.found, turns=1)
 
     def interval(self, rng: np.random.RandomState) -> tuple[int, int]:
         """Numbers of groups between which the best is, if pairs were drawn anew."""

@@ -15,6 +15,7 @@ LARGEST_ROW = 2**53 - 1
 # Rows of a group; as many as are ever shown.
 _MOST_OF_A_GROUP = 500_000
 _MOST_CLUSTERS = 1000
+_MOST_COLUMNS = 10_000
 # Groups that a row is shown beside: as many as there are keys for.
 _MOST_SHOWN = 9
 
@@ -188,6 +189,15 @@ class TwoGroups(_Body):
     same: bool
     before: Literal["nothing"] | None = None
     by: Name | None = None
+
+
+class ColumnsToLearnFrom(_Body):
+    """Columns by name, and whether they are brought to one scale; null for where that is needed."""
+
+    columns: Annotated[
+        list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=_MOST_COLUMNS)
+    ]
+    standardise: bool | None = None
 
 
 class Aim(_Body):

@@ -23,6 +23,8 @@ _MOST_TABS = 32
 _WAITS = 2.0
 # Seconds after which a tab that does not ask any more has gone.
 _GONE_AFTER = 30.0
+# What a WebSocket says where a service is restarted.
+_ANOTHER_LESSON = 1012
 
 
 @dataclass
@@ -83,6 +85,8 @@ def add_live(app: FastAPI, room: Room) -> None:
                     told = await one.mailbox.next()
             except TimeoutError:
                 return Response(status_code=204)
+            if told is None:
+                raise HTTPException(409, "Another lesson has begun.")
             one.number, one.told = one.number + 1, told
         kind = "application/octet-stream" if isinstance(one.told, bytes) else "application/json"
         number = {"X-Nearkin-Number": str(one.number)}
@@ -92,6 +96,9 @@ def add_live(app: FastAPI, room: Room) -> None:
 async def _send_all(websocket: WebSocket, mailbox: Mailbox) -> None:
     while True:
         told = await mailbox.next()
+        if told is None:
+            await websocket.close(_ANOTHER_LESSON)
+            return
         if isinstance(told, bytes):
             await websocket.send_bytes(told)
         else:

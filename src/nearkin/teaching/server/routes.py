@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import FastAPI, HTTPException, Query, Request, Response
@@ -32,6 +33,7 @@ from nearkin.teaching.server.bodies import (
     Tab,
     Withdrawal,
 )
+from nearkin.teaching.server.column_routes import add_columns
 from nearkin.teaching.server.encoding import layout_bytes, numbers_bytes
 from nearkin.teaching.server.few_words import log_few_errors
 from nearkin.teaching.server.finding_routes import add_finding
@@ -40,6 +42,7 @@ from nearkin.teaching.server.guard import Guard
 from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.live_routes import add_live
 from nearkin.teaching.server.page_files import page_folder, page_is_missing
+from nearkin.teaching.server.replaceable import Replaceable
 from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
 from nearkin.teaching.server.session import Room
 from nearkin.teaching.server.which_routes import add_which
@@ -52,8 +55,8 @@ if TYPE_CHECKING:
 _MOST_NEIGHBORS = 1000
 
 
-def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
-    """The server's app for one lesson.
+def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
+    """The server's app for a lesson, and for others that may take its place.
 
     Parameters
     ----------
@@ -64,6 +67,13 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     hosts : Hosts
         What the server is called.
     """
+    return Replaceable(partial(_app_of, access=access, hosts=hosts), lesson)
+
+
+def _app_of(
+    lesson: Lesson, place: Replaceable, access: Access, hosts: Hosts
+) -> tuple[FastAPI, Room]:
+    """The app of one lesson, and its room."""
     room = Room(lesson)
 
     @asynccontextmanager
@@ -88,12 +98,13 @@ def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> FastAPI:
     _add_changes(app, room)
     add_answers(app, room)
     add_grouping(app, room)
+    add_columns(app, room, place)
     add_why(app, room)
     add_finding(app, room)
     add_which(app, room)
     add_live(app, room)
     _add_page(app)
-    return app
+    return app, room
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -47,6 +47,8 @@ class Room:
         self.review: Mapping[str, Any] | None = None
         self.grouping: Mapping[str, Any] | None = None
         self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
+        self._course = Worker(self._recall, self._not_found, "nearkin-course")
+        self._is_closing = False
         self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
@@ -63,13 +65,16 @@ class Room:
         self.live.open()
         self._refits.start()
         self._groups.start()
+        self._course.start()
 
     async def close(self) -> None:
         """End: changes that have begun are finished, refits as soon as they can be."""
         self.live.close()
         self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
+        self._is_closing = True
         self._groups.stop()
+        self._course.stop()
         await asyncio.to_thread(self._refits.stop)
 
     async def change(
@@ -131,6 +136,11 @@ class Room:
         state = _typed("state", self.lesson.state())
         return state, layout_bytes(self.lesson.layout("learned"))
 
+    def look_again(self) -> None:
+        """Learn from what is known now, and tell all tabs: somebody else may have changed it."""
+        self._among_changes(self.tell_state)
+        self._refits.want()
+
     def tell_state(self) -> None:
         """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
         self.live.tell("state", _typed("state", self.lesson.state()))
@@ -139,6 +149,8 @@ class Room:
         self.live.tell("layout", layout_bytes(layout))
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
+        if self.report is None:
+            self._course.want()
         self.report = report
         self.live.tell("report", _typed("report", report))
         # It has brought questions, and the state says which is next.
@@ -157,6 +169,17 @@ class Room:
     def _tell_review(self, review: Mapping[str, Any]) -> None:
         self.review = review
         self.live.tell("review", _typed("review", review))
+
+    def _recall(self) -> None:
+        """Find the curve of quality again, and tell all tabs at its end."""
+        course = None
+        for found in self.lesson.recall():
+            if self._is_closing:
+                return
+            course = found
+        if course is not None and self.report is not None:
+            self.report = {**self.report, "course": course}
+            self.live.tell("report", _typed("report", self.report))
 
     def want_groups(self) -> None:
         """Have groups found by what is known now; all tabs are told of them."""
