@@ -107,6 +107,10 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       w: withdrawShown,
       r: () => model.lesson.review && model.panel.set("review"),
       n: neighbours,
+      h: () => {
+        model.panel.set("answers");
+        byId("panel-answers").focus();
+      },
       a: () => addSelected("a"),
       b: () => addSelected("b"),
       g: () => stage && model.lassoMode.set(!model.lassoMode.value),

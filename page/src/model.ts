@@ -13,6 +13,7 @@ import type {
   Layout,
   Lesson,
   Pair,
+  Person,
   Report,
   Review,
   ReviewPair,
@@ -22,13 +23,14 @@ import type {
   Word,
 } from "./logic/types";
 import { percent } from "./logic/words";
+import { Pending } from "./pending";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal, type Source } from "./signal";
 import { remembered } from "./storage";
 
 export interface Asked extends Pair {
-  origin: "question" | "sought" | "check" | "suspect" | "review";
+  origin: "question" | "sought" | "check" | "suspect" | "review" | "list" | "conflict";
   /** What was said of the two when they were put as a question. */
   before: Word;
   /** Records of groups in the place of the right one: which of them is the left one like? */
@@ -57,7 +59,7 @@ export interface ChosenGroups {
 
 export const NONE_CHOSEN: ChosenGroups = { numbers: [] };
 
-export type PanelName = "review" | "quality" | "suspects" | "point";
+export type PanelName = "review" | "quality" | "suspects" | "answers" | "point";
 
 /** Euclidean at 0, learned at 1. */
 export type Blend = number;
@@ -76,8 +78,17 @@ export interface Model {
   answering: Pair | null;
   /** Pairs that are asked before the server's own questions: undone, in conflict, or put by hand. */
   askedAgain: Signal<Asked[]>;
-  /** What was answered on this page, the last first, each pair as it was shown. */
-  answered: Pair[];
+  /** What was pressed and is not confirmed yet. */
+  pending: Pending;
+  /** Versions that changes of this page led to and can be undone, and those that were undone; the last at the end. */
+  mine: number[];
+  undone: number[];
+  /** What was asked when each of these was undone. */
+  askedThen: (Asked | null)[];
+  /** Who has the studio open. */
+  people: Signal<Person[]>;
+  /** Grows when somebody wants to see what people disagree about. */
+  disputes: Signal<number>;
   /** Steps back and forth that are under way, and the states that all pages were told meanwhile. */
   steps: number;
   heldBack: State[];
@@ -136,7 +147,12 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     changes: new Queue(),
     answering: null,
     askedAgain: new Signal<Asked[]>([]),
-    answered: [],
+    pending: new Pending(),
+    mine: [],
+    undone: [],
+    askedThen: [],
+    people: new Signal<Person[]>([]),
+    disputes: new Signal(0),
     steps: 0,
     heldBack: [],
     problem: null,
@@ -182,12 +198,14 @@ export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
   if (model.panel.value === "review") return reviewed(model);
-  const { question, which, check } = model.state.value;
+  const { question, which, check, second } = model.state.value;
   if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
   if (which !== null && model.byGroups.value) return askedOf(which);
-  return question && { ...question, origin: "question", before: "nothing" };
+  const hint = second ? { hint: SECOND } : {};
+  return question && { ...question, origin: "question", before: "nothing", ...hint };
 }
 
+const SECOND = "Somebody else has answered this too: what do you say?";
 const CHECK_HINT = "Asked to see whether earlier answers agree.";
 
 /** Beside one group alone, it is a question about a pair. */
@@ -208,6 +226,11 @@ function reviewed(model: Model): Asked | null {
 export function asksAnew(model: Model): Source[] {
   const { state, askedAgain, panel, reviewing, review, byGroups } = model;
   return [state, askedAgain, panel, reviewing, review, byGroups];
+}
+
+/** Whether the server is not there, so that nothing can be answered. */
+export function gone({ connection }: Model): boolean {
+  return connection.value === "lost" || connection.value === "refused";
 }
 
 export function chosenSuspect(model: Model): Suspect | undefined {

@@ -28,6 +28,7 @@ const NAMES = new Set([
   "m",
   "q",
   "x",
+  "h",
   "c",
   "y",
 ]);

@@ -3,13 +3,15 @@
 import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
+import { type Asked, asked, asksAnew, gone, groupsReady, type Model } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
+
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
+import { GONE } from "./saving";
 import { byGroupsChoice, whichBody, whichChoices } from "./which";
 import { whyButton } from "./why";
 
@@ -153,13 +155,17 @@ export function showQuestion(model: Model): void {
     const brief = inBrief(model, title.textContent, groups ? null : question);
     for (const one of [bar, groupChoices]) one.setAttribute("data-title", brief);
     body.hidden = question === null;
-    for (const button of choices) button.toggleAttribute("disabled", question === null || groups);
-    undoButton.toggleAttribute("disabled", !can_undo);
-    redoButton.toggleAttribute("disabled", !can_redo);
+    const dead = gone(model);
+    for (const button of choices) {
+      button.toggleAttribute("disabled", question === null || groups || dead);
+      button.title = dead ? GONE : "";
+    }
+    undoButton.toggleAttribute("disabled", !can_undo || dead);
+    redoButton.toggleAttribute("disabled", !can_redo || dead);
     count.textContent = counted(n_answers, "answer");
   };
 
-  showAll([...asksAnew(model), model.groups, model.report], () => {
+  showAll([...asksAnew(model), model.groups, model.report, model.connection], () => {
     state();
     fill();
   });

@@ -147,6 +147,12 @@ class Knowledge:
         """Pairs that people were unsure of, or disagree about."""
         return np.concatenate([self.unsure, self.disputed])
 
+    def said(self, left: int, right: int) -> bool:
+        """Whether two rows, the smaller first, are said to be the same or different."""
+        key = keys_of(np.array([[left, right]]))
+        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
+        return bool(np.isin(key, keys_of(links))[0])
+
     def first_open(self, questions: Ints) -> dict[str, int] | None:
         """The first of some pairs of rows of which nothing is known, or None."""
         left = questions[self.are_open(questions)] if len(questions) else questions

@@ -17,7 +17,7 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
-from nearkin.teaching.answerers import answerers_of
+from nearkin.teaching.answerers import agreement_of, answerers_of, doubts_of
 from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.course import Course
 from nearkin.teaching.group_links import pairs_of_groups
@@ -33,6 +33,7 @@ from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_co
 from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.scaling import scaling_of
+from nearkin.teaching.sharing import Sharing
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -48,7 +49,7 @@ from nearkin.teaching.taught_metric import (
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups, Listing):
+class Lesson(Asking, InGroups, Listing, Sharing):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -75,6 +76,8 @@ class Lesson(Asking, InGroups, Listing):
         about outliers: it teaches a little more, but quality is judged by the hardest rows then.
     by : str, optional
         Who answers, unless an answer says so itself.
+    overlap : float, default=0
+        Share of the pairs that two people are asked about, where several answer.
     seed : int, default=0
     book : AnswerBook, optional
         Of a lesson about the same records, whose answers this one shares from now on.
@@ -115,10 +118,12 @@ class Lesson(Asking, InGroups, Listing):
         standardise: bool | None = None,
         strategy: str = "consolidate",
         by: str | None = None,
+        overlap: float = 0.0,
         seed: int = 0,
         book: AnswerBook | None = None,
     ) -> None:
         Asking.__init__(self, strategy, seed)
+        Sharing.__init__(self, overlap)
         InGroups.__init__(self)
         Listing.__init__(self)
         check_roles(None, pairs, triplets=True)
@@ -307,7 +312,7 @@ class Lesson(Asking, InGroups, Listing):
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
             ``n_different``, ``n_unsure``, ``n_disputed``, of answers; ``n_must_link``,
             ``n_cannot_link``, of pairs that these speak of; ``n_triplets``; ``can_undo``,
-            ``can_redo`` and ``last_by``, who made the change that is undone next;
+            ``can_redo`` and ``last_by``, who made the change that is undone next; ``overlap``;
             ``conflicts``, the number of different pairs that follow to be the same;
             ``question``, the first of the last report's questions that is still open, or None;
             ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
@@ -318,7 +323,8 @@ class Lesson(Asking, InGroups, Listing):
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | self._asked(known) | {"last_by": self._book.last_by}
+        own = {"last_by": self._book.last_by, "overlap": self.overlap}
+        return known.state() | self._asked(known) | own
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
@@ -390,6 +396,8 @@ class Lesson(Asking, InGroups, Listing):
         trial = trial_of(learned, self._rows, known.told, self._seed, self._sought())
         quality = quality_of(trial)
         self._course.add(known.n_answers, quality)
+        agreement = agreement_of(trial, known)
+        self._doubts = doubts_of(agreement, known)
         return {
             "version": known.version,
             "learner": learned.step.described(self._scaler is not None),
@@ -402,7 +410,7 @@ class Lesson(Asking, InGroups, Listing):
                 one | self._said_in(one["left"], one["right"])
                 for one in suspects_of(trial, known.pairs, self.records.ids)
             ],
-            "answerers": answerers_of(trial, known),
+            "answerers": answerers_of(agreement),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }
@@ -485,6 +493,7 @@ class Lesson(Asking, InGroups, Listing):
             standardise=standardise,
             strategy=self._strategies[self._goal],
             by=self._by,
+            overlap=self.overlap,
             seed=self._seed,
             book=self._book,
         )

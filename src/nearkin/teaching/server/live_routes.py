@@ -54,10 +54,10 @@ def add_live(app: FastAPI, room: Room) -> None:
         sending = asyncio.create_task(_send_all(websocket, mailbox))
         try:
             await room.greet(mailbox)
-            while (await websocket.receive())["type"] != "websocket.disconnect":
-                pass  # a tab has nothing to say here; its pings keep the line open
+            while (told := await websocket.receive())["type"] != "websocket.disconnect":
+                room.hear(mailbox, told.get("text") or "")
         finally:
-            room.live.leave(mailbox)
+            room.leave(mailbox)
             sending.cancel()
             with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
                 await sending
@@ -67,10 +67,14 @@ def add_live(app: FastAPI, room: Room) -> None:
     def forget_who_has_gone() -> None:
         now = time.monotonic()
         for name in [n for n, one in tabs.items() if now - one.asked_at > _GONE_AFTER]:
-            room.live.leave(tabs.pop(name).mailbox)
+            room.leave(tabs.pop(name).mailbox)
 
     @app.get("/api/live/next")
-    async def next_message(tab: Tab, after: Annotated[int, Query(ge=0, le=2**53)] = 0) -> Response:
+    async def next_message(
+        tab: Tab,
+        after: Annotated[int, Query(ge=0, le=2**53)] = 0,
+        hello: Annotated[str, Query(max_length=1000)] = "",
+    ) -> Response:
         forget_who_has_gone()
         if tab not in tabs:
             if len(room.live) >= _MOST_TABS:
@@ -79,6 +83,8 @@ def add_live(app: FastAPI, room: Room) -> None:
             await room.greet(tabs[tab].mailbox)
         one = tabs[tab]
         one.asked_at = time.monotonic()
+        if hello:
+            room.hear(one.mailbox, hello)
         if after >= one.number:
             try:
                 async with asyncio.timeout(_WAITS):

@@ -143,7 +143,8 @@ def _add_looks(app: FastAPI, room: Room) -> None:
     @app.get("/api/lesson")
     def about() -> Response:
         about = lesson.about()
-        return PlainJSON({**about, "state": lesson.state(), "nearkin": __version__})
+        own = {"state": lesson.state(), "nearkin": __version__, "run": room.run}
+        return PlainJSON({**about, **own})
 
     @app.get("/api/layouts/{name}")
     def layout(name: Literal["euclidean", "learned"]) -> Response:
