@@ -75,11 +75,11 @@ def check(case: Case) -> str:
                     _end(process, kill["signal"])
                     continue
                 with client_of(process) as client:
-                    _check_answers(client, told)
+                    check_answers(client, told)
                     _stream_until_killed(process, client, told, open_pairs, chance, kill)
             _check_files(folder)
         with process_of(folder) as process, client_of(process) as client:
-            _check_answers(client, told)
+            check_answers(client, told)
             _end(process, "TERM")
         _check_files(folder)
     return f"series of {len(case['kills'])}"
@@ -89,9 +89,6 @@ def check(case: Case) -> str:
 def process_of(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A studio of rows.npy in a process, which heeds SIGHUP though this one may not (nohup)."""
 
-    def heed() -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
     command = [sys.executable, "-m", "nearkin", "studio", "rows.npy", "--port", "0", "--no-browser"]
     with subprocess.Popen(
         command,
@@ -99,12 +96,17 @@ def process_of(folder: Path) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed,
+        preexec_fn=heed_hangup,
     ) as process:
         try:
             yield process
         finally:
             process.kill()
+
+
+def heed_hangup() -> None:
+    """Have a child end by SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @contextmanager
@@ -120,7 +122,8 @@ def client_of(process: subprocess.Popen[str]) -> Iterator[httpx.Client]:
         yield client
 
 
-def _check_answers(client: httpx.Client, told: Told) -> None:
+def check_answers(client: httpx.Client, told: Told) -> None:
+    """AssertionError if a studio lacks an answer, or has one that nobody gave."""
     known = client.get("/api/known").json()
     answers: dict[Pair, Any] = {}
     for kind, same in (("must_link", True), ("cannot_link", False), ("unsure", None)):

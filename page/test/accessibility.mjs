@@ -60,6 +60,36 @@ const STATES = {
     await page.keyboard.press("?");
     await page.waitForTimeout(300);
   },
+  found: async (page) => {
+    await page.keyboard.press("Escape");
+    await page.getByTestId("search").fill("1");
+    await page.getByTestId("filter-toggle").click();
+    await page.waitForTimeout(800);
+    await page.getByTestId("filter-column").selectOption({ index: 1 });
+    await page.waitForTimeout(500);
+  },
+  "nothing found": async (page) => {
+    await page.getByTestId("search").fill("no record has these words");
+    await page.waitForTimeout(800);
+  },
+  table: async (page) => {
+    await page.getByTestId("filter-clear").click();
+    await page.getByTestId("filter-toggle").click();
+    await page.getByTestId("search").fill("1");
+    await page.getByTestId("found-table").click();
+    await page.getByTestId("table").locator("td, th button").first().waitFor();
+  },
+  "full width": async (page) => {
+    await page.getByTestId("table-close").click();
+    await page.getByTestId("filter-clear").click();
+    await page.locator("body").press("x");
+    await page.waitForTimeout(500);
+  },
+  "looking closer": async (page) => {
+    const picture = page.getByTestId("compare").getByTestId("picture");
+    if ((await picture.count()) > 0) await picture.first().click();
+    await page.waitForTimeout(300);
+  },
 };
 
 const browser = await chromium.launch({
@@ -67,11 +97,19 @@ const browser = await chromium.launch({
   args: FLAGS,
 });
 let violations = 0;
-for (const colorScheme of ["light", "dark"]) {
+const WINDOWS = [
+  { width: 1400, height: 900 },
+  { width: 960, height: 540 },
+  { width: 360, height: 740 },
+];
+const MODES = WINDOWS.flatMap((viewport) =>
+  ["light", "dark"].map((colorScheme) => ({ viewport, colorScheme })),
+);
+for (const { viewport, colorScheme } of MODES) {
   const context = await browser.newContext({
     colorScheme,
     bypassCSP: true,
-    viewport: { width: 1400, height: 900 },
+    viewport,
   });
   const page = await context.newPage();
   await page.goto(address);
@@ -80,10 +118,12 @@ for (const colorScheme of ["light", "dark"]) {
   await page.evaluate(AXE);
   for (const [state, reach] of Object.entries(STATES)) {
     await reach(page);
-    const found = await page.evaluate(() => window.axe.run());
+    const found = await page.evaluate(() =>
+      window.axe.run({ rules: { "target-size": { enabled: true } } }),
+    );
     for (const { id, impact, help, nodes } of found.violations) {
       violations++;
-      console.log(`${colorScheme}, ${state}: ${id} (${impact}): ${help}`);
+      console.log(`${viewport.width}, ${colorScheme}, ${state}: ${id} (${impact}): ${help}`);
       for (const node of nodes.slice(0, 4)) console.log(`    ${node.html.slice(0, 160)}`);
     }
   }

@@ -72,6 +72,6 @@ def test_numbers_that_count():
 
 def test_long_lists_are_cut():
     kinds = {f"a{k}": NUMBER for k in range(12)} | {"id": NUMBER, "text": "text"}
-    said = sentence(roles_of(kinds), "Ask.")
-    assert "'a7' and 4 more; not from 'id' (names rows), 'text' (text). Ask." in said
-    assert sentence(Roles(["a"], {}), "Ask.") == "Learned from 'a'."
+    said = sentence(roles_of(kinds))
+    assert "'a7' and 4 more; set aside 'id' (names rows), 'text' (text)." in said
+    assert sentence(Roles(["a"], {})) == "Learned from 'a'."

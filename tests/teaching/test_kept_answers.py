@@ -254,7 +254,8 @@ def test_equal_ids_of_quite_other_data_are_not_enough(tmp_path):
 
 def older(records, path, entries, fingerprint=None):
     """A journal as nearkin wrote it when rows had numbers."""
-    said = {"format": FORMAT, "version": 1, "nearkin": "0.1", "about": {"features": ["a"]}}
+    about = {"features": records.learned_from}
+    said = {"format": FORMAT, "version": 1, "nearkin": "0.1", "about": about}
     lines = [said | {"fingerprint": fingerprint or records.fingerprint, "made": "2026-01-01"}]
     lines += [{"entry": entry} for entry in entries]
     content, check = b"", 0
@@ -303,8 +304,13 @@ def test_a_journal_with_row_numbers_that_nobody_goes_on_with_stays_as_it_is(tmp_
         with opened(frame, path) as lesson:
             assert lesson.state()["version"] == 7
     assert b"keyed_by" not in path.read_bytes()
+    # Other columns may be learned from by now.
+    with Lesson(records_of(frame, learn_from=["weight"]), journal=path) as lesson:
+        assert lesson.state()["version"] == 7
     # By numbers alone nobody can tell which records are meant among others.
-    with pytest.raises(JournalError, match=r"other data: rows, columns or ids differ.*from a, or"):
+    with pytest.raises(
+        JournalError, match=r"rows, columns or ids differ.*from height, weight, name, or"
+    ):
         opened(frame[::-1].reset_index(drop=True), path)
 
 

@@ -7,7 +7,7 @@ import type { DataRecord } from "../logic/types";
 import { counted, whole } from "../logic/words";
 import type { Model } from "../model";
 import { notifyProblem } from "../notices";
-import { h, replace } from "./dom";
+import { byId, h, replace } from "./dom";
 import { thumbnail } from "./picture";
 import { fieldValue, recordName } from "./record";
 
@@ -43,6 +43,7 @@ export function openTable(model: Model, rows: number[], title: string): void {
   const choose = (row: number): void => {
     box.close();
     model.selected.set(row);
+    byId("panels").scrollIntoView({ block: "nearest" });
   };
 
   const show = (wanted: number, focus: "first" | "last" | null = null): void => {

@@ -57,7 +57,7 @@ export function lookCloser(records: DataRecord[], pictures: PictureCache): void 
         { class: "row-actions" },
         button("−", "Smaller", () => zoom(1 / STEP)),
         button("+", "Larger", () => zoom(STEP)),
-        button("Fit", "As large as the window", () => zoom(0)),
+        button("Fit", "Fit into the window", () => zoom(0)),
         said,
       ),
       h("button", {

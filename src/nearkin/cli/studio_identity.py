@@ -52,6 +52,14 @@ def _values(column: Any, kind: str) -> Any:
     return column.to_pylist()
 
 
+def as_numbers(cells: list[Any]) -> list[Any]:
+    """Cells of a column of numbers, which some files have as texts."""
+    try:
+        return [_number(cell) if isinstance(cell, str) else cell for cell in cells]
+    except ValueError:
+        return cells
+
+
 def _number(cell: str | None) -> float | int | None:
     if cell is None:
         return None

@@ -8,23 +8,32 @@ from pathlib import Path
 from typing import Any
 
 from nearkin.cli.failures import UserError
-from nearkin.cli.files.column_choice import Choice, Kinds, matched
+from nearkin.cli.files.column_choice import Choice, Kinds, chosen_columns, has_words, matched
 from nearkin.cli.files.formats import open_source
 from nearkin.cli.files.missing import MissingCells
 from nearkin.cli.files.tables import Table, column_kinds, open_table
 from nearkin.cli.learning import known_pairs
 from nearkin.cli.messages import say
 from nearkin.cli.models import remembered
-from nearkin.cli.studio_identity import identity_of_file
-from nearkin.errors import few
+from nearkin.cli.studio_identity import as_numbers, identity_of_file
+from nearkin.errors import InputError, few
 from nearkin.pairs.pairs import Pairs
+from nearkin.rows.arrays import Ints
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
+from nearkin.teaching.learned_columns import (
+    NOT_CHOSEN,
+    ColumnChoice,
+    only,
+    roles_by_cells,
+    said_of_choice,
+)
 from nearkin.teaching.picture_folder import holds_pictures
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 from nearkin.teaching.records import MOST_SHOWN, Records, sample_numbers, telling_columns
 from nearkin.teaching.shown_pairs import among_shown, with_labels
 from nearkin.teaching.thumbnails import FilePictures
 
+_HOW = " --columns and --exclude choose others, and so does the page."
 # Numbers that are held in memory; of more, fewer rows are shown. 800 MB in float64.
 _MOST_NUMBERS = 100_000_000
 
@@ -65,20 +74,66 @@ def records_of_file(
 ) -> tuple[Records, Pairs | None]:
     """Records of a file, and pairs of them that are known.
 
-    A column of vectors or columns of numbers are learned from, see
-    :func:`nearkin.rows.column_roles.roles_of`; all others are shown. Of records all columns are
-    learned from, words too, and so they are where there are no numbers. Of more rows than ``most``,
-    an even sample is taken, and with it all rows that are named in pairs.
+    A column of vectors is learned from, or numbers, texts and dates, see
+    :func:`nearkin.teaching.learned_columns.roles_by_cells`; all columns but vectors are shown. Of
+    more rows than ``most``, an even sample is taken, and with it all rows that are named in pairs.
     """
-    table, roles = _opened(path, wishes)
+    opened = _opened(path, wishes)
+    try:
+        return _records_of(opened, path, wishes, most)
+    except MissingCells:
+        if wishes.choice.missing is not None or not opened.learned:
+            raise
+    # Numbers with gaps: a missing cell is known as such.
+    table = _encoded_table(path, wishes, opened.learned)
+    return _records_of(replace(opened, table=table), path, wishes, most)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A file that is open, and why these columns are learned from.
+
+    Attributes
+    ----------
+    table : Table or None
+        None if it lacks some numbers.
+    roles : Roles or None
+        None for arrays.
+    are_things : bool
+        Whether rows are known by words.
+    """
+
+    table: Table | None
+    roles: Roles | None = None
+    are_things: bool = False
+
+    @property
+    def learned(self) -> list[str]:
+        return [] if self.roles is None else self.roles.learned
+
+
+def _records_of(
+    opened: _Opened, path: Path, wishes: Wishes, most: int, rows: Ints | None = None
+) -> tuple[Records, Pairs | None]:
+    """Records of a file that is open; of some ``rows`` of the file, if these are given."""
+    table, roles = opened.table, opened.roles
+    if table is None:
+        raise MissingCells("")
     n, d = table.rows.shape
-    most = max(2, min(most, _MOST_NUMBERS // d))
-    pairs = _known(table, wishes)
-    numbers = sample_numbers(n, most, wishes.seed, () if pairs is None else pairs.points)
-    if len(numbers) < n:
-        say(f"{len(numbers)} of {n} rows are shown, evenly chosen; exported models serve all rows.")
+    pairs = _known(table, wishes) if rows is None else None
+    if rows is None:
+        most = max(2, min(most, _MOST_NUMBERS // d))
+        numbers = sample_numbers(n, most, wishes.seed, () if pairs is None else pairs.points)
+        if len(numbers) < n:
+            shown = f"{len(numbers)} of {n} rows are shown"
+            say(f"{shown}, evenly chosen; exported models serve all rows.")
+    else:
+        numbers = rows
     beside = table.columns_beside(numbers)
     columns = {name: beside.column(name).to_pylist() for name in beside.column_names}
+    if table.encoder is not None:
+        learned = [name for name in columns if table.kinds[name] == "number"]
+        columns |= {name: as_numbers(columns[name]) for name in learned}
     ids = table.shown_ids().take(numbers).to_pylist()
     pictures = None
     if wishes.image is not None:
@@ -103,57 +158,143 @@ def records_of_file(
         remembered=remembered(table),
         compared=tuple(_compared(table, [*columns], roles, wishes)),
         told_apart_by=identity_of_file(table, numbers, wishes.choice.id_column),
+        are_things=opened.are_things,
+        is_vector=table.vector is not None,
     )
+    if table.encoder is not None and roles is not None:
+        roles = only(roles, table.encoder.columns_)
     records, roles = _without_counters(records, roles, wishes.choice)
     if roles is not None:
-        told = sentence(roles, "--columns and --exclude choose others.")
-        say(told)
-        records = replace(records, notes=(told,))
+        told = [sentence(roles), *(said_of_choice(roles.learned) if wishes.choice.columns else ())]
+        say(f"{told[0]}{_HOW if roles.left_out else ''}")
+        for note in told[1:]:
+            say(f"note: {note}")
+        choice = _choice(path, wishes, table, roles, numbers)
+        records = replace(records, notes=tuple(told), choice=choice)
     return records, None if pairs is None else among_shown(pairs, numbers, table.file)
 
 
-def _opened(path: Path, wishes: Wishes) -> tuple[Table, Roles | None]:
-    """A file with the columns to learn from, and why not from others; None if all are chosen."""
+def _choice(path: Path, wishes: Wishes, table: Table, roles: Roles, numbers: Ints) -> ColumnChoice:
+    """What else could be learned from, and the same rows by that."""
+    in_file = table.numbers()[numbers]
+    was = _signature(path)
+
+    def reopened(names: Sequence[str]) -> Records:
+        if _signature(path) != was:
+            raise InputError(f"{path.name} has changed since the studio was opened: open it anew.")
+        choice = wishes.choice
+        stated = {name: kind for name, kind in choice.kinds.items() if name in names}
+        choice = replace(choice, columns=names, exclude=(), one_hot=(), missing=None, kinds=stated)
+        other = replace(wishes, choice=choice, of_words=False)
+        opened = _opened(path, other)
+        try:
+            return _records_of(opened, path, other, len(in_file), in_file)[0]
+        except MissingCells:
+            opened = replace(opened, table=_encoded_table(path, other, opened.learned))
+            return _records_of(opened, path, other, len(in_file), in_file)[0]
+
+    taken = {wishes.choice.id_column: "ids", wishes.labels: "labels", wishes.image: "pictures"}
+    return ColumnChoice(
+        table.kinds,
+        roles.learned,
+        roles.left_out,
+        {name: use for name, use in taken.items() if name is not None},
+        reopened,
+    )
+
+
+def _signature(path: Path) -> list[tuple[str, int, int]]:
+    """What shows that a file, or one of a folder, was written meanwhile."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    stats = [(str(file), file.stat()) for file in files]
+    return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+
+
+def _opened(path: Path, wishes: Wishes) -> _Opened:
+    """A file with the columns to learn from, and why not from others."""
     choice = wishes.choice
     kinds = column_kinds(path, choice)
     named = [name for name in (choice.id_column, wishes.labels, wishes.image) if name is not None]
-    if wishes.of_words or choice.states_kinds:
-        return _opened_records(path, wishes, named)
-    if choice.columns or not kinds or path.suffix.lower() == ".npz":
-        return open_table(path, choice, labels=wishes.labels, aside=named, words=False), None
+    if not kinds or path.suffix.lower() == ".npz":
+        if choice.states_kinds or wishes.of_words:
+            return _opened_records(path, wishes, named)
+        return _Opened(open_table(path, choice, labels=wishes.labels, aside=named, words=False))
     one_hot = matched(choice.one_hot, kinds, "--one-hot", str(path))
     left_out = [*named, *matched(choice.exclude, kinds, "--exclude", str(path))]
     left = {c: kind for c, kind in kinds.items() if c not in left_out}
-    if not one_hot and _are_records(path, choice, left):
+    if wishes.of_words or (choice.states_kinds and not choice.columns):
         return _opened_records(path, wishes, named)
-    roles = _roles(left, one_hot, path)
-    if not roles.learned and not one_hot:
-        raise UserError(_nothing_numeric(path, kinds, left_out, roles))
-    others = [name for name in kinds if name not in roles.learned and name not in one_hot]
+    if one_hot:
+        return _opened_with_one_hot(path, wishes, left, one_hot, named)
+    cells = _some_cells(path, choice, left)
+    chosen: list[str] = []
+    if choice.columns:
+        chosen = chosen_columns(kinds, choice, named, wishes.labels, str(path))[0]
     try:
-        table = open_table(path, choice, labels=wishes.labels, aside=[*named, *others], words=False)
-    except MissingCells as error:
-        if "text" not in left.values():
+        roles = roles_by_cells(left, cells)
+    except InputError as error:
+        if not chosen:
+            raise UserError(f"{path}: {error} (--columns)") from error
+        roles = Roles([], {})
+    are_things = are_records(
+        {name: of for name, of in cells.items() if not chosen or name in chosen}
+    )
+    if chosen:
+        others = {name: roles.left_out.get(name, NOT_CHOSEN) for name in left if name not in chosen}
+        roles = Roles(chosen, others)
+    if not roles.learned:
+        raise UserError(_nothing_numeric(path, kinds, left_out, roles))
+    plain = not has_words(kinds, roles.learned) and not choice.states_kinds
+    if not plain:
+        return _Opened(_encoded_table(path, wishes, roles.learned), roles, are_things)
+    own = replace(choice, columns=roles.learned, exclude=())
+    try:
+        table = open_table(path, own, labels=wishes.labels, aside=named, words=False)
+    except MissingCells:
+        if choice.missing is not None:
             raise
-        raise UserError(f"{error} With --records all columns count, with their gaps.") from error
-    return table, Roles([*roles.learned, *one_hot], roles.left_out)
+        return _Opened(None, roles)
+    return _Opened(table, roles)
 
 
-def _are_records(path: Path, choice: Choice, kinds: Kinds) -> bool:
-    """Whether rows are known by words, as far as the first of them tell."""
-    if "text" not in kinds.values():
-        return False
-    batches = open_source(path, choice, "DATA").batches([], list(kinds))
+def _opened_with_one_hot(
+    path: Path, wishes: Wishes, kinds: Kinds, one_hot: Sequence[str], named: Sequence[str]
+) -> _Opened:
+    """A file of numbers, and of columns of text that are asked for, a column for each value."""
+    roles = _roles(kinds, one_hot, path)
+    others = [name for name in kinds if name not in roles.learned and name not in one_hot]
+    if wishes.choice.columns:
+        others = []
+    aside = [*named, *others]
+    table = open_table(path, wishes.choice, labels=wishes.labels, aside=aside, words=False)
+    return _Opened(table, Roles([*roles.learned, *one_hot], roles.left_out))
+
+
+def _encoded_table(path: Path, wishes: Wishes, columns: Sequence[str]) -> Table:
+    """A file with numbers that stand for the cells of some columns, and their gaps."""
+    choice = replace(wishes.choice, columns=columns, exclude=())
+    aside = [name for name in (choice.id_column, wishes.image) if name is not None]
+    return open_table(path, choice, labels=wishes.labels, aside=aside, encoded=True)
+
+
+def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]]:
+    """Cells of the first rows, of all columns but vectors."""
+    names = [name for name, kind in kinds.items() if kind != "vector"]
+    batches = open_source(path, choice, "DATA").batches([], names) if names else iter(())
     first = next(iter(batches), None)
-    return first is not None and are_records(first.slice(0, MOST_LOOKED_AT).to_pydict())
+    if first is None:
+        return {name: [] for name in names}
+    cells = first.slice(0, MOST_LOOKED_AT).to_pydict()
+    numbers = {name: as_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
+    return {**cells, **numbers}
 
 
-def _opened_records(path: Path, wishes: Wishes, aside: Sequence[str]) -> tuple[Table, Roles]:
+def _opened_records(path: Path, wishes: Wishes, aside: Sequence[str]) -> _Opened:
     """A file of records, with numbers that stand for all its columns."""
     table = open_table(path, wishes.choice, labels=wishes.labels, aside=aside)
     if table.encoder is None:
         raise UserError(f"--records: {path} has no columns of words. Leave it out for numbers.")
-    return table, Roles(table.encoder.columns_, {})
+    return _Opened(table, Roles(table.encoder.columns_, {}), are_things=True)
 
 
 def _feature_names(table: Table, n_features: int) -> list[str]:

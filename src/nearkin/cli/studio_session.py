@@ -38,8 +38,9 @@ def hold(
     journal: Path | None = None,
     learner: str | None = None,
     settings: Sequence[str] = (),
-    standardise: bool = False,
+    standardise: bool | None = None,
     by: str | None = None,
+    overlap: float = 0.0,
     port: int | None = None,
     listen: str | None = None,
     allow_hosts: Sequence[str] = (),
@@ -61,9 +62,11 @@ def hold(
         Its name on the command line; without, the lesson's own.
     settings : list of str
         Parameters of the learner, as ``name=value``.
-    standardise : bool
+    standardise : bool, optional
     by : str, optional
         Who answers.
+    overlap : float
+        Share of the pairs that two people are asked about.
     port : int, optional
     listen : str, optional
         An address of this machine that others reach.
@@ -93,7 +96,14 @@ def hold(
     is_new = not path.exists()
     taught = _learner(learner, settings, len(records), wishes.seed)
     with _lesson(
-        records, pairs, path, learner=taught, standardise=standardise, by=by, seed=wishes.seed
+        records,
+        pairs,
+        path,
+        learner=taught,
+        standardise=standardise,
+        by=by,
+        overlap=overlap,
+        seed=wishes.seed,
     ) as lesson:
         serving = _serving(lesson, listen, port, allowed)
         n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)
@@ -110,6 +120,7 @@ def hold(
             address = serving.url_for_a_program()
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         serving.run()
+        lesson = serving.lesson  # columns may have been chosen anew
         _say_how_it_ended(lesson.journal or path, lesson.state(), n_given)
 
 

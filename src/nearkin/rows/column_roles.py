@@ -139,15 +139,15 @@ def counting(X: Floats, names: Sequence[str]) -> dict[str, str]:
     return found if len(found) < len(names) else {}
 
 
-def sentence(roles: Roles, how: str) -> str:
-    """What is learned from and what is not, and how to change that.
+def sentence(roles: Roles) -> str:
+    """What is learned from, and what is set aside and why.
 
     Examples
     --------
     >>> from nearkin.rows.column_roles import roles_of, sentence
     >>> kinds = {"id": "number", "a": "number", "b": "number"}
-    >>> sentence(roles_of(kinds), "--columns chooses others.")
-    "Learned from 'a', 'b'; not from 'id' (names rows). --columns chooses others."
+    >>> sentence(roles_of(kinds))
+    "Learned from 'a', 'b'; set aside 'id' (names rows)."
     """
     text = f"Learned from {_listed(roles.learned)}"
     if not roles.left_out:
@@ -156,7 +156,7 @@ def sentence(roles: Roles, how: str) -> str:
     plain = ("text", "date")
     order = sorted(roles.left_out.items(), key=lambda one: one[1] in plain)
     reasons = [f"{name!r} ({why})" for name, why in order]
-    return f"{text}; not from {few(reasons, _MOST_NAMES)}. {how}"
+    return f"{text}; set aside {few(reasons, _MOST_NAMES)}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -178,7 +178,7 @@ class Journal:
         except OSError as error:
             reason = error.strerror or error
             try:
-                self.path = self._file.copied()
+                self.path = self._copy or self._file.copied()
                 where = f"since {reason}, they are in {self.path} now"
             except OSError:
                 where = f"they are not on the disk, since {reason}"
@@ -197,6 +197,7 @@ class Journal:
         path = self._file.path
         lines, length, self._check = read_lines(bytes(self._file.content), path)
         self._file.cut(length)
+        self._copy: Path | None = None
         self.lines = [line for line in lines[1:] if "entry" in line]
         if lines:
             self.header = _checked_header(lines[0], path)
@@ -215,8 +216,23 @@ class Journal:
         try:
             self._file.append(line)
         except OSError as error:
-            raise OSError(error.errno, _why_not_kept(error, self._file.path)) from error
+            copy = self._saved_copy() if isinstance(error, Displaced) else None
+            raise OSError(error.errno, _why_not_kept(error, self._file.path, copy)) from error
         self._check = check
+        if self._copy is not None:  # the file of this name has all of it again
+            with suppress(OSError):
+                self._copy.unlink()
+            self._copy = None
+
+    def _saved_copy(self) -> Path | None:
+        """Where all that was answered is while another file has the journal's name.
+
+        So it outlives the process, whatever becomes of that.
+        """
+        if self._copy is None and self.lines:
+            with suppress(OSError):
+                self._copy = self._file.copied()
+        return self._copy
 
 
 def line_of(said: dict[str, Any], before: int) -> tuple[bytes, int]:
@@ -307,13 +323,14 @@ def _refuse_other_entries(lines: list[dict[str, Any]], path: Path) -> None:
             )
 
 
-def _why_not_kept(error: OSError, path: Path) -> str:
+def _why_not_kept(error: OSError, path: Path, copy: Path | None) -> str:
     reason = error.strerror or error
     if isinstance(error, Displaced):
         return (
             f"the answer was not kept, because the journal {path} was taken away or changed by "
             f"another program, and cannot be written anew: {reason}. What was answered before is "
             "in memory, and is written with the next answer once this is put right"
+            + (f"; until then, it is in {copy} too" if copy is not None else "")
         )
     return (
         f"the answer was not kept, because the journal could not be written ({reason}). What was "

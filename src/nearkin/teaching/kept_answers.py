@@ -19,10 +19,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nearkin.errors import counted, few
+from nearkin.errors import InputError, counted, few
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.entry_rows import as_once_linked, check_parts, renamed, rows_in
 from nearkin.teaching.identity import Identity
@@ -158,8 +159,8 @@ class KeptAnswers:
         return [*before, *(line["entry"] for line in lines[start:])]
 
     def _check_fingerprint(self, header: Line) -> None:
-        if header.get("fingerprint") != self._records.fingerprint:
-            features = header["about"].get("features")
+        features = header["about"].get("features")
+        if not _has_fingerprint(self._records, header.get("fingerprint"), features):
             columns = ", ".join(map(str, features[:20])) if isinstance(features, list) else ""
             learned = f", learned from {columns}" if columns else ""
             raise OtherData(
@@ -216,6 +217,17 @@ class KeptAnswers:
             f"{self._path} has answers about other data{_source(header)}: {why}.{rows} Give the "
             "data it was made with, or another name for a new journal."
         )
+
+
+def _has_fingerprint(records: Records, fingerprint: Any, features: Any) -> bool:
+    """Whether records have a fingerprint, by the columns learned from now, or by those of then."""
+    if records.fingerprint == fingerprint:
+        return True
+    if records.choice is None or not isinstance(features, list):
+        return False
+    with suppress(InputError):
+        return bool(records.choice.records(features).fingerprint == fingerprint)
+    return False
 
 
 def _keyed_by(identity: Identity) -> Line:

@@ -17,7 +17,7 @@ from nearkin.rows.arrays import Ints
 from nearkin.teaching import colours
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.known_groups import known_groups
-from nearkin.teaching.records import MOST_NAMES, Records, unequal_columns
+from nearkin.teaching.records import MOST_NAMES, Records
 from nearkin.teaching.taught_metric import TaughtMetric, distances_from
 
 _CLUSTERS = 10
@@ -29,16 +29,14 @@ class Looks:
     Parameters
     ----------
     records : Records
-    scaled : bool
-        Whether columns are given the same deviation, so that there is no word to say of that.
     notes : sequence of str
         What else is to be said of the data.
     seed : int
         Of clusters.
     """
 
-    def __init__(self, records: Records, scaled: bool, notes: Sequence[str], seed: int) -> None:
-        self._records, self._scaled, self._start_notes = records, scaled, notes
+    def __init__(self, records: Records, notes: Sequence[str], seed: int) -> None:
+        self._records, self._start_notes = records, notes
         self._seed = seed
         self._found_clusters: tuple[tuple[int, int], Ints] | None = None
 
@@ -53,6 +51,7 @@ class Looks:
             "n_features": len(shown),
             "features": shown[:MOST_NAMES],
             "of_words": records.of_words,
+            "has_columns": records.choice is not None,
             "has_images": records.pictures is not None,
             "id_name": records.id_name,
             "colourings": [dict(one) for one in self._colourings.values()],
@@ -70,8 +69,6 @@ class Looks:
                 f"{_spaced(len(records))} of {_spaced(records.n_total)} rows are shown, drawn at "
                 "random; the metric is learned from these."
             )
-        if not self._scaled and (unequal := unequal_columns(records)):
-            notes.append(unequal)
         if not records.ids_differ:
             notes.append("Some rows have the same id: exported files go by row numbers instead.")
         return [*notes, *self._start_notes]

@@ -52,7 +52,7 @@ class Studio:
 
     def _show(self, key: _Key, records: Records, serving: Serving, place: Place) -> None:
         self._key, self._place = key, place
-        self._records, self._serving, self._lesson = records, serving, serving.lesson
+        self._records, self._serving = records, serving
         self._closed = False
 
     @property
@@ -64,6 +64,11 @@ class Studio:
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise InputError(f"{self!r} has no page any more: {_HOW_TO_GO_ON}")
+
+    @property
+    def _lesson(self) -> Lesson:
+        """The one that is taught now: on the page, other columns can be chosen."""
+        return self._serving.lesson
 
     @property
     def pairs(self) -> Pairs:
@@ -139,7 +144,7 @@ def studio(
     learn_from: Sequence[str] | None = None,
     records: bool | TableEncoder | None = None,
     journal: StrPath | Literal[False] | None = None,
-    standardise: bool = False,
+    standardise: bool | None = None,
     by: str | None = None,
     seed: int = 0,
     port: int | None = None,
@@ -153,9 +158,10 @@ def studio(
     Parameters
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
-        Numeric columns of a frame, or its column of vectors, are learned from, all others are
-        shown. Columns that name or count rows (``id``, ``index``), look like classes (``label``,
-        ``target``) or say yes or no are only shown too, and the page says so.
+        The column of vectors of a frame is learned from, or else its numbers, texts and dates, with
+        their gaps. Columns that name or count rows (``id``, ``index``), look like classes
+        (``label``, ``target``, a few words beside numbers) or say yes or no are set aside. The page
+        says so, and can change it.
     pairs : Pairs, optional
         What is known of rows of X already. Triplets of it are kept in the journal with the answers.
     labels : array-like of shape (n,), optional
@@ -171,7 +177,7 @@ def studio(
     folder : path, default="."
         Where these files are.
     learn_from : sequence of str, optional
-        Columns of a frame to learn from, whatever they are called.
+        Columns of a frame to learn from, whatever they are called and hold.
     records : bool or TableEncoder, optional
         Whether a frame is one of records, such as people: all its columns are learned from, words
         too. By default that is so where it has no numbers but codes. An encoder says what columns
@@ -180,8 +186,8 @@ def studio(
         Where each answer is kept at once. If it is there, you go on from it. Without: in a file
         beside the notebook, named after it and after the variable X; in memory only, until the
         program ends, where this is no notebook, or with False.
-    standardise : bool, default=False
-        Bring all columns to one scale first.
+    standardise : bool, optional
+        Bring all columns to one scale first. By default where their units differ by more than 100.
     by : str, optional
         Who answers, unless another name is given on the page.
     seed : int, default=0
@@ -278,7 +284,7 @@ class _Given:
 
     shown: Records
     pairs: Pairs | None
-    standardise: bool
+    standardise: bool | None
     by: str | None
     seed: int
     port: int | None

@@ -33,6 +33,11 @@ def are_records(table: Mapping[str, Sequence[Any]]) -> bool:
     return _have_names(cells, kinds) and not {"number", "vector"} & set(kinds.values())
 
 
+def kinds_by_cells(table: Mapping[str, Sequence[Any]]) -> dict[str, Kind]:
+    """What columns hold, as far as some of their cells tell; nothing of what are no cells."""
+    return _looked_at(table)[1]
+
+
 def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[Cells], dict[str, Kind]]:
     """Some cells of a table, and what columns hold as far as these tell."""
     n = min(map(len, table.values()), default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,16 +21,14 @@ from nearkin.rows.column_roles import (
     hardly_features,
     names_rows,
     roles_of,
-    sentence,
 )
 from nearkin.rows.notices import noticed
 from nearkin.tables.encoding import TableEncoder
 from nearkin.teaching.identity import Identity
+from nearkin.teaching.learned_columns import NOT_CHOSEN, roles_by_cells
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
 
 _BLOCK = 16_384
-_HOW = "learn_from=[...] chooses others."
-_NUMBERS = "learn_from=[...] takes numbers instead."
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,30 @@ class Frame:
         given = None if isinstance(ids, str) else ids
         return Identity(self.kinds, cells, len(numbers), named, given)
 
+    def some_cells(self) -> dict[str, list[Any]]:
+        """Cells of some rows, of all columns but vectors."""
+        shown = {name: of for name, of in self.columns.items() if self.kinds[name] != "vector"}
+        n = min(map(len, shown.values()), default=0)
+        rows = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
+        return {name: of[rows].to_list() for name, of in shown.items()}
+
+    def shown(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
+        """All columns but vectors, and but those that are learned from as they are."""
+        return {
+            name: column.to_list()
+            for name, column in self.columns.items()
+            if name not in learned and self.kinds[name] != "vector"
+        }
+
+    def are_numbers(self, names: Sequence[str], gaps: bool = False) -> bool:
+        """Whether columns are rows of numbers as they are: one of vectors, or complete ones."""
+        kinds = {self.kinds[name] for name in names}
+        if kinds == {"vector"}:
+            return len(names) == 1
+        return kinds <= {"number", "boolean"} and (
+            gaps or not any(_has_gaps(self.columns[name]) for name in names)
+        )
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -66,10 +89,12 @@ class Parts:
         Whether these are the data's own.
     others : dict
         All other columns but vectors.
-    notes : tuple of str
-        Which columns are learned from.
+    roles : Roles or None
+        Which columns are learned from, and why others are not.
     words : tuple of str
-        Those of the others that X is to be made of.
+        Columns that X is to be made of.
+    are_things : bool
+        Whether rows are records that are known by words.
     frame : Frame or None
         The frame that they are of.
     """
@@ -78,14 +103,27 @@ class Parts:
     features: list[str]
     named: bool
     others: dict[str, Sequence[Any]]
-    notes: tuple[str, ...] = ()
+    roles: Roles | None = None
     words: tuple[str, ...] = ()
+    are_things: bool = False
     frame: Frame | None = None
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return len(self.others[self.words[0]] if self.X is None else self.X)
+        if self.X is not None or self.frame is None:
+            return 0 if self.X is None else len(self.X)
+        return len(self.frame.columns[self.words[0]])
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether X is a column of vectors."""
+        learned = self.roles.learned if self.roles else []
+        return (
+            self.X is not None
+            and self.frame is not None
+            and any(self.frame.kinds[name] == "vector" for name in learned)
+        )
 
 
 def parts_of(
@@ -103,11 +141,12 @@ def parts_of(
     source : str
         What the data are called.
     learn_from : sequence of str, optional
-        Columns to learn from; :func:`nearkin.rows.column_roles.roles_of` chooses otherwise.
+        Columns to learn from; :func:`nearkin.teaching.learned_columns.roles_by_cells` chooses
+        otherwise.
     aside : names
         Columns that are not learned from unless they are among those.
     of_words : bool, optional
-        Whether all columns are learned from, words too; by default where there are no numbers.
+        True learns from all columns, words too, and False from numbers alone.
     """
     frame = None if isinstance(X, (np.ndarray, list, tuple)) else _frame(X, source)
     if frame is not None:
@@ -145,69 +184,55 @@ def _parts_of_frame(
     aside: set[str],
     of_words: bool | None,
 ) -> Parts:
-    columns, kinds = frame.columns, frame.kinds
+    kinds = frame.kinds
     if of_words:
-        return _parts_of_words(columns, kinds, source, aside if learn_from is None else None)
-    if learn_from is None:
-        if of_words is None and _words(kinds, aside) and _are_records(columns, aside):
-            return _parts_of_words(columns, kinds, source, aside)
-        roles = roles_of(kinds, aside)
+        return _parts_of_records(frame, source, aside if learn_from is None else None)
+    if learn_from is not None:
+        chosen, usual = _named(learn_from, kinds, source), {}
+        others = [name for name in kinds if name not in {*chosen, *aside}]
+        with suppress(InputError):  # nobody needs to know why, if there is nothing to choose
+            usual = roles_by_cells(kinds, frame.some_cells(), aside).left_out
+        roles = Roles(chosen, {name: usual.get(name, NOT_CHOSEN) for name in others})
+    elif of_words is None:
+        roles = roles_by_cells(kinds, frame.some_cells(), aside)
     else:
-        roles = Roles(_named(learn_from, kinds, source), {})
+        roles = roles_of(kinds, aside)
     if not roles.learned:
         shown = ", ".join(f"{name!r} ({kind})" for name, kind in list(kinds.items())[:10])
         raise InputError(
-            f"{source} has no numeric columns: there is nothing to measure distances by. Its "
-            f"columns are {shown}; learn_from=[...] learns from numbers of any name."
+            f"{source} has no columns to learn from: there is nothing to measure distances by. Its "
+            f"columns are {shown}; learn_from=[...] learns from any of them."
         )
-    is_vector = [kinds[name] == "vector" for name in roles.learned]
-    if any(is_vector):
-        if len(is_vector) > 1:
-            raise InputError(f"learn_from={roles.learned}: a column of vectors is used alone.")
-        X = _stacked(columns[roles.learned[0]], roles.learned[0], source)
+    if not frame.are_numbers(roles.learned, gaps=of_words is False):
+        cells = {name: of for name, of in frame.some_cells().items() if name not in aside}
+        are_things = learn_from is None and are_records(cells)
+        return Parts(None, [], False, frame.shown(), roles, tuple(roles.learned), are_things)
+    is_vector = kinds[roles.learned[0]] == "vector"
+    if is_vector:
+        X = _stacked(frame.columns[roles.learned[0]], roles.learned[0], source)
         features = [f"{roles.learned[0]}[{j}]" for j in range(X.shape[1])]
     else:
-        X, features = _side_by_side([columns[name] for name in roles.learned]), roles.learned
+        X, features = _side_by_side([frame.columns[name] for name in roles.learned]), roles.learned
         if learn_from is None:
             X, features, roles = _without_counters(X, features, roles)
-    others: dict[str, Sequence[Any]] = {
-        name: column.to_list()
-        for name, column in columns.items()
-        if name not in roles.learned and kinds[name] != "vector"
-    }
-    return Parts(X, features, not any(is_vector), others, (sentence(roles, _HOW),))
+    return Parts(X, features, not is_vector, frame.shown(roles.learned), roles)
 
 
-def _words(kinds: dict[str, str], aside: set[str]) -> list[str]:
-    """Columns of words that do not name rows."""
-    return [
-        name
-        for name, kind in kinds.items()
-        if kind in ("text", "date") and name not in aside and names_rows(name) is None
-    ]
-
-
-def _are_records(columns: dict[str, Any], aside: set[str]) -> bool:
-    some = {name: of for name, of in columns.items() if name not in aside}
-    n = min(map(len, some.values()))
-    rows = evenly_spaced(n, MOST_LOOKED_AT).tolist()
-    return are_records({name: of[rows].to_list() for name, of in some.items()})
-
-
-def _parts_of_words(
-    columns: dict[str, Any], kinds: dict[str, str], source: str, aside: set[str] | None
-) -> Parts:
+def _parts_of_records(frame: Frame, source: str, aside: set[str] | None) -> Parts:
     """Parts of records: words, dates and numbers are learned from, but what names rows."""
+    kinds = frame.kinds
     if aside is None:
         raise InputError("records=True learns from all columns: leave learn_from out.")
-    if not _words(kinds, aside):
+    if not any(
+        kind in ("text", "date") and name not in aside and names_rows(name) is None
+        for name, kind in kinds.items()
+    ):
         raise InputError(f"records=True: {source} has no columns of words.")
     left_out = {**hardly_features(dict.fromkeys(kinds, "number")), **dict.fromkeys(aside, "")}
-    vectors = {name: kind for name, kind in kinds.items() if kind == "vector"}
-    words = tuple(name for name in kinds if name not in {*left_out, *vectors})
-    reasons = {name: why for name, why in {**left_out, **vectors}.items() if why}
-    others = {name: column.to_list() for name, column in columns.items() if name not in vectors}
-    return Parts(None, [], False, others, (sentence(Roles([*words], reasons), _NUMBERS),), words)
+    left_out |= {name: kind for name, kind in kinds.items() if kind == "vector"}
+    words = tuple(name for name in kinds if name not in left_out)
+    roles = Roles([*words], {name: why for name, why in left_out.items() if why})
+    return Parts(None, [], False, frame.shown(), roles, words, are_things=True)
 
 
 def encoded(
@@ -236,8 +261,6 @@ def _named(learn_from: Sequence[str], kinds: dict[str, str], source: str) -> lis
     for name in names:
         if name not in kinds:
             raise InputError(f"learn_from: {source} has no column {name!r}.")
-        if kinds[name] not in ("number", "boolean", "vector"):
-            raise InputError(f"learn_from: column {name!r} of {source} is {kinds[name]}.")
     return names
 
 
@@ -284,6 +307,11 @@ def _column(series: Any) -> NDArray[Any]:
     if series.null_count():
         return np.array([np.nan if cell is None else float(cell) for cell in series.to_list()])
     return np.asarray(series.to_numpy())
+
+
+def _has_gaps(series: Any) -> bool:
+    column = _column(series)
+    return column.dtype.kind == "f" and bool(np.isnan(column).any())
 
 
 def _cells(series: Any, kind: str) -> Any:

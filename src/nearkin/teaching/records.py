@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike
 
 from nearkin.errors import InputError
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.column_roles import hardly_features
-from nearkin.rows.column_scales import differing_units
-from nearkin.rows.scaled import in_words
+from nearkin.rows.column_roles import hardly_features, sentence
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder
 from nearkin.teaching.identity import Identity, identity_of
+from nearkin.teaching.learned_columns import ColumnChoice, only, said_of_choice
 from nearkin.teaching.record_fields import Fields, in_short, is_missing
 from nearkin.teaching.record_sources import encoded, parts_of
 from nearkin.teaching.thumbnails import (
@@ -69,6 +68,13 @@ class Records:
         Other attributes that a metric is to keep, so that it can read files like this one.
     compared : tuple of str
         Columns and features that tell whether two records are the same thing.
+    are_things : bool
+        Whether rows are records such as people, known by words: of these "same" means the same
+        thing.
+    is_vector : bool
+        Whether X is a column of vectors, whose numbers have one unit.
+    choice : ColumnChoice or None
+        Which columns there are to learn from, if they have names.
     told_apart_by : Identity or None
         What tells records apart in any order; by default the ids, unless they are row numbers, and
         the features.
@@ -89,6 +95,9 @@ class Records:
     remembered: Mapping[str, Any] = field(default_factory=dict)
     compared: tuple[str, ...] = ()
     told_apart_by: Identity | None = None
+    are_things: bool = False
+    is_vector: bool = False
+    choice: ColumnChoice | None = None
 
     def __post_init__(self) -> None:
         n = len(self.X)
@@ -272,8 +281,8 @@ def records_of(
     Parameters
     ----------
     X : array of shape (n, d), or frame of pandas, polars or pyarrow
-        Numeric columns of a frame, or its column of vectors, are learned from, all others are
-        shown; see :func:`nearkin.rows.column_roles.roles_of`.
+        The column of vectors of a frame is learned from, or else its numbers, texts and dates; see
+        :func:`nearkin.teaching.learned_columns.roles_by_cells`. All columns but vectors are shown.
     ids : sequence or str, optional
         What to call each row, or the column of the frame that says so; row numbers by default.
     columns : mapping or frame, optional
@@ -293,7 +302,8 @@ def records_of(
         Columns of the frame to learn from, whatever they are called.
     of_words : bool or TableEncoder, optional
         Whether the frame is one of records: all its columns are learned from, words too, by an
-        encoder such as this one. By default that is so where it has no numbers but codes.
+        encoder such as this one. By default that is so where it has no numbers but codes. False
+        learns from numbers alone.
     most : int, default=200_000
         Rows that are shown. Of more, a sample is.
     keep : row numbers
@@ -344,12 +354,45 @@ def records_of(
     else:
         in_frame = isinstance(called, str) and called in parts.frame.kinds
         identity = parts.frame.identity(numbers, called if in_frame else own_ids)
-    notes, remembered = parts.notes, {}
-    if given is None:
-        cells = {name: others[name] for name in parts.words}
-        given, encoder, found = encoded(cells, None if isinstance(of_words, bool) else of_words)
-        features, notes = encoder.get_feature_names_out().tolist(), (*notes, *found)
-        remembered = {"table_": encoder}
+    roles, words, notes = parts.roles, parts.words, list[str]()
+    remembered: dict[str, Any] = {}
+    if given is None and parts.frame is not None:
+        whole = parts.frame.columns
+        cells = {
+            name: others[name] if name in others else _some(whole[name].to_list(), numbers)
+            for name in words
+        }
+        given, encoder, notes = encoded(cells, None if isinstance(of_words, bool) else of_words)
+        features, remembered = encoder.get_feature_names_out().tolist(), {"table_": encoder}
+        words = tuple(name for name in words if name in encoder.columns_)
+        roles = None if roles is None else only(roles, words)
+    choice = None
+    if roles is not None and parts.frame is not None:
+        notes = [sentence(roles), *notes]
+        if learn_from is not None:
+            notes += said_of_choice(roles.learned)
+        reopened = partial(
+            records_of,
+            X,
+            called,
+            columns,
+            images,
+            folder=folder,
+            source=source,
+            hidden=hidden,
+            classes=classes,
+            most=most,
+            keep=keep,
+            seed=seed,
+        )
+        choice = ColumnChoice(
+            parts.frame.kinds,
+            roles.learned,
+            roles.left_out,
+            {called: "ids"} if isinstance(called, str) else {},
+            lambda names: reopened(learn_from=names),
+        )
+    assert given is not None  # only frames have words
     pictures: Pictures | None = None
     if isinstance(images, str):
         if images not in others:
@@ -358,7 +401,7 @@ def records_of(
     elif images is not None:
         pictures = PixelPictures(given, images)
     named = features if parts.named else []
-    telling = parts.words or tuple(
+    telling = words or tuple(
         telling_columns([*others, *named], {*hidden, *classes, *([images] if pictures else [])})
     )
     return Records(
@@ -373,10 +416,13 @@ def records_of(
         frozenset(hidden),
         id_name,
         parts.named,
-        notes,
+        tuple(notes),
         remembered,
         telling,
         identity,
+        parts.are_things,
+        parts.is_vector,
+        choice,
     )
 
 
@@ -412,17 +458,6 @@ def records_of_digits() -> Records:
         source="digits",
         hidden=["digit"],
     )
-
-
-def unequal_columns(records: Records) -> str | None:
-    """A word on columns of which one has a far larger unit than another."""
-    if records.pictures is not None or records.of_words:
-        return None
-    found = differing_units(records.X)
-    if found is None:
-        return None
-    said = in_words(found, records.features)
-    return f"{said[0].upper()}{said[1:]}: standardise to give all columns the same say."
 
 
 def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.kill_the_studio import check
+from benchmarks.studio.troubles import TROUBLES, run
 from nearkin.cli import main
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
@@ -89,3 +90,11 @@ ONE_BY_ONE = [("answering", "HUP", 0.2), ("answering", "TERM", 0.1), ("starting"
 def test_nothing_that_was_acknowledged_is_lost_by_a_kill(kills):
     series = [dict(zip(("when", "signal", "after"), kill, strict=True)) for kill in kills]
     assert check({"kills": series, "seed": 0}) == f"series of {len(kills)}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_nothing_is_lost_in_all_kinds_of_trouble(tmp_path):
+    """``python -m benchmarks.studio.troubles`` has fifty kills, and a minute of standing still."""
+    found = run(tmp_path, kills=len(TROUBLES), seconds_stopped=0)
+    assert len(found.told.acknowledged) > 2 * len(TROUBLES)
+    assert found.n_refused == 4

@@ -120,6 +120,7 @@ def open_table(
     model: Any = None,
     role: str = "DATA",
     words: bool = True,
+    encoded: bool = False,
 ) -> Table:
     """Open a file of rows.
 
@@ -140,6 +141,8 @@ def open_table(
         What the command line calls the file.
     words : bool
         Whether columns of words are encoded, too; otherwise they are refused.
+    encoded : bool
+        Whether all columns are encoded, words or not.
     """
     source = open_source(path, choice, role)
     for option, column in (("--id", choice.id_column), ("--labels", labels)):
@@ -160,7 +163,9 @@ def open_table(
         others = {*source.aside, *aside, *(c for c in (choice.id_column, labels) if c is not None)}
         if carry is not None:
             others |= set(along)
-        layout, of_words = _layout(source, choice, others, labels, model, words=words)
+        layout, of_words = _layout(
+            source, choice, others, labels, model, words=words, encoded=encoded
+        )
         if of_words:
             from nearkin.cli.files.words import (
                 features_of_table,
@@ -202,6 +207,7 @@ def _layout(
     model: Any,
     *,
     words: bool,
+    encoded: bool,
 ) -> tuple[list[Feature], bool]:
     """Where features come from, and whether columns of words are encoded among them."""
     if model is not None and model.table is not None:
@@ -215,7 +221,8 @@ def _layout(
     if model is not None and not choice.columns and source.kinds.get(model.vector) == "vector":
         return [Feature(model.vector, model.vector)], False
     numeric, one_hot = chosen_columns(source.kinds, choice, others, labels, source.file)
-    if words and model is None and (has_words(source.kinds, numeric) or choice.states_kinds):
+    has = encoded or has_words(source.kinds, numeric) or choice.states_kinds
+    if words and model is None and has:
         columns = [name for name in source.kinds if name in {*numeric, *one_hot}]
         return [Feature(name, name) for name in columns], True
     refuse_others(source.kinds, numeric, source.file)

@@ -15,6 +15,7 @@ LARGEST_ROW = 2**53 - 1
 # Rows of a group; as many as are ever shown.
 _MOST_OF_A_GROUP = 500_000
 _MOST_CLUSTERS = 1000
+_MOST_COLUMNS = 10_000
 # Groups that a row is shown beside: as many as there are keys for.
 _MOST_SHOWN = 9
 
@@ -144,6 +145,12 @@ class EntryWithdrawal(_Body):
     number: Row
 
 
+class Overlap(_Body):
+    """Share of the pairs that two people are asked about."""
+
+    share: Annotated[float, Field(ge=0, le=1)]
+
+
 class Order(_Body):
     """A row is nearer to one than to another."""
 
@@ -163,11 +170,16 @@ class Step(_Body):
 
 
 class Naming(_Body):
-    """A group of a grouping has this name from now on; null takes its name away."""
+    """A group of a grouping has this name from now on; null takes its name away.
+
+    With the name that it had before, as far as the page knows: if it is another one by now, nothing
+    is changed.
+    """
 
     grouping: Row
     group: Row
     name: Name | None
+    before: Name | None = None
 
 
 class Selection(_Body):
@@ -188,6 +200,15 @@ class TwoGroups(_Body):
     same: bool
     before: Literal["nothing"] | None = None
     by: Name | None = None
+
+
+class ColumnsToLearnFrom(_Body):
+    """Columns by name, and whether they are brought to one scale; null for where that is needed."""
+
+    columns: Annotated[
+        list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=_MOST_COLUMNS)
+    ]
+    standardise: bool | None = None
 
 
 class Aim(_Body):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 # Text goes out as text, bytes as bytes.
 Told = str | bytes
@@ -16,12 +17,12 @@ class Mailbox:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Told] = {}
+        self._waiting: dict[str, Told | None] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
 
-    def put(self, kind: str, told: Told) -> None:
-        """Have something sent, in place of an older message of its kind."""
+    def put(self, kind: str, told: Told | None) -> None:
+        """Have something sent, in place of an older message of its kind; None cuts the tab off."""
         self._waiting[kind] = told
         self._kinds.add(kind)
         self._filled.set()
@@ -31,8 +32,8 @@ class Mailbox:
         if kind not in self._kinds:
             self.put(kind, told)
 
-    async def next(self) -> Told:
-        """The message that has waited longest."""
+    async def next(self) -> Told | None:
+        """The message that has waited longest; None if the tab is to be cut off."""
         while not self._waiting:
             self._filled.clear()
             await self._filled.wait()
@@ -71,15 +72,21 @@ class Live:
         """Forget a tab that has gone."""
         self._mailboxes.discard(mailbox)
 
-    def tell(self, kind: str, told: Told) -> None:
-        """Tell all tabs; what one thread tells arrives in its order."""
+    def cut_off(self) -> None:
+        """Close the lines to all tabs, which may connect again."""
+        for mailbox in self._mailboxes:
+            mailbox.put("end", None)
+
+    def tell(self, kind: str, told: Told, to: Collection[Mailbox] | None = None) -> None:
+        """Tell all tabs, or some; what one thread tells arrives in its order."""
         loop = self._loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._tell, kind, told)
+                loop.call_soon_threadsafe(self._tell, kind, told, to)
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told) -> None:
+    def _tell(self, kind: str, told: Told, to: Collection[Mailbox] | None) -> None:
         for mailbox in self._mailboxes:
-            mailbox.put(kind, told)
+            if to is None or mailbox in to:
+                mailbox.put(kind, told)

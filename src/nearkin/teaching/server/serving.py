@@ -138,7 +138,6 @@ class Serving:
         from nearkin.teaching.server.routes import make_app
         from nearkin.teaching.server.visitors import Visitors
 
-        self.lesson = lesson
         self._socket = listening_socket(address, port)
         self.port = int(self._socket.getsockname()[1])
         self._access = Access(token)
@@ -179,6 +178,11 @@ class Serving:
         self._server = Server(uvicorn.Config(self.app, **settings))
         self._thread: threading.Thread | None = None
         self._closing = threading.Lock()
+
+    @property
+    def lesson(self) -> Lesson:
+        """The lesson that is taught now."""
+        return self.app.lesson
 
     def url_for_a_program(self) -> str:
         """Where the page is, for the arguments of a program: it opens once, and soon."""

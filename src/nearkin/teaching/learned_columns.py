@@ -1,0 +1,182 @@
+"""Which columns of a table are learned from, by what is in them, and how others are chosen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nearkin.errors import InputError
+from nearkin.rows.column_roles import (
+    CLASSES,
+    NAMES_ROWS,
+    VECTORS_INSTEAD,
+    YES_OR_NO,
+    Roles,
+    hardly_features,
+    roles_of,
+)
+from nearkin.teaching.record_kinds import are_records, kinds_by_cells
+
+if TYPE_CHECKING:
+    from nearkin.teaching.records import Records
+
+KINDS_OF_THINGS = "kinds of things"
+NAMES_FILES = "names files"
+SAYS_NOTHING = "says nothing of what a row is like"
+NOT_CHOSEN = "not chosen"
+
+_FILE = re.compile(
+    r"(?i:(?:https?|file|s3|gs)://\S+|[^\n]*\.(?:png|jpe?g|gif|webp|bmp|tiff?|svg|pdf|wav|mp3|mp4|txt))"
+)
+# The share of cells that must name files.
+_MOST_ARE = 0.9
+
+
+def roles_by_cells(
+    kinds: Mapping[str, str], cells: Mapping[str, Sequence[Any]], aside: Iterable[str] = ()
+) -> Roles:
+    """What is learned from where nobody has said so, by names, kinds and some cells.
+
+    A column of vectors wins. Otherwise numbers, names, texts, codes and dates are, but for columns
+    that name or count rows, look like classes, say yes or no or name files; and beside numbers, for
+    words of which there are a few only, which may well be classes, and for those that every row has
+    one of its own of.
+
+    Parameters
+    ----------
+    kinds : mapping
+        What columns hold, as :mod:`nearkin.rows.column_roles` has it.
+    cells : mapping
+        Some cells of each column that has no vectors.
+    aside : names
+        Columns that are left out without a reason.
+
+    Examples
+    --------
+    >>> from nearkin.teaching.learned_columns import roles_by_cells
+    >>> cells = {"id": [7, 3] * 4, "size": [1.5, 2] * 4, "colour": ["red", "blue"] * 4}
+    >>> cells["title"] = [f"A book about {k}" for k in ("cats", "dogs", "ants", "bees") * 2]
+    >>> kinds = {"id": "number", "size": "number", "colour": "text", "title": "text"}
+    >>> roles_by_cells(kinds, cells)
+    Roles(learned=['size', 'title'], left_out={'id': 'names rows', 'colour': 'kinds of things'})
+    """
+    set_aside = set(aside)
+    kinds = {name: kind for name, kind in kinds.items() if name not in set_aside}
+    roles = roles_of(kinds)
+    by_name = hardly_features(dict.fromkeys(kinds, "number"))
+    if any(kinds[name] == "vector" for name in roles.learned):
+        whys = {
+            name: by_name.get(name, VECTORS_INSTEAD if why == kinds[name] else why)
+            for name, why in roles.left_out.items()
+        }
+        return Roles(roles.learned, whys)
+    if are_records({name: cells[name] for name in kinds}):
+        learned = [name for name in kinds if name not in by_name]
+        return Roles(learned, by_name)
+    words = [name for name, why in roles.left_out.items() if why == kinds[name]]
+    held = kinds_by_cells({name: cells[name] for name in words})
+    left_out = {name: why for name, why in roles.left_out.items() if name not in words}
+    for name in words:
+        why = by_name.get(name) or _why_not(held.get(name), cells[name], bool(roles.learned))
+        if why is not None:
+            left_out[name] = why
+    learned = [name for name in kinds if name not in left_out]
+    return Roles(learned, {name: left_out[name] for name in kinds if name in left_out})
+
+
+def _why_not(held: str | None, cells: Sequence[Any], beside_numbers: bool) -> str | None:
+    """Why a column of words or dates is not learned from, by what it holds; or None."""
+    if held is None or held == "ignored":
+        return SAYS_NOTHING
+    if held == "category" and beside_numbers:
+        return KINDS_OF_THINGS
+    if held == "yes or no" and beside_numbers:
+        return YES_OR_NO
+    texts = [cell for cell in cells if isinstance(cell, str) and cell]
+    if texts and sum(map(_names_a_file, texts)) >= _MOST_ARE * len(texts):
+        return NAMES_FILES
+    are_words = all(len(text.split()) == 1 for text in texts)
+    if beside_numbers and held in ("name", "code") and are_words and len({*texts}) == len(texts):
+        return NAMES_ROWS
+    return None
+
+
+def _names_a_file(text: str) -> bool:
+    return _FILE.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """What is learned from and what is not, and the way to the same records with other columns.
+
+    Attributes
+    ----------
+    kinds : mapping
+        What the columns of the data hold.
+    learned : sequence of str
+    left_out : mapping
+        Why others are not learned from.
+    taken : mapping
+        What columns are for that cannot be learned from, such as ids.
+    reopened : callable
+        Given names of columns, gives the same records, learned from these.
+    """
+
+    kinds: Mapping[str, str]
+    learned: Sequence[str]
+    left_out: Mapping[str, str]
+    taken: Mapping[str, str]
+    reopened: Callable[[Sequence[str]], Records] = field(repr=False)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """All columns as plain values.
+
+        Each with ``name``, ``kind``, ``learned``, ``why`` (not, or what speaks against it) and
+        ``can`` it be learned from.
+        """
+        doubts = hardly_features(dict.fromkeys(self.kinds, "number"))
+        learned = set(self.learned)
+        return [
+            {
+                "name": name,
+                "kind": kind,
+                "learned": name in learned,
+                "why": self.taken.get(name)
+                or (
+                    doubts.get(name, "") if name in learned else self.left_out.get(name, NOT_CHOSEN)
+                ),
+                "can": name not in self.taken,
+            }
+            for name, kind in self.kinds.items()
+        ]
+
+    def records(self, names: Sequence[str]) -> Records:
+        """The same records, learned from these columns: InputError if that is not possible."""
+        if not names:
+            raise InputError("choose a column at least: there is nothing to learn from.")
+        for name in names:
+            if name not in self.kinds:
+                raise InputError(f"there is no column {name!r:.80}.")
+            if name in self.taken:
+                raise InputError(f"column {name!r:.80} cannot be learned from: {self.taken[name]}.")
+        return self.reopened([name for name in self.kinds if name in set(names)])
+
+
+def only(roles: Roles, words: Sequence[str]) -> Roles:
+    """Roles without columns in which an encoder has found nothing to learn from."""
+    nothing = {name: SAYS_NOTHING for name in roles.learned if name not in words}
+    return Roles([*words], {**nothing, **roles.left_out})
+
+
+def said_of_choice(names: Sequence[str]) -> list[str]:
+    """A word on columns that were chosen though they may give the answer away."""
+    doubts = hardly_features(dict.fromkeys(names, "number"))
+    classes = [name for name, why in doubts.items() if why == CLASSES]
+    if not classes:
+        return []
+    return [
+        f"{', '.join(map(repr, classes))} {'looks' if len(classes) == 1 else 'look'} like classes: "
+        "what is learned from that says little of records whose class is not known."
+    ]
