@@ -1,28 +1,46 @@
 /** What a person can do: each asks the server, and takes over the state that it replies. */
 
-import { api, ServerError } from "./api";
+import { api, ServerError, type Step } from "./api";
+import { undoneInWords } from "./logic/answers";
 import { isPair, saidOfPair, withAnswer, wordOf } from "./logic/known";
 import { stillAsked, withoutPair } from "./logic/review";
-import type { Change, Pair, ReviewPair, Same, State, Suspect, Triplet, Word } from "./logic/types";
+import type {
+  Change,
+  Pair,
+  ReviewPair,
+  Same,
+  State,
+  Suspect,
+  Triplet,
+  Which,
+  Word,
+} from "./logic/types";
 import { counted } from "./logic/words";
 import {
   type Asked,
   asked,
+  askedOf,
   chosenSuspect,
   type Groups,
+  gone,
   groupsReady,
   type Model,
   NO_GROUPS,
 } from "./model";
 import { announce, dismiss, notify, notifyProblem } from "./notices";
+import { sayOfGroups } from "./which";
+import { myName } from "./who";
 
 /** Take over a state unless a newer one is here. The question that is shown stays as long as nothing changed. */
 export function acceptState(model: Model, state: State): void {
   const now = model.state.value;
   if (state.version < now.version) return;
-  const asBefore = state.version === now.version && state.goal === now.goal;
-  const shown = asBefore ? now.question : null;
-  model.state.set({ ...state, question: shown ?? state.question });
+  // Where several people answer, the server knows which question is whose.
+  const own = state.second !== undefined;
+  const asBefore = !own && state.version === now.version && state.goal === now.goal;
+  const { question, which, check } = now;
+  const isShown = question !== null || which !== null || check !== null;
+  model.state.set(asBefore && isShown ? { ...state, question, which, check } : state);
 }
 
 /** The same for a state that all pages are told. */
@@ -40,6 +58,7 @@ export function nameOf(model: Model, row: number): string {
 export function questionSentence(model: Model): string {
   const question = asked(model);
   if (question === null) return noQuestionSentence(model);
+  if (question.rows !== undefined) return `Which is ${nameOf(model, question.left)} like?`;
   return `Are ${nameOf(model, question.left)} and ${nameOf(model, question.right)} the same?`;
 }
 
@@ -65,47 +84,66 @@ export function change(
   send: () => Promise<State>,
   said: (state: State) => string,
   inConflict: (said: Word) => void = () => undefined,
+  label = "a change",
 ): Promise<State | null> {
+  if (gone(model)) {
+    notify(`Not kept, since the server does not answer: ${label}.`, "problem");
+    return Promise.resolve(null);
+  }
+  const done = model.pending.add(label);
   return model.changes.run(async () => {
     try {
       const state = await send();
+      noteStep(model, state);
       acceptState(model, state);
       announce(said(state));
       if (model.problem !== null) dismiss(model.problem);
       model.problem = null;
       return state;
     } catch (problem) {
-      notifyProblem(problem);
+      if (problem instanceof ServerError && problem.status === 0) {
+        notify(`Perhaps not kept, since the server stopped to answer: ${label}.`, "problem");
+      } else notifyProblem(problem);
       if (problem instanceof ServerError) {
         model.problem = problem.message;
         if (problem.said !== null) inConflict(problem.said);
       }
       return null;
+    } finally {
+      done();
     }
   });
 }
 
+/** Which steps are this page's own: others' are not undone by a key. */
+function noteStep(model: Model, state: State): void {
+  if (state.changes === undefined || model.steps > 0) return;
+  model.mine.push(state.version);
+  model.undone.length = model.askedThen.length = 0;
+}
+
 /** Like change, and keeps the times for the trace. */
-async function traced(
+export async function traced(
   model: Model,
   pressedAt: number,
   send: () => Promise<State>,
   said: (state: State) => string,
-  inConflict?: (said: Word) => void,
+  inConflict: (said: Word) => void,
+  label = "an answer",
 ): Promise<State | null> {
   const entry = model.trace.answered(pressedAt, performance.now());
   const sendNow = (): Promise<State> => {
     entry.sentAt = performance.now();
     return send();
   };
-  const state = await change(model, sendNow, said, inConflict);
+  const state = await change(model, sendNow, said, inConflict, label);
   if (state === null) model.trace.entries.splice(model.trace.entries.indexOf(entry), 1);
   else model.trace.acknowledged(entry, state.version);
   return state;
 }
 
 /** Ask no more about a pair that was put as a question by hand. */
-function askNoMore(model: Model, pair: Pair): void {
+export function askNoMore(model: Model, pair: Pair): void {
   const asked = model.askedAgain.value.filter((one) => !isPair(one, pair));
   if (asked.length < model.askedAgain.value.length) model.askedAgain.set(asked);
 }
@@ -121,7 +159,7 @@ export async function lookAtReview(model: Model): Promise<void> {
 }
 
 /** Review a pair no more that was answered. */
-function reviewNoMore(model: Model, pair: Pair): void {
+export function reviewNoMore(model: Model, pair: Pair): void {
   const { review, reviewing } = model;
   if (review.value !== null) review.set(withoutPair(review.value, pair));
   const now = reviewing.value;
@@ -140,7 +178,7 @@ export function answerReviewed(
 }
 
 /** Put a pair before all other questions. */
-function askFirst(model: Model, question: Asked): void {
+export function askFirst(model: Model, question: Asked): void {
   const others = model.askedAgain.value.filter((one) => !isPair(one, question));
   model.askedAgain.set([question, ...others]);
 }
@@ -154,18 +192,20 @@ async function answerPair(
   pressedAt: number,
 ): Promise<void> {
   const { left, right } = pair;
+  const { conflicts } = model.state.value;
   await traced(
     model,
     pressedAt,
     () => api.answer(left, right, same, origin, before()),
     (state) => {
       askNoMore(model, pair);
-      model.answered.unshift(pair);
+      if (state.changes?.[0]?.now === "disputed") tellDispute(model, pair);
       const known = model.known.value;
       if (known?.version === state.version - 1) {
         model.known.set(withAnswer(known, pair, same, state.version));
       }
       reviewNoMore(model, pair);
+      tellOfContradiction(model, conflicts, state);
       return `${saidOf(same)}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },
     (said) =>
@@ -176,13 +216,27 @@ async function answerPair(
         title: "Two answers: which is right?",
         hint: `${ELSEWHERE[said]} in another browser; you said ${wordOf(same)}. Your next answer counts, Esc leaves it.`,
       }),
+    `${wordOf(same)}: ${nameOf(model, left)} and ${nameOf(model, right)}`,
   );
+}
+
+function tellDispute(model: Model, { left, right }: Pair): void {
+  const of = `${nameOf(model, left)} and ${nameOf(model, right)}`;
+  notify(`Others said the opposite of ${of}. The list of answers (h) has both, to settle it.`);
+}
+
+/** Say so if an answer contradicts what follows from others. */
+export function tellOfContradiction(model: Model, before: number, { conflicts }: State): void {
+  if (conflicts <= before) return;
+  notify("This contradicts other answers: one of them is wrong. They are listed under Suspects.");
+  model.panel.set("suspects");
 }
 
 const ELSEWHERE: Record<Word, string> = {
   same: "They were said to be the same",
   different: "They were said to be different",
   unsure: "Someone was unsure of them",
+  disputed: "People disagree about them",
   nothing: "What was said of them was taken back",
 };
 
@@ -224,9 +278,15 @@ export async function withdrawOrder(model: Model, triplet: Triplet): Promise<voi
 export async function answerQuestion(model: Model, same: Same, pressedAt: number): Promise<void> {
   const question = asked(model);
   if (question === null) return;
+  if (question.rows !== undefined) return sayOfGroups(model, question, same, pressedAt);
   const { left, right, origin, before } = question;
   // A second press before the next question is shown is not meant for that.
-  if (model.answering?.left === left && model.answering.right === right) return;
+  if (model.answering?.left === left && model.answering.right === right) {
+    if (model.pending.shown.value.length > 0) {
+      notify("The answer before is still being saved. This press was not counted.");
+    }
+    return;
+  }
   model.answering = { left, right };
   await answerPair(model, { left, right }, same, origin, () => before, pressedAt);
   if (model.answering.left === left && model.answering.right === right) model.answering = null;
@@ -253,6 +313,7 @@ export async function answerGroups(model: Model, same: boolean, pressedAt: numbe
       again = { a, b, sure: true };
       notify("Say it again to have it take the place of what was said before.");
     },
+    `${wordOf(same)}: ${counted(a.length + b.length, "record")}`,
   );
   if (state === null) model.groups.set(again);
   else notify(sentence);
@@ -270,65 +331,106 @@ export async function say(model: Model, same: Same, pressedAt: number): Promise<
 /** A step back or forth. What others are told of it waits for its reply, which says what to ask now. */
 async function step(
   model: Model,
-  send: (version: number) => Promise<State>,
-  onReply: (changes: Change[], n: number) => void,
+  send: () => Promise<State>,
+  onReply: (changes: Change[], n: number, undone?: Which) => void,
   said: (state: State) => string,
-): Promise<void> {
+  label: string,
+): Promise<State | null> {
   model.steps += 1;
-  await change(
+  const reply = await change(
     model,
     async () => {
-      const state = await send(model.state.value.version);
-      onReply(state.changes ?? [], state.n_changes ?? 0);
+      const state = await send();
+      onReply(state.changes ?? [], state.n_changes ?? 0, state.undone);
       return state;
     },
     said,
+    () => undefined,
+    label,
   );
   model.steps -= 1;
   if (model.steps === 0) {
     for (const state of model.heldBack.splice(0)) acceptState(model, state);
   }
+  return reply;
+}
+
+/** The step to undo: the last one of this page, or the last of all if nobody else made it. */
+function lastStep(model: Model): Step | null {
+  const { can_undo, last_by, version } = model.state.value;
+  const own = model.mine.at(-1);
+  if (own !== undefined) return { step: own };
+  if (!can_undo) return null;
+  const others = model.people.value.length > 1 && last_by !== (myName() ?? model.lesson.by);
+  return others ? null : { version };
 }
 
 export async function undo(model: Model): Promise<void> {
   await model.changes.idle();
-  if (!model.state.value.can_undo) return announce("There is nothing to undo.");
-  await step(
+  const what = lastStep(model);
+  if (what === null) {
+    return model.state.value.can_undo
+      ? notify("The last change was made by somebody else. The list of answers (h) takes back any.")
+      : announce("There is nothing to undo.");
+  }
+  const askedNow = asked(model);
+  const reply = await step(
     model,
-    api.undo,
-    ([undone], n) => {
-      // What was undone is asked again, so that it can be put right.
-      if (n !== 1 || undone.before === "nothing") return;
-      const pair = model.answered.find((one) => isPair(one, undone)) ?? undone;
-      const { left, right } = pair;
-      const hint = `Undone: ${undone.before} was said of these two.`;
-      askFirst(model, { left, right, origin: "question", before: undone.now, hint });
+    () => api.undo(what),
+    ([undone], n, which) => {
+      const own = model.mine.pop();
+      if (own !== undefined) model.undone.push(own);
+      model.askedThen.push(askedNow);
+      // What was undone is asked again, as it was shown, so that it can be put right.
+      if (which !== undefined) return askFirst(model, { ...askedOf(which), hint: "Undone." });
+      if (undone === undefined) return;
+      const { left, right } = undone;
+      askFirst(model, {
+        left,
+        right,
+        origin: "question",
+        before: undone.now,
+        hint: undoneInWords(undone, n),
+      });
     },
     (state) => `Undone. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`,
+    "undo",
   );
+  // What cannot be undone any more does not stand before earlier steps.
+  if (reply === null && !gone(model) && "step" in what) {
+    model.mine = model.mine.filter((one) => one !== what.step);
+  }
 }
 
 export async function redo(model: Model): Promise<void> {
   await model.changes.idle();
+  const own = model.undone.at(-1);
   if (!model.state.value.can_redo) return announce("There is nothing to redo.");
+  const { version } = model.state.value;
   await step(
     model,
-    api.redo,
+    () => api.redo(own === undefined ? { version } : { step: own }),
     (changes) => {
+      if (own !== undefined) model.mine.push(own);
+      model.undone.pop();
       for (const pair of changes) {
         askNoMore(model, pair);
         if (pair.now !== "nothing") reviewNoMore(model, pair);
       }
+      // The card returns to what was asked when it was undone.
+      const then = model.askedThen.pop() ?? null;
+      if (then !== null && !changes.some((pair) => isPair(pair, then))) askFirst(model, then);
     },
-    (state) => `Done again. ${counted(state.n_answers, "answer")}.`,
+    (state) => `Done again. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`,
+    "redo",
   );
 }
 
 export async function withdraw(model: Model, suspect: Suspect): Promise<void> {
-  const { left, right, same } = suspect;
+  const { left, right, same, number, which } = suspect;
   const state = await change(
     model,
-    () => api.withdraw(left, right, wordOf(same)),
+    () => (which ? api.withdrawEntry(number) : api.withdraw(left, right, wordOf(same))),
     (after) => `Withdrawn. ${counted(after.n_answers, "answer")}.`,
   );
   const report = model.report.value;
@@ -344,9 +446,15 @@ export async function withdrawSuspect(model: Model): Promise<void> {
   await withdraw(model, suspect);
 }
 
-export function askAgain(model: Model, { left, right, same }: Suspect): void {
-  const title = "Asked again: same or different?";
-  askFirst(model, { left, right, origin: "suspect", before: wordOf(same), title });
+export function askAgain(model: Model, { left, right, same, which }: Suspect): void {
+  const before = wordOf(same);
+  if (which !== null) {
+    const title = "Asked again: which is it like?";
+    askFirst(model, { ...askedOf(which), origin: "suspect", before, title });
+  } else {
+    const title = "Asked again: same or different?";
+    askFirst(model, { left, right, origin: "suspect", before, title });
+  }
   announce(questionSentence(model));
 }
 

@@ -1,5 +1,6 @@
 /** Requests to the own server. */
 
+import type { Asked } from "./live";
 import {
   decodeMatches,
   type Filter,
@@ -9,6 +10,7 @@ import {
 } from "./logic/finding";
 import { decodeFloats, decodeLayout } from "./logic/messages";
 import type {
+  AnswerList,
   Colouring,
   ColouringInfo,
   Columns,
@@ -51,6 +53,15 @@ export type ExportName =
   | "model"
   | "groups"
   | "grouping";
+
+/** What is undone or done again: one step, or the last if there was none after a version. */
+export type Step = { step: number } | { version: number };
+
+/** Which answers to list. */
+export interface AnswerQuery extends Record<string, string | number> {
+  start: number;
+  n: number;
+}
 
 /** Tells this page from others that are open; each says it with what it changes. */
 export const TAB = Math.random().toString(36).slice(2);
@@ -181,12 +192,22 @@ export const api = {
   /** With what is believed to be said before: if it is something else, nothing is changed. */
   answer: (left: number, right: number, same: Same, origin: string, before: Word) =>
     post<State>("answers", { left, right, same, origin, before, by: myName() }),
+  which: (
+    left: number,
+    rows: number[],
+    right: number | null,
+    same: Same,
+    origin: string,
+    before: "nothing" | null,
+  ) => post<State>("which", { left, rows, right, same, origin, before, by: myName() }),
+  nameKnown: (row: number, name: string | null) => post<State>("which/name", { row, name }),
   answerGroups: (first: number[], second: number[], same: boolean, before: "nothing" | null) =>
     post<GroupsState>("groups", { first, second, same, before, by: myName() }),
   /** Groups are told to all pages once they are found. */
   findGroups: () => request(address("grouping"), { method: "POST" }),
-  nameGroup: (grouping: number, group: number, name: string | null) =>
-    post<State>("grouping/name", { grouping, group, name }),
+  /** With the name that it is believed to have. */
+  nameGroup: (grouping: number, group: number, name: string | null, before: string | null) =>
+    post<State>("grouping/name", { grouping, group, name, before }),
   sayOneGroup: (grouping: number, rows: number[], before: "nothing" | null) =>
     post<GroupsState>("grouping/one", { grouping, rows, before, by: myName() }),
   splitOff: (grouping: number, rows: number[], before: "nothing" | null) =>
@@ -202,13 +223,26 @@ export const api = {
     post<State>("withdrawals", { left, right, before }),
   order: (triplet: Triplet) => post<State>("orders", triplet),
   withdrawOrder: (triplet: Triplet) => post<State>("orders/withdrawals", triplet),
-  undo: (version: number) => post<State>("undo", { version }),
-  redo: (version: number) => post<State>("redo", { version }),
+  undo: (step: Step) => post<State>("undo", step),
+  redo: (step: Step) => post<State>("redo", step),
+  answers: (query: AnswerQuery) => get<AnswerList>("answers", query),
+  withdrawEntry: (number: number) => post<State>("answers/withdrawals", { number }),
+  overlap: (share: number) => post<State>("overlap", { share }),
 
   /** A file to keep, and its name. */
   async export(name: ExportName, clusters: number): Promise<[Blob, string]> {
     const query: Record<string, number> = name === "clusters" ? { clusters } : {};
     return fileOf(await request(address(`export/${name}`, query)), name);
+  },
+
+  /** What there is to hear after a message, for pages that no WebSocket reaches. */
+  async nextLive(after: number, hello: string): Promise<Asked> {
+    const response = await request(address("live/next", { after, hello }));
+    if (response.status === 204) return null;
+    const number = Number(response.headers.get("X-Nearkin-Number"));
+    const isText = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
+    const data: Promise<string | ArrayBuffer> = isText ? response.text() : response.arrayBuffer();
+    return { number, data: await unlessGone(data) };
   },
 
   openLive(): WebSocket {

@@ -62,7 +62,7 @@ export async function nameGroup(model: Model, group: number, text: string): Prom
   const said = name === null ? `${before} has no name any more.` : `${before} is called ${name}.`;
   const state = await change(
     model,
-    () => api.nameGroup(grouping.number, group, name),
+    () => api.nameGroup(grouping.number, group, name, named ? before : null),
     () => said,
   );
   return state !== null;

@@ -12,6 +12,7 @@ import { clearGroups } from "./view/groups";
 import { openHelp } from "./view/help";
 import { toggleReading } from "./view/reading";
 import { closeWhy, toggleWhy } from "./view/why";
+import { chooseByKey } from "./which";
 
 /** Keys belong to elements in which text is typed, and to menus while an option is looked up by its letters. */
 export function takesText(element: Element | null): boolean {
@@ -23,7 +24,7 @@ export function takesText(element: Element | null): boolean {
   return !NOT_TYPED.has(element.getAttribute("type") ?? "text");
 }
 
-/** None of the keys is a sign of a number. */
+/** None of the letters is a sign of a number. */
 const NOT_TYPED = new Set(["range", "checkbox", "radio", "button", "number"]);
 
 /** Menus that were reached by keys, and in which nothing was chosen since. */
@@ -50,6 +51,10 @@ export function giveKeysBack(select: HTMLSelectElement): void {
   select.addEventListener("blur", () => {
     pointed = false;
   });
+}
+
+function isDigit(name: string): boolean {
+  return /^[0-9]$/.test(name);
 }
 
 export function listenToKeys(model: Model, stage: Stage | null): void {
@@ -102,6 +107,10 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       w: withdrawShown,
       r: () => model.lesson.review && model.panel.set("review"),
       n: neighbours,
+      h: () => {
+        model.panel.set("answers");
+        byId("panel-answers").focus();
+      },
       a: () => addSelected("a"),
       b: () => addSelected("b"),
       g: () => stage && model.lassoMode.set(!model.lassoMode.value),
@@ -116,13 +125,15 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       "?": openHelp,
       Escape: clear,
     };
-    actions[name]?.();
+    if (isDigit(name)) void chooseByKey(model, Number(name), pressedAt);
+    else actions[name]?.();
   };
 
   document.addEventListener("keydown", (event) => {
     const name = bindingOf(event);
     if (name === null || event.defaultPrevented || takesText(document.activeElement)) return;
     if (document.querySelector("dialog[open]") !== null) return;
+    if (isDigit(name) && document.activeElement?.matches("input[type=number]")) return;
     if (name !== "Escape" && !model.shortcuts.value) return;
     act(name, event.timeStamp);
     event.preventDefault();

@@ -1,6 +1,6 @@
 /** Puts the page together. */
 
-import { acceptToldState, lookAtReview } from "./actions";
+import { acceptState, acceptToldState, lookAtReview } from "./actions";
 import { api, ServerError, TAB } from "./api";
 import { coalesced } from "./coalesce";
 import { keepColouring } from "./colour_by";
@@ -20,6 +20,7 @@ import { createStage, type Stage } from "./scatter/stage";
 import { enter, stay } from "./session";
 import { showAll } from "./signal";
 import { createTheme } from "./theme";
+import { answersPanel } from "./view/answers";
 import { showBlend } from "./view/blend";
 import { prepareColumns } from "./view/columns";
 import { byId, h, replace } from "./view/dom";
@@ -30,13 +31,16 @@ import { IN_MEMORY, prepareHelp } from "./view/help";
 import { showHoverCard } from "./view/hover_card";
 import { showLegend } from "./view/legend";
 import { setBadge, showPanels } from "./view/panels";
+import { showPeople } from "./view/people";
 import { pointPanel } from "./view/point";
 import { qualityPanel } from "./view/quality";
 import { showQuestion } from "./view/question";
 import { reviewPanel } from "./view/review";
+import { showSaving } from "./view/saving";
 import { suspectsPanel } from "./view/suspects";
 import { showToolbar } from "./view/toolbar";
 import { showWhy } from "./view/why";
+import { myBrowser, myName, onNaming } from "./who";
 
 async function start(): Promise<void> {
   greetCell();
@@ -49,8 +53,10 @@ async function start(): Promise<void> {
   prepareHelp(model);
   prepareColumns(model);
   showQuestion(model);
+  showSaving(model);
   showWhy(model);
   showSide(model);
+  showPeople(model);
   showNotes(model);
   keepMatches(model);
   showFind(model);
@@ -71,11 +77,15 @@ function showSide(model: Model): void {
     ...(review ? [{ id: "review" as const, title: "Review", body: reviewPanel(model) }] : []),
     { id: "quality", title: "Quality", body: qualityPanel(model) },
     { id: "suspects", title: "Suspects", body: suspectsPanel(model) },
+    { id: "answers", title: "Answers", body: answersPanel(model) },
     { id: "point", title: "Point", body: pointPanel(model) },
   ]);
   model.report.show((report) => {
-    const n = report?.suspects.length ?? 0;
+    const n = (report?.suspects.length ?? 0) + (report?.contradictions.length ?? 0);
     setBadge("suspects", n === 0 ? "" : String(n));
+  });
+  model.state.show(({ n_disputed }) => {
+    setBadge("answers", n_disputed === 0 ? "" : String(n_disputed));
   });
   model.selected.listen((row) => {
     if (row !== null) model.panel.set("point");
@@ -136,13 +146,17 @@ function listenLive(model: Model): void {
       case "review":
         model.review.set(message.review);
         break;
+      case "people":
+        model.people.set(message.people);
+        break;
       case "report":
         model.report.set(message.report);
     }
   };
   let lost = false;
-  openLive(api.openLive, {
+  const live = openLive(api, {
     onMessage,
+    hello: () => JSON.stringify({ tab: TAB, browser: myBrowser(), name: myName() }),
     isWelcome: () =>
       api.lesson().then(
         () => true,
@@ -155,6 +169,7 @@ function listenLive(model: Model): void {
       model.connection.set(connection);
     },
   });
+  onNaming(live.greet);
 }
 
 /** After a break the server may be another one: of the same records, or of others. */
@@ -162,7 +177,12 @@ async function reload(model: Model): Promise<void> {
   try {
     const lesson = await api.lesson();
     if (dataOf(lesson) !== dataOf(model.lesson)) return window.location.reload();
-    model.state.set(lesson.state);
+    // Versions of another run may be lower; within one run, what is newer is here already.
+    if (lesson.run !== model.lesson.run) {
+      model.lesson.run = lesson.run;
+      model.mine.length = model.undone.length = model.askedThen.length = 0;
+      model.state.set(lesson.state);
+    } else acceptState(model, lesson.state);
     const [report, learned, known, grouping] = await Promise.all([
       api.report(),
       api.layout("learned"),
@@ -182,7 +202,7 @@ async function reload(model: Model): Promise<void> {
 }
 
 function dataOf(lesson: Lesson): string {
-  return JSON.stringify({ ...lesson, state: null });
+  return JSON.stringify({ ...lesson, state: null, run: null });
 }
 
 async function tryStage(model: Model): Promise<Stage | null> {

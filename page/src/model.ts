@@ -9,25 +9,33 @@ import type {
   Colouring,
   Grouping,
   Known,
+  KnownGroup,
   Layout,
   Lesson,
   Pair,
+  Person,
   Report,
   Review,
   ReviewPair,
   State,
   Suspect,
+  Which,
   Word,
 } from "./logic/types";
 import { percent } from "./logic/words";
+import { Pending } from "./pending";
 import { Queue } from "./queue";
 import { RecordCache } from "./record_cache";
 import { Signal, type Source } from "./signal";
+import { remembered } from "./storage";
 
 export interface Asked extends Pair {
-  origin: "question" | "suspect" | "review";
+  origin: "question" | "sought" | "check" | "suspect" | "review" | "list" | "conflict";
   /** What was said of the two when they were put as a question. */
   before: Word;
+  /** Records of groups in the place of the right one: which of them is the left one like? */
+  rows?: number[];
+  groups?: KnownGroup[];
   /** Why they are asked again. */
   title?: string;
   hint?: string;
@@ -51,7 +59,7 @@ export interface ChosenGroups {
 
 export const NONE_CHOSEN: ChosenGroups = { numbers: [] };
 
-export type PanelName = "review" | "quality" | "suspects" | "point";
+export type PanelName = "review" | "quality" | "suspects" | "answers" | "point";
 
 /** Euclidean at 0, learned at 1. */
 export type Blend = number;
@@ -70,8 +78,17 @@ export interface Model {
   answering: Pair | null;
   /** Pairs that are asked before the server's own questions: undone, in conflict, or put by hand. */
   askedAgain: Signal<Asked[]>;
-  /** What was answered on this page, the last first, each pair as it was shown. */
-  answered: Pair[];
+  /** What was pressed and is not confirmed yet. */
+  pending: Pending;
+  /** Versions that changes of this page led to and can be undone, and those that were undone; the last at the end. */
+  mine: number[];
+  undone: number[];
+  /** What was asked when each of these was undone. */
+  askedThen: (Asked | null)[];
+  /** Who has the studio open. */
+  people: Signal<Person[]>;
+  /** Grows when somebody wants to see what people disagree about. */
+  disputes: Signal<number>;
   /** Steps back and forth that are under way, and the states that all pages were told meanwhile. */
   steps: number;
   heldBack: State[];
@@ -91,6 +108,8 @@ export interface Model {
   grouping: Signal<Grouping | null>;
   finding: Signal<number | null>;
   chosen: Signal<ChosenGroups>;
+  /** Whether records are asked about beside those of several groups, and not in pairs alone. */
+  byGroups: Signal<boolean>;
   suspect: Signal<number>;
   review: Signal<Review | null>;
   /** The doubtful pair that is asked while the review is open. */
@@ -128,7 +147,12 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     changes: new Queue(),
     answering: null,
     askedAgain: new Signal<Asked[]>([]),
-    answered: [],
+    pending: new Pending(),
+    mine: [],
+    undone: [],
+    askedThen: [],
+    people: new Signal<Person[]>([]),
+    disputes: new Signal(0),
     steps: 0,
     heldBack: [],
     problem: null,
@@ -143,6 +167,7 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     grouping: new Signal<Grouping | null>(null),
     finding: new Signal<number | null>(null),
     chosen: new Signal(NONE_CHOSEN),
+    byGroups: new Signal(remembered("by-groups") !== "off"),
     suspect: new Signal(0),
     review: new Signal<Review | null>(null),
     reviewing: new Signal<ReviewPair | null>(null),
@@ -173,8 +198,20 @@ export function asked(model: Model): Asked | null {
   const [again] = model.askedAgain.value;
   if (again !== undefined) return again;
   if (model.panel.value === "review") return reviewed(model);
-  const question = model.state.value.question;
-  return question && { ...question, origin: "question", before: "nothing" };
+  const { question, which, check, second } = model.state.value;
+  if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
+  if (which !== null && model.byGroups.value) return askedOf(which);
+  const hint = second ? { hint: SECOND } : {};
+  return question && { ...question, origin: "question", before: "nothing", ...hint };
+}
+
+const SECOND = "Somebody else has answered this too: what do you say?";
+const CHECK_HINT = "Asked to see whether earlier answers agree.";
+
+/** Beside one group alone, it is a question about a pair. */
+export function askedOf({ left, rows, groups, origin }: Which): Asked {
+  const pair = { left, right: rows[0], origin, before: "nothing" as const };
+  return rows.length > 1 ? { ...pair, rows, groups } : pair;
 }
 
 function reviewed(model: Model): Asked | null {
@@ -186,8 +223,14 @@ function reviewed(model: Model): Asked | null {
 }
 
 /** What is asked may be another question when one of these changes. */
-export function asksAnew({ state, askedAgain, panel, reviewing, review }: Model): Source[] {
-  return [state, askedAgain, panel, reviewing, review];
+export function asksAnew(model: Model): Source[] {
+  const { state, askedAgain, panel, reviewing, review, byGroups } = model;
+  return [state, askedAgain, panel, reviewing, review, byGroups];
+}
+
+/** Whether the server is not there, so that nothing can be answered. */
+export function gone({ connection }: Model): boolean {
+  return connection.value === "lost" || connection.value === "refused";
 }
 
 export function chosenSuspect(model: Model): Suspect | undefined {

@@ -38,6 +38,15 @@ describe("bindingOf", () => {
     expect(bindingOf(press("S", { shiftKey: true }))).toBeNull();
   });
 
+  it("knows digits, also where a sign is typed without Shift", () => {
+    expect(bindingOf(press("7", { code: "Numpad7" }))).toBe("7");
+    expect(bindingOf(press("&", { code: "Digit1" }))).toBe("1");
+    expect(bindingOf(press("1", { code: "Digit1", shiftKey: true }))).toBe("1");
+    expect(bindingOf(press("!", { code: "Digit1", shiftKey: true }))).toBeNull();
+    expect(bindingOf(press("3", { repeat: true }))).toBeNull();
+    expect(bindingOf(press("3", { ctrlKey: true }))).toBeNull();
+  });
+
   it("answers once, however long a key is held", () => {
     expect(bindingOf(press("s", { repeat: true }))).toBeNull();
   });

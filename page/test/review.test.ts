@@ -2,7 +2,14 @@ import { expect, it } from "vitest";
 import { openPairs, stillAsked, withoutPair } from "../src/logic/review";
 import type { Known, Review } from "../src/logic/types";
 
-const KNOWN: Known = { version: 4, must_link: [], cannot_link: [], unsure: [], closer: [] };
+const KNOWN: Known = {
+  version: 4,
+  must_link: [],
+  cannot_link: [],
+  unsure: [],
+  disputed: [],
+  closer: [],
+};
 
 const [FIRST, SECOND, THIRD] = [
   { left: 1, right: 2, chance: 0.5 },

@@ -64,6 +64,7 @@ def test_a_lesson():
         plain(value)
     assert set(report) == {
         "version", "learner", "quality", "outlook", "spectrum", "suspects", "answerers",
+        "contradictions", "course",
         "questions", "notes",
     }  # fmt: skip
     assert report["version"] == 30

@@ -80,7 +80,7 @@ def test_an_entry_is_taken_back_as_a_whole_and_that_is_undone(lesson):
     assert state["n_changes"] == 3
     with pytest.raises(ValueError, match="does not count any more"):
         lesson.withdraw_entry(2)
-    assert lesson.undo()["n_answers"] == 5
+    assert lesson.undo()["n_answers"] == 3
     assert listed(lesson) == [(6, 8, "same"), (6, 9, "different"), (0, 1, "same")]
 
 
@@ -158,3 +158,18 @@ def test_one_person_or_no_name_is_no_dispute(lesson):
         lesson.answer(0, 1, False, before="nothing")
     # Who knows what was said before takes its place.
     assert lesson.answer(0, 1, False, before="same", by="Bob")["n_different"] == 1
+
+
+def test_answers_about_records_that_are_gone_are_kept_and_not_listed(tmp_path):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    ids = [f"r{i}" for i in range(12)]
+    with Lesson(records_of(X, ids=ids), journal=tmp_path / "journal") as lesson:
+        lesson.answer(0, 1, True, by="Ann")
+        lesson.answer(10, 11, True, by="Bob")
+    with Lesson(records_of(X[:8], ids=ids[:8]), journal=tmp_path / "journal") as fewer:
+        found = fewer.answers()
+        assert listed(fewer) == [(0, 1, "same")]
+        assert (found["n_answers"], found["names"]) == (1, ["Ann"])
+        assert listed(fewer, text="r10") == []
+    with Lesson(records_of(X, ids=ids), journal=tmp_path / "journal") as lesson:
+        assert listed(lesson) == [(10, 11, "same"), (0, 1, "same")]

@@ -41,7 +41,9 @@ def test_the_gain_is_found(pairs):
     assert 0 < quality["error"] < 0.15
     assert "better than the Euclidean distance" in quality["said"]
     assert_allclose(quality["figures"]["auc"][0], quality["auc"])
-    assert set(quality["figures"]) == {"auc", "precision", "recall", "f1"}
+    assert set(quality["figures"]) == {"auc", "euclidean_auc", "precision", "recall", "f1"}
+    plain, plain_low, plain_high = quality["figures"].pop("euclidean_auc")
+    assert plain_low < plain == quality["euclidean_auc"] < plain_high
     for value, low, high in quality["figures"].values():
         assert 0.5 < low <= value <= high <= 1
 
@@ -85,11 +87,21 @@ def test_a_few_answers_are_not_enough(few):
     assert "not enough answers" in quality["said"]
 
 
-def test_one_kind_alone_is_compared_with_random_pairs():
-    for kind in ("must", "cannot"):
+def test_one_kind_alone_is_not_enough():
+    for kind, missing in (("must", "different"), ("cannot", "alike")):
         quality = quality_of(trial(Pairs.from_labels(Y, 60, kind=kind, random_state=0)))
-        assert quality["enough"]
-        assert 0 <= quality["auc"] <= 1
+        assert not quality["enough"]
+        assert (quality["auc"], quality["figures"]) == (None, {})
+        assert f"too few of the records that can be held out are {missing}" in quality["said"]
+
+
+def test_rows_that_were_looked_for_are_no_test(pairs):
+    rows = pairs.points[:40]
+    learned = first_learned(LEARNER, X, pairs)
+    found = trial_of(learned, X, pairs, sought=rows)
+    assert not np.isin(found.links[found.judged], rows).any()
+    assert found.judged.sum() < trial(pairs).judged.sum()
+    assert_allclose(found.strict, trial(pairs).strict)
 
 
 def test_auc_is_the_usual_one():

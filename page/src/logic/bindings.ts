@@ -28,6 +28,7 @@ const NAMES = new Set([
   "m",
   "q",
   "x",
+  "h",
   "c",
   "y",
 ]);
@@ -39,10 +40,19 @@ function letterOf({ key, code = "" }: KeyPress): string {
   return (key.length === 1 && key > LAST_LATIN ? code.replace(/^Key/, "") : key).toLowerCase();
 }
 
+/** The digit of a key, by its place where that types a sign without Shift. */
+function digitOf({ key, code = "", shiftKey }: KeyPress): string | null {
+  if (/^[0-9]$/.test(key)) return key;
+  const place = /^Digit([0-9])$/.exec(code)?.[1];
+  return place === undefined || shiftKey ? null : place;
+}
+
 /** The name of the key binding that a press means, or null. Capitals by Caps Lock count as the letter. */
 export function bindingOf(press: KeyPress): string | null {
   if (press.ctrlKey || press.altKey || press.metaKey) return null;
   if (press.key === "Escape" || press.key === "?" || press.key === "/") return press.key;
+  const digit = digitOf(press);
+  if (digit !== null) return press.repeat ? null : digit;
   const letter = letterOf(press);
   if (!NAMES.has(letter) || press.repeat) return null;
   if (press.shiftKey) return letter === "z" ? "shift+z" : null;

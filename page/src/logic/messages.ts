@@ -1,12 +1,13 @@
 /** From what arrives over the wire to what the page works with. */
 
-import type { Grouping, Layout, Report, Review, State } from "./types";
+import type { Grouping, Layout, Person, Report, Review, State } from "./types";
 
 export type LiveMessage =
   | { type: "state"; state: State }
   | { type: "report"; report: Report }
   | { type: "review"; review: Review }
   | { type: "grouping"; grouping: Grouping }
+  | { type: "people"; people: Person[] }
   | { type: "problem"; message: string }
   | { type: "notice"; by: string; message: string }
   | { type: "layout"; layout: Layout };
@@ -55,6 +56,8 @@ export function decodeLive(data: unknown): LiveMessage | null {
       return { type, review: rest as Review };
     case "grouping":
       return { type, grouping: rest as Grouping };
+    case "people":
+      return { type, people: (rest as { people: Person[] }).people };
     case "problem":
       return { type, message: String((rest as { message?: unknown }).message ?? "") };
     case "notice": {

@@ -13,7 +13,7 @@ export interface Triplet {
 }
 
 /** What is said of two records, in a word. */
-export type Word = "same" | "different" | "unsure" | "nothing";
+export type Word = "same" | "different" | "unsure" | "disputed" | "nothing";
 
 export interface Change extends Pair {
   before: Word;
@@ -45,6 +45,8 @@ export interface State {
   n_same: number;
   n_different: number;
   n_unsure: number;
+  /** Pairs of which people say opposite things. */
+  n_disputed: number;
   /** Pairs that answers speak of. */
   n_must_link: number;
   n_cannot_link: number;
@@ -57,8 +59,16 @@ export interface State {
   which: Which | null;
   /** A pair that follows from answers, if it is time to see whether these are right. */
   check: Pair | null;
+  /** Whether somebody else has answered it, and a second opinion is wanted. */
+  second?: boolean;
+  /** Who made the change that is undone next, if that is known. */
+  last_by: string | null;
+  /** Share of the pairs that two people are asked about. */
+  overlap: number;
   /** What questions are for. */
   goal: Goal;
+  /** What a step back has taken back, if that was a choice among groups. */
+  undone?: Which;
   /** What the change that this replies to has changed; 20 pairs at most, of n_changes. */
   changes?: Change[];
   n_changes?: number;
@@ -113,6 +123,8 @@ export interface Lesson {
   notes: string[];
   state: State;
   nearkin: string;
+  /** Tells this run of the server from others. */
+  run: string;
 }
 
 /** A column of the data: whether it is learned from, and why not, or what speaks against it. */
@@ -135,6 +147,7 @@ export interface Known {
   must_link: number[];
   cannot_link: number[];
   unsure: number[];
+  disputed: number[];
   /** Triplets: anchor, closer, farther. */
   closer: number[];
 }
@@ -143,11 +156,23 @@ export interface Quality {
   auc: number | null;
   euclidean_auc: number | null;
   error: number | null;
-  n_pairs: number;
-  /** Value and ends of the 90 % interval of auc, precision, recall and f1; empty where unknown. */
+  /** By which it is judged. */
+  n_records: number;
+  /** Value and ends of the 90 % interval of auc, euclidean_auc, precision, recall and f1; empty where unknown. */
   figures: Record<string, Estimate>;
   enough: boolean;
   said: string;
+}
+
+/** Pair AUC after so many answers, with the ends of its 90 % interval; and that of the Euclidean distance. */
+export interface QualityPoint {
+  answers: number;
+  auc: number;
+  low: number;
+  high: number;
+  euclidean: number;
+  euclidean_low: number;
+  euclidean_high: number;
 }
 
 export interface Outlook {
@@ -164,6 +189,10 @@ export interface Outlook {
 
 export interface Suspect extends Pair {
   same: boolean;
+  /** Of the entry that says so; 0 for what was known from the start. */
+  number: number;
+  /** What was answered there, if it is a choice among groups. */
+  which: Which | null;
   chance_opposite: number;
   said: string;
 }
@@ -177,13 +206,56 @@ export interface Answerer {
   high: number;
 }
 
+/** What one person said of a pair. */
+export interface Voice {
+  by: string;
+  said: Word;
+  at: string | null;
+}
+
+/** What was said at one time, as far as it still counts. */
+export interface Answered extends Pair {
+  /** Of the entry, 0 for what was known from the start. */
+  number: number;
+  ids: [string, string];
+  /** More than one where it was said of groups; the first of them is shown. */
+  n_pairs: number;
+  n_rows: number;
+  said: Word | "several";
+  by: string | null;
+  at: string | null;
+  voices: Voice[];
+}
+
+export interface AnswerList {
+  version: number;
+  n_answers: number;
+  n_found: number;
+  names: string[];
+  answers: Answered[];
+}
+
+/** Someone who has the studio open. */
+export interface Person {
+  browser: string;
+  name: string | null;
+}
+
+/** Two records that are said to differ, and a chain of records, each said to be the same as the next. */
+export interface Contradiction extends Pair {
+  chain: number[];
+}
+
 export interface Report {
   version: number;
   learner: string;
   quality: Quality;
+  /** Quality after earlier answers, and now. */
+  course: QualityPoint[];
   outlook: Outlook;
   spectrum: { before: number[]; after: number[] };
   suspects: Suspect[];
+  contradictions: Contradiction[];
   answerers: { listed: Answerer[]; said: string };
   questions: Pair[];
   notes: string[];

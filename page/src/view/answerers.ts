@@ -1,5 +1,8 @@
 /** Who has answered and how often wrong, and the name under which one answers here. */
 
+import { change } from "../actions";
+import { api } from "../api";
+import { giveKeysBack } from "../keys";
 import type { Answerer } from "../logic/types";
 import { counted, percent } from "../logic/words";
 import type { Model } from "../model";
@@ -18,7 +21,14 @@ export function answerersSection(model: Model): HTMLElement {
     placeholder: model.lesson.by ?? "nobody",
     autocomplete: "off",
     testid: "my-name",
-    on: { change: () => callMe(name.value) },
+    on: {
+      change: () => callMe(name.value),
+      keydown: (event) => {
+        if (event.key !== "Enter" && event.key !== "Escape") return;
+        name.blur();
+        event.stopPropagation();
+      },
+    },
   });
   name.value = myName() ?? "";
   const list = h("ul", { class: "answerers", testid: "answerers" });
@@ -44,5 +54,43 @@ export function answerersSection(model: Model): HTMLElement {
     h("label", { class: "my-name" }, "Your answers are given by", name),
     list,
     said,
+    overlapChoice(model),
   );
 }
+
+const SHARES = [0, 0.1, 0.2, 0.5, 1];
+
+/** How many of the pairs two people are asked about. */
+function overlapChoice(model: Model): HTMLElement {
+  const select = h("select", { id: "overlap", testid: "overlap" });
+  select.addEventListener("change", () => {
+    const share = Number(select.value);
+    const said = share === 0 ? "Each question is asked of one person." : SECOND(share);
+    void change(
+      model,
+      () => api.overlap(share),
+      () => said,
+    );
+  });
+  giveKeysBack(select);
+  model.state.show(({ overlap }) => {
+    const shares = SHARES.includes(overlap) ? SHARES : [...SHARES, overlap].sort((a, b) => a - b);
+    replace(
+      select,
+      ...shares.map((share) => h("option", { value: String(share), text: percent(share) })),
+    );
+    select.value = String(overlap);
+  });
+  const box = h(
+    "label",
+    { class: "my-name", for: "overlap" },
+    "Pairs that two people are asked about",
+    select,
+  );
+  model.people.show((people) => {
+    box.hidden = people.length < 2;
+  });
+  return box;
+}
+
+const SECOND = (share: number): string => `${percent(share)} of the pairs are asked of two people.`;

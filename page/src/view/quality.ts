@@ -1,39 +1,21 @@
 /** How good the learned metric is, on answers that were held out. */
 
-import type { Estimate, Quality, Report, State } from "../logic/types";
+import type { Estimate, Quality, State } from "../logic/types";
 import { fixed, percent, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
 import { answerersSection } from "./answerers";
-import { type QualityPoint, qualityChart, spectrumChart } from "./charts";
+import { qualityChart, spectrumChart } from "./charts";
 import { h, replace } from "./dom";
 import { outlookLines } from "./outlook";
 
-const POINTS_KEPT = 300;
-
-/** The quality after so many answers, from reports as they came; an undone answer takes its point back. */
-export function extendedCourse(
-  course: QualityPoint[],
-  report: Report,
-  answers: number,
-): QualityPoint[] {
-  const { auc, euclidean_auc, error, enough } = report.quality;
-  if (!enough || auc === null || euclidean_auc === null) return course;
-  const point = { answers, auc, euclidean: euclidean_auc, error: error ?? 0 };
-  return [...course.filter((old) => old.answers < answers), point].slice(-POINTS_KEPT);
-}
-
 export function qualityPanel(model: Model): HTMLElement {
   const body = h("div", { class: "panel-body" });
-  let course: QualityPoint[] = [];
-  model.report.show((report) => {
-    if (report !== null) course = extendedCourse(course, report, model.state.value.n_answers);
-  });
   showAll([model.report, model.state], () =>
     replace(
       body,
       ...counts(model.state.value),
-      ...heldOut(model, course),
+      ...heldOut(model),
       ...(model.report.value ? outlookLines(model.report.value.outlook) : []),
       ...spectrum(model),
     ),
@@ -58,49 +40,47 @@ function counts(state: State): HTMLElement[] {
   ];
 }
 
-function heldOut(model: Model, course: QualityPoint[]): (HTMLElement | SVGElement)[] {
+function heldOut(model: Model): (HTMLElement | SVGElement)[] {
   const heading = h("h3", { text: "Quality on held-out answers" });
   const report = model.report.value;
   if (report === null) return [heading, h("p", { class: "hint", text: "Not measured yet." })];
-  const { auc, euclidean_auc, error, enough, said, figures } = report.quality;
+  const { enough, said, figures } = report.quality;
   const sentence = h("p", { class: "hint", text: said, testid: "quality-said" });
-  if (!enough || auc === null || euclidean_auc === null) return [heading, sentence];
-  const words = `Pair AUC ${fixed(auc)} with the learned metric, ${fixed(euclidean_auc)} with the Euclidean distance.`;
+  if (!enough) return [heading, sentence];
+  const { auc, euclidean_auc } = figures;
+  const words = `Pair AUC ${fixed(auc[0])} with the learned metric, ${fixed(euclidean_auc[0])} with the Euclidean distance.`;
   return [
     heading,
     h(
       "dl",
       { class: "figures two" },
-      h(
-        "div",
-        { class: "learned" },
-        h("dt", { text: "Learned, pair AUC" }),
-        h(
-          "dd",
-          { testid: "auc" },
-          fixed(auc),
-          error !== null && h("small", { text: ` ± ${fixed(error)}` }),
-        ),
-      ),
-      h(
-        "div",
-        { class: "euclidean" },
-        h("dt", { text: "Euclidean" }),
-        h("dd", { text: fixed(euclidean_auc), testid: "euclidean-auc" }),
-      ),
+      estimate("Learned, pair AUC", auc, "auc", "learned"),
+      estimate("Euclidean", euclidean_auc, "euclidean-auc", "euclidean"),
     ),
-    ...(course.length > 0 ? [qualityChart(course, `${words} Over the number of answers.`)] : []),
+    ...(report.course.length > 0
+      ? [qualityChart(report.course, `${words} Over the number of answers.`)]
+      : []),
     sentence,
     ...intervals(figures),
   ];
 }
 
-const FIGURES = { auc: "Pair AUC", precision: "Precision", recall: "Recall", f1: "F1" };
+const FIGURES = { precision: "Precision", recall: "Recall", f1: "F1" };
 
 /** A figure with the ends of its interval. */
-export function estimate(title: string, [value, low, high]: Estimate, testid: string): HTMLElement {
+export function estimate(
+  title: string,
+  [value, low, high]: Estimate,
+  testid: string,
+  kind = "",
+): HTMLElement {
   const ends = h("small", { text: ` ${fixed(low)} to ${fixed(high)}` });
-  return h("div", {}, h("dt", { text: title }), h("dd", { testid }, fixed(value), ends));
+  return h(
+    "div",
+    { class: kind },
+    h("dt", { text: title }),
+    h("dd", { testid }, fixed(value), ends),
+  );
 }
 
 /** What is to be expected, and between which ends in nine cases of ten. */

@@ -3,13 +3,16 @@
 import { nameOf, noQuestionSentence, redo, say, undo } from "../actions";
 import type { DataRecord, Same } from "../logic/types";
 import { counted } from "../logic/words";
-import { type Asked, asked, asksAnew, groupsReady, type Model } from "../model";
+import { type Asked, asked, asksAnew, gone, groupsReady, type Model } from "../model";
 import { showAll } from "../signal";
 import { comparison } from "./comparison";
 import { byId, h, key, replace } from "./dom";
 import { goalChoice } from "./goal";
+
 import { CARD_PX, fetchPicture } from "./picture";
 import { readingButton } from "./reading";
+import { GONE } from "./saving";
+import { byGroupsChoice, whichBody, whichChoices } from "./which";
 import { whyButton } from "./why";
 
 /** Records of this many questions to come are fetched ahead. */
@@ -78,25 +81,38 @@ export function showQuestion(model: Model): void {
   );
   const bar = h("div", { class: "choices" }, ...choices);
   const count = h("p", { class: "count", testid: "answers" });
+  const groupChoices = whichChoices(model, () => asked(model));
   replace(
     byId("question"),
     h("div", { class: "card-head" }, title, count, readingButton(model)),
     hint,
     body,
     bar,
-    h("div", { class: "history" }, undoButton, redoButton, whyButton(model), goalChoice(model)),
+    groupChoices,
+    h(
+      "div",
+      { class: "history" },
+      undoButton,
+      redoButton,
+      whyButton(model),
+      byGroupsChoice(model),
+      goalChoice(model),
+    ),
   );
 
   let shown: Asked | null | undefined;
 
   const fill = (): void => {
     const question = asked(model);
-    if (question?.left === shown?.left && question?.right === shown?.right && shown !== undefined)
-      return;
+    if (shown !== undefined && isShown(question, shown)) return;
     shown = question;
     body.scrollTop = 0;
     if (question === null) {
       replace(body);
+      return;
+    }
+    if (question.rows !== undefined) {
+      replace(body, ...whichBody(model, question));
       return;
     }
     const { left, right } = question;
@@ -122,7 +138,13 @@ export function showQuestion(model: Model): void {
     const groups = groupsReady(model.groups.value);
     const { n_answers, can_undo, can_redo } = model.state.value;
     byId("question").classList.toggle("resting", question === null || groups);
-    title.textContent = question?.title ?? "Same or different?";
+    const beside = question?.rows !== undefined;
+    title.textContent = question?.title ?? (beside ? "Which is it like?" : "Same or different?");
+    body.setAttribute("aria-label", beside ? "The record and the groups" : "The two records");
+    body.classList.toggle("which", beside);
+    body.classList.toggle("pictured", beside && model.lesson.has_images);
+    bar.hidden = beside;
+    groupChoices.hidden = !beside;
     hint.textContent = groups
       ? "s and d are now said of the two groups on the map."
       : question === null
@@ -130,15 +152,20 @@ export function showQuestion(model: Model): void {
         : (question.hint ?? "");
     hint.hidden = hint.textContent === "";
     // On a phone the bar stays while the records are out of sight.
-    bar.setAttribute("data-title", inBrief(model, title.textContent, groups ? null : question));
+    const brief = inBrief(model, title.textContent, groups ? null : question);
+    for (const one of [bar, groupChoices]) one.setAttribute("data-title", brief);
     body.hidden = question === null;
-    for (const button of choices) button.toggleAttribute("disabled", question === null || groups);
-    undoButton.toggleAttribute("disabled", !can_undo);
-    redoButton.toggleAttribute("disabled", !can_redo);
+    const dead = gone(model);
+    for (const button of choices) {
+      button.toggleAttribute("disabled", question === null || groups || dead);
+      button.title = dead ? GONE : "";
+    }
+    undoButton.toggleAttribute("disabled", !can_undo || dead);
+    redoButton.toggleAttribute("disabled", !can_redo || dead);
     count.textContent = counted(n_answers, "answer");
   };
 
-  showAll([...asksAnew(model), model.groups, model.report], () => {
+  showAll([...asksAnew(model), model.groups, model.report, model.connection], () => {
     state();
     fill();
   });
@@ -150,9 +177,17 @@ export function showQuestion(model: Model): void {
   fetchAhead(model);
 }
 
+/** Whether nothing is to be drawn anew. */
+function isShown(question: Asked | null, shown: Asked | null): boolean {
+  const names = (asked: Asked | null): string =>
+    JSON.stringify([asked?.left, asked?.right, asked?.rows, asked?.groups]);
+  return names(question) === names(shown);
+}
+
 /** What the answers are about, in a line. */
 function inBrief(model: Model, title: string, question: Asked | null): string {
   if (question === null) return title;
+  if (question.rows !== undefined) return `${title} ${nameOf(model, question.left)}`;
   const [one, two] = [question.left, question.right].map((row) => nameOf(model, row));
   return `${title} ① ${one} ② ${two}`;
 }

@@ -5,13 +5,15 @@ import type { Suspect } from "../logic/types";
 import type { Model } from "../model";
 import { showAll } from "../signal";
 import { Comparisons } from "./comparison";
+import { contradictionsList } from "./contradictions";
 import { h, key, replace } from "./dom";
 import { recordLine } from "./record";
 
 export function suspectsPanel(model: Model): HTMLElement {
   const hint = h("p", { class: "hint" });
   const list = h("ul", { class: "rows", testid: "suspects" });
-  const body = h("div", { class: "panel-body" }, hint, list);
+  const contradictions = h("div");
+  const body = h("div", { class: "panel-body" }, contradictions, hint, list);
   const comparisons = new Comparisons(model);
 
   const suspects = (): Suspect[] => model.report.value?.suspects ?? [];
@@ -30,6 +32,7 @@ export function suspectsPanel(model: Model): HTMLElement {
       all.length === 0
         ? "No answer looks wrong so far. Answers that the others contradict appear here."
         : "Answers that the others contradict. Arrow keys choose, w withdraws the chosen one.";
+    replace(contradictions, contradictionsList(model));
     replace(list, ...all.map((suspect, index) => row(suspect, index)));
     comparisons.keepOnly(all);
     if (had) focusChosen();

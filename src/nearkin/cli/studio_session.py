@@ -40,6 +40,7 @@ def hold(
     settings: Sequence[str] = (),
     standardise: bool | None = None,
     by: str | None = None,
+    overlap: float = 0.0,
     port: int | None = None,
     listen: str | None = None,
     allow_hosts: Sequence[str] = (),
@@ -64,6 +65,8 @@ def hold(
     standardise : bool, optional
     by : str, optional
         Who answers.
+    overlap : float
+        Share of the pairs that two people are asked about.
     port : int, optional
     listen : str, optional
         An address of this machine that others reach.
@@ -93,7 +96,14 @@ def hold(
     is_new = not path.exists()
     taught = _learner(learner, settings, len(records), wishes.seed)
     with _lesson(
-        records, pairs, path, learner=taught, standardise=standardise, by=by, seed=wishes.seed
+        records,
+        pairs,
+        path,
+        learner=taught,
+        standardise=standardise,
+        by=by,
+        overlap=overlap,
+        seed=wishes.seed,
     ) as lesson:
         serving = _serving(lesson, listen, port, allowed)
         n_given = 0 if pairs is None else len(pairs) - len(pairs.closer)

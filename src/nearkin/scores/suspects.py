@@ -129,6 +129,26 @@ def suspects(pairs: Pairs, rank: Floats, least: float = LEAST_CHANCE) -> list[Su
     return _listed(pairs, same, opposite, opposite >= least)
 
 
+def wrong_answers(pairs: Pairs, rank: Floats, least: float) -> list[Suspect]:
+    """Pairs of which what was said is wrong with at least this probability, the worst first.
+
+    By their distances, and by how often people err: a surprise alone says little where nearly all
+    that is said is right.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    rank : ndarray of shape (k,)
+        As for :func:`trusted`.
+    least : float
+    """
+    same, place, model = _standing(pairs, rank)
+    if model is None or np.isfinite(rank).sum() < _FEWEST:
+        return []
+    wrong = np.asarray(np.nan_to_num(model.chance_wrong(place, same), nan=0.0))
+    return _listed(pairs, same, wrong, wrong >= least)
+
+
 def suspects_of_metric(
     pairs: Pairs, rank: Floats, learned: Floats, least: float = LEAST_CHANCE_TOLD
 ) -> list[Suspect]:

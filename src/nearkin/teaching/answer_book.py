@@ -57,6 +57,7 @@ class AnswerBook:
         self._n_rows = n_rows
         self._changing = threading.RLock()
         self._past, self._weights, self.notes = start_of(pairs)
+        self._start = self._past
         self._is_given = bool(self._past.answers)
         self.known = self._known_of(self._past, 0)
         self._journal: KeptAnswers | InMemory = InMemory()
@@ -131,6 +132,17 @@ class AnswerBook:
         by = self._journal.entries[past.undo[-1].number - 1].get("by")
         return None if by is None else str(by)
 
+    @property
+    def undone(self) -> dict[str, Any] | None:
+        """The entry that was taken back last, if it can be done again."""
+        redo = self._past.redo
+        return dict(self._journal.entries[redo[-1].number - 1]) if redo else None
+
+    def entry_of(self, pair: Pair) -> tuple[int, dict[str, Any] | None]:
+        """Number of the entry that says something of a pair, 0 if none does, and the entry."""
+        number = self._past.sources.get(pair, 0)
+        return number, dict(self._journal.entries[number - 1]) if number else None
+
     def listed(self) -> list[dict[str, Any]]:
         """What was answered and still counts, see :func:`nearkin.teaching.answered.answered`."""
         past, entries = self._past, self._journal.entries
@@ -159,9 +171,19 @@ class AnswerBook:
 
     def resume(self) -> None:
         """Go through the journal."""
-        past, go_on = self._past, after
+        self._past = self._after(self._journal.entries)
+        self.known = self._known_of(self._past, len(self._journal.entries))
+        self.notes += _said_of_others(self._past, self._n_rows)
+
+    def after_entries(self, n: int) -> Knowledge:
+        """What was known after the first so many entries."""
+        return self._known_of(self._after(self._journal.entries[:n]), n)
+
+    def _after(self, entries: Sequence[Mapping[str, Any]]) -> Past:
+        """What was known from the start, and by some entries."""
+        past, go_on = self._start, after
         n_rows = self._n_rows + self._journal.n_away
-        for number, entry in enumerate(self._journal.entries, 1):
+        for number, entry in enumerate(entries, 1):
             try:
                 if self._is_given and takes_back_nothing(past, entry, n_rows):
                     past = idle_step(past)  # other pairs are given than when it was said
@@ -173,8 +195,7 @@ class AnswerBook:
                     f"entry {number} of {self._journal.path or 'what was answered'} does not fit "
                     f"what was known before: {error} Give the pairs that the lesson was begun with."
                 ) from error
-        self._past, self.known = past, self._known_of(past, len(self._journal.entries))
-        self.notes += _said_of_others(past, self._n_rows)
+        return past
 
     def order(self, given: Pairs) -> None:
         """Take triplets that are known from the start, unless they were given before.

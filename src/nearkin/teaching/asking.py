@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearkin.errors import InputError
@@ -115,6 +115,25 @@ class Asking(Looking):
     def _asked(self, known: Knowledge) -> dict[str, Any]:
         """What is next, as plain values, see :meth:`state`."""
         return self._questions.state(known, self._known_groups(known)) | {"goal": self._goal}
+
+    def _which_of(self, entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The question that an entry answers, if it is one beside groups that are still there."""
+        if entry is None or entry["do"] != "which":
+            return None
+        groups = self._known_groups(self._book.known)
+        n_rows = len(self.records)
+        told = [(row, groups.of(row)) for row in entry["rows"] if row < n_rows]
+        shown = [(row, group) for row, group in told if group is not None]
+        if not shown or entry["left"] >= n_rows:
+            return None
+        rows, found = zip(*shown, strict=True)
+        origin = "sought" if entry["origin"] == "sought" else "question"
+        return {"left": entry["left"], "rows": list(rows), "groups": list(found), "origin": origin}
+
+    def _said_in(self, left: int, right: int) -> dict[str, Any]:
+        """The ``number`` of the entry that says something of two rows, and what that answered."""
+        number, entry = self._book.entry_of((left, right))
+        return {"number": number, "which": self._which_of(entry)}
 
     def _known_groups(self, known: Knowledge) -> KnownGroups:
         """Groups that answers make; the last ones are kept."""

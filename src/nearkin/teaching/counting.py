@@ -26,6 +26,16 @@ class Counts(NamedTuple):
     disputed: int
     run: int
 
+    @property
+    def told(self) -> int:
+        """How many say something that can be learned from."""
+        return self.same + self.different
+
+    @property
+    def n_answers(self) -> int:
+        """How many there are in all."""
+        return self.same + self.different + self.unsure + self.disputed
+
 
 NO_ANSWERS = Counts(0, 0, 0, 0, 0)
 

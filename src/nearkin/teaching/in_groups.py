@@ -19,8 +19,12 @@ from nearkin.teaching.groups import (
     representatives_by_group,
     typical,
 )
+from nearkin.teaching.history import Conflict
 from nearkin.teaching.looking import Looking
 from nearkin.teaching.row_checks import checked_name, checked_rows
+
+# Whatever a group is called; no name is empty.
+ANY_NAME = ""
 
 
 class InGroups(Looking):
@@ -82,7 +86,13 @@ class InGroups(Looking):
 
     # Changes
 
-    def name_group(self, group: int, name: str | None, number: int | None = None) -> dict[str, Any]:
+    def name_group(
+        self,
+        group: int,
+        name: str | None,
+        number: int | None = None,
+        before: str | None = ANY_NAME,
+    ) -> dict[str, Any]:
         """Give a group a name, in place of the one that it has.
 
         Names survive relearning: each goes by the rows that were in the group when it was named,
@@ -96,6 +106,9 @@ class InGroups(Looking):
             None takes the name away.
         number : int, optional
             Of the grouping that is meant: InputError if there is another one by now.
+        before : str or None, optional
+            What whoever names it believes it to be called, None if it has no name: a Conflict if
+            somebody has given it another one meanwhile. Without, whatever it is.
 
         Returns
         -------
@@ -105,6 +118,13 @@ class InGroups(Looking):
         found = self._meant(number)
         rows = self._rows_of(found, group)
         names = found.names(self._book.known)
+        if before != ANY_NAME and before != names[group] != name:
+            now = "without a name" if names[group] is None else f"called {names[group]!r:.80}"
+            raise Conflict(
+                f"this group is {now} meanwhile, and nothing was changed: name it again to have "
+                f"{'no name' if name is None else repr(name)[:80]} in its place.",
+                "nothing",
+            )
         entry: dict[str, Any] = {"do": "name", "name": None, "instead": names[group]}
         if name is not None:
             entry |= {"name": checked_name(name), "rows": rows}

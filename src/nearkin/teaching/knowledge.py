@@ -86,12 +86,17 @@ class Knowledge:
         """Cannot-links between rows that must-links tie together."""
         return int(self.pairs.groups.contradicted.sum())
 
+    @property
+    def n_answers(self) -> int:
+        """How often somebody has answered, whatever the answer speaks of."""
+        return self.counts.n_answers
+
     def state(self) -> dict[str, Any]:
         """Counts as plain values, see :meth:`nearkin.teaching.lesson.Lesson.state`."""
         same, different, unsure, disputed, _ = self.counts
         return {
             "version": self.version,
-            "n_answers": same + different + unsure + disputed,
+            "n_answers": self.n_answers,
             "n_same": same,
             "n_different": different,
             "n_unsure": unsure,
@@ -142,6 +147,12 @@ class Knowledge:
         """Pairs that people were unsure of, or disagree about."""
         return np.concatenate([self.unsure, self.disputed])
 
+    def said(self, left: int, right: int) -> bool:
+        """Whether two rows, the smaller first, are said to be the same or different."""
+        key = keys_of(np.array([[left, right]]))
+        links = np.concatenate([self.pairs.must_link, self.pairs.cannot_link])
+        return bool(np.isin(key, keys_of(links))[0])
+
     def first_open(self, questions: Ints) -> dict[str, int] | None:
         """The first of some pairs of rows of which nothing is known, or None."""
         left = questions[self.are_open(questions)] if len(questions) else questions
@@ -155,6 +166,24 @@ class Knowledge:
         said = np.where(groups.alike(links), 1, np.where(groups.differ(links), 0, -1))
         said[different] = 0
         return [None if answer < 0 else bool(answer) for answer in said]
+
+
+# Contradictions that are told of.
+_MOST_CONTRADICTIONS = 5
+
+
+def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
+    """Two rows that are said to differ, and a chain of rows, each said to be like the next."""
+    if not known.n_conflicts:
+        return []
+    return [
+        {
+            "left": conflict.cannot_link[0],
+            "right": conflict.cannot_link[1],
+            "chain": list(conflict.chain),
+        }
+        for conflict in known.pairs.conflicts()[:_MOST_CONTRADICTIONS]
+    ]
 
 
 def start_of(

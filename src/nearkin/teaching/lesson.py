@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
+from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
-from nearkin.teaching.answerers import answerers_of
+from nearkin.teaching.answerers import agreement_of, answerers_of, doubts_of
 from nearkin.teaching.asking import Asking, check_origin
+from nearkin.teaching.course import Course
 from nearkin.teaching.group_links import pairs_of_groups
 from nearkin.teaching.in_groups import InGroups
-from nearkin.teaching.knowledge import Knowledge
+from nearkin.teaching.knowledge import Knowledge, contradictions_of
 from nearkin.teaching.listing import Listing
 from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
@@ -30,6 +33,7 @@ from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_co
 from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.scaling import scaling_of
+from nearkin.teaching.sharing import Sharing
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -45,7 +49,7 @@ from nearkin.teaching.taught_metric import (
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups, Listing):
+class Lesson(Asking, InGroups, Listing, Sharing):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -72,6 +76,8 @@ class Lesson(Asking, InGroups, Listing):
         about outliers: it teaches a little more, but quality is judged by the hardest rows then.
     by : str, optional
         Who answers, unless an answer says so itself.
+    overlap : float, default=0
+        Share of the pairs that two people are asked about, where several answer.
     seed : int, default=0
     book : AnswerBook, optional
         Of a lesson about the same records, whose answers this one shares from now on.
@@ -112,10 +118,12 @@ class Lesson(Asking, InGroups, Listing):
         standardise: bool | None = None,
         strategy: str = "consolidate",
         by: str | None = None,
+        overlap: float = 0.0,
         seed: int = 0,
         book: AnswerBook | None = None,
     ) -> None:
         Asking.__init__(self, strategy, seed)
+        Sharing.__init__(self, overlap)
         InGroups.__init__(self)
         Listing.__init__(self)
         check_roles(None, pairs, triplets=True)
@@ -125,6 +133,7 @@ class Lesson(Asking, InGroups, Listing):
         self._by = None if by is None else checked_name(by)
         self._learner = checked_learner(learner, len(records), seed)
         self._learning = threading.RLock()
+        self._course = Course()
         scaled = scaling_of(records, standardise)
         self._scaler = StandardScaler().fit(records.X) if scaled.is_wanted else None
         self._explaining = threading.Lock()
@@ -140,6 +149,7 @@ class Lesson(Asking, InGroups, Listing):
             first = first_learned(self._learner, self._rows, self._book.known.told)
             self._seen = Seen(first, aligned(first.view.coordinates(), self._euclidean))
             self._before = shares_of(untaught(first, self._rows))
+            self._n_resumed = len(self._book.entries)
             if self._book.entries and book is None:
                 self._book.resume()
             self._looks = Looks(records, [*notes, *self._book.notes], seed)
@@ -273,9 +283,12 @@ class Lesson(Asking, InGroups, Listing):
 
         With a version it is a Conflict if there were changes after that one. With a step, the
         version that a change led to, that change is taken back whatever came after it; it is a
-        Conflict if something else was said of its rows since.
+        Conflict if something else was said of its rows since. Where that was a choice among groups,
+        there is ``undone``: the question, as ``which`` of :meth:`state`.
         """
-        return self._change(_stepped("undo", step), version=version)
+        state = self._change(_stepped("undo", step), version=version)
+        which = self._which_of(self._book.undone)
+        return state if which is None else state | {"undone": which}
 
     def redo(self, version: int | None = None, step: int | None = None) -> dict[str, Any]:
         """Do again what was taken back last; ValueError if there is nothing. As ``undo``."""
@@ -299,7 +312,7 @@ class Lesson(Asking, InGroups, Listing):
             ``version``, which grows by one with every change; ``n_answers``, ``n_same``,
             ``n_different``, ``n_unsure``, ``n_disputed``, of answers; ``n_must_link``,
             ``n_cannot_link``, of pairs that these speak of; ``n_triplets``; ``can_undo``,
-            ``can_redo`` and ``last_by``, who made the change that is undone next;
+            ``can_redo`` and ``last_by``, who made the change that is undone next; ``overlap``;
             ``conflicts``, the number of different pairs that follow to be the same;
             ``question``, the first of the last report's questions that is still open, or None;
             ``which``, what to ask in its place, see :meth:`answer_which`, if there are groups to
@@ -310,7 +323,8 @@ class Lesson(Asking, InGroups, Listing):
         return self._state_of(self._book.known)
 
     def _state_of(self, known: Knowledge) -> dict[str, Any]:
-        return known.state() | self._asked(known) | {"last_by": self._book.last_by}
+        own = {"last_by": self._book.last_by, "overlap": self.overlap}
+        return known.state() | self._asked(known) | own
 
     def known(self) -> dict[str, Any]:
         """All pairs and triplets that something is said of, as flat lists of row numbers."""
@@ -372,24 +386,53 @@ class Lesson(Asking, InGroups, Listing):
         Returns
         -------
         dict
-            ``version``, ``learner``, ``quality``, ``outlook``, ``spectrum``, ``suspects``,
-            ``answerers``, ``questions`` and ``notes``: plain values.
+            ``version``, ``learner``, ``quality``, ``course`` of quality over answers, ``outlook``,
+            ``spectrum``, ``suspects``, ``contradictions``, ``answerers``, ``questions`` and
+            ``notes``: plain values.
         """
         known, seen = self._newest()
         learned = seen.learned
         questions = self._ask(known, learned)
-        trial = trial_of(learned, self._rows, known.told, self._seed)
+        trial = trial_of(learned, self._rows, known.told, self._seed, self._sought())
+        quality = quality_of(trial)
+        self._course.add(known.n_answers, quality)
+        agreement = agreement_of(trial, known)
+        self._doubts = doubts_of(agreement, known)
         return {
             "version": known.version,
             "learner": learned.step.described(self._scaler is not None),
-            "quality": quality_of(trial),
-            "outlook": outlook_of(self._rows, known.pairs),
+            "quality": quality,
+            "course": self._course.listed(),
+            "outlook": outlook_of(self._rows, known.pairs, known.counts.told),
             "spectrum": {"before": self._before, "after": shares_of(learned.view)},
-            "suspects": suspects_of(trial, known.pairs, self.records.ids),
-            "answerers": answerers_of(trial, known),
+            "contradictions": contradictions_of(known),
+            "suspects": [
+                one | self._said_in(one["left"], one["right"])
+                for one in suspects_of(trial, known.pairs, self.records.ids)
+            ],
+            "answerers": answerers_of(agreement),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }
+
+    def recall(self) -> Iterator[list[dict[str, float]]]:
+        """How good the metric was earlier, found again from the journal: point by point.
+
+        Whoever goes on with a lesson sees the whole curve by it. It takes as long as some reports.
+        """
+        sought = self._sought()
+        for n in self._course.missing(self._n_resumed):
+            known = self._book.after_entries(n)
+            learned = learned_after(self._seen.learned, self._rows, known.told, known.version)
+            trial = trial_of(learned, self._rows, known.told, self._seed, sought)
+            self._course.fill(known.n_answers, quality_of(trial))
+            yield self._course.listed()
+
+    def _sought(self) -> Ints:
+        """Rows that were looked for, which are no fair test."""
+        entries = self._book.entries
+        rows = {entry["left"] for entry in entries if entry.get("origin") == "sought"}
+        return np.array(sorted(rows), dtype=np.int64)
 
     def review(self) -> dict[str, Any] | None:
         """Doubtful pairs of records, and how good the groups are; None if there are no records.
@@ -450,6 +493,7 @@ class Lesson(Asking, InGroups, Listing):
             standardise=standardise,
             strategy=self._strategies[self._goal],
             by=self._by,
+            overlap=self.overlap,
             seed=self._seed,
             book=self._book,
         )

@@ -50,7 +50,9 @@ class Listing(Looking):
             answered; and ``answers``, as :func:`nearkin.teaching.answered.answered` gives them,
             with ``ids`` of both records.
         """
-        version, listed = self._book.known.version, self._book.listed()
+        version, n_rows = self._book.known.version, len(self.records)
+        # Records that are gone have numbers behind those of all rows.
+        listed = [item for item in self._book.listed() if max(item["left"], item["right"]) < n_rows]
         words = text.casefold().split()
         found = [
             item

@@ -15,18 +15,24 @@ from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
 from nearkin.scores.comparison import auc_of, ranks
+from nearkin.scores.misplaced import chance_misplaced, distances_from_groups
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.quality import quality_of as estimates_of
-from nearkin.scores.suspects import suspects
+from nearkin.scores.suspects import Suspect, wrong_answers
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
 # Groups of points that are left out in turn to see how much chance there is in the gain.
 _GROUPS = 40
-# Suspects that are listed at most, and the least chance of the opposite. Questions are asked where
-# the answer is open, so a surprise alone says little: where 5 % of 200 answers were wrong, half of
-# them were listed, and more than half of the list was wrong.
+# Suspects that are listed at most, and the least chance that an answer is wrong: more of them are
+# than are not.
 _MOST_SUSPECTS = 20
-_LEAST_CHANCE = 0.8
+# Pairs of either kind below which there are no figures.
+_LEAST_OF_A_KIND = 3
+# So many times pairs are dealt into parts until so many of either kind could be held out.
+_MOST_DEALS, _WANTED_OF_A_KIND = 4, 10
+# Rows whose groups are looked at.
+_MOST_PLACED = 600
+_LEAST_CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,10 @@ class Trial:
         Under metrics that know nothing of one row at least; NaN where there are none.
     called_same : bool ndarray of shape (k,)
         Which are within the threshold of the metric that knows nothing of either row.
+    fair : bool ndarray of shape (k,)
+        Which are of rows that came up by chance.
+    misplaced : ndarray of shape (p,)
+        Chance that each row that pairs name is in a wrong group; NaN where that cannot be told.
     """
 
     links: Ints
@@ -53,14 +63,18 @@ class Trial:
     plain: Floats
     loose: Floats
     called_same: Mask
+    fair: Mask
+    misplaced: Floats
 
     @property
     def judged(self) -> Mask:
         """Pairs that quality is measured on."""
-        return ~np.isnan(self.strict)
+        return ~np.isnan(self.strict) & self.fair
 
 
-def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Trial:
+def trial_of(
+    learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0, sought: Ints | None = None
+) -> Trial:
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
     Must-links are transitive, so pairs that are held out may follow from others unless nothing is
@@ -74,61 +88,104 @@ def trial_of(learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0) -> Tr
     told : Pairs
         What was answered and what follows.
     seed : int
+    sought : int ndarray, optional
+        Rows that were looked for, because they are far from others or near: not a fair test.
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
     random_links = random_pairs(len(X), rng)
-    strict = np.full(len(links), np.nan)
+    same = np.arange(len(links)) < len(told.must_link)
+    fair = np.asarray(~np.isin(links, () if sought is None else sought).any(axis=1))
     total, count = np.zeros(len(links)), np.zeros(len(links))
+    held, n_held = np.zeros(len(links)), np.zeros(len(links))
     called_same = np.zeros(len(links), dtype=bool)
-    for learn, judge in pair_folds(told, N_FOLDS, rng):
-        try:
-            with noticed():  # what is worth a note is one of the whole
-                metric = retaught(learned.step.metric, X, told.subset(learn))
-                view = learned.step.view.seen_by(metric)
-        except (ValueError, np.linalg.LinAlgError):
-            continue  # the learner can make nothing of this part
-        learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
-        others = np.flatnonzero(~learn)
-        rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
-        total[others] += rank
-        count[others] += 1
-        strict[judge] = rank[judge[others]]
-        called_same[judge] = within[judge[others]]
+    places = _Places(told)
+    for _ in range(_MOST_DEALS):
+        for learn, judge in pair_folds(told, N_FOLDS, rng):
+            try:
+                with noticed():  # what is worth a note is one of the whole
+                    metric = retaught(learned.step.metric, X, told.subset(learn))
+                    view = learned.step.view.seen_by(metric)
+            except (ValueError, np.linalg.LinAlgError):
+                continue  # the learner can make nothing of this part
+            places.see(view, told.subset(learn))
+            learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
+            others = np.flatnonzero(~learn)
+            rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
+            total[others] += rank
+            count[others] += 1
+            held[judge] += rank[judge[others]]
+            n_held[judge] += 1
+            called_same[judge] = within[judge[others]]
+        judged = fair & (n_held > 0)
+        if min((judged & same).sum(), (judged & ~same).sum()) >= _WANTED_OF_A_KIND:
+            break
+    strict = np.divide(held, n_held, out=np.full(len(links), np.nan), where=n_held > 0)
     loose = np.divide(total, count, out=np.full(len(links), np.nan), where=count > 0)
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
-    same = np.arange(len(links)) < len(told.must_link)
-    return Trial(links, same, strict, plain, loose, called_same)
+    return Trial(links, same, strict, plain, loose, called_same, fair, places.chances())
+
+
+class _Places:
+    """How far rows are from groups, by metrics that know nothing of these rows."""
+
+    def __init__(self, told: Pairs) -> None:
+        groups = told.groups
+        self._points, self._group = groups.points, groups.number
+        self._distance = np.full((len(self._points), groups.count), np.inf)
+        self._few = 0 < len(self._points) <= _MOST_PLACED
+
+    def see(self, view: View, learned: Pairs) -> None:
+        """Look at rows that pairs which were learned from do not name."""
+        out = np.flatnonzero(~np.isin(self._points, learned.points))
+        if not len(out) or not self._few:
+            return
+        Z = np.asarray(view.embedding(self._points), dtype=np.float64)
+        found = distances_from_groups(Z[out], out, Z, self._group)
+        scale = float(np.median(found[np.isfinite(found)])) if np.isfinite(found).any() else 0.0
+        self._distance[out] = found / (scale or 1.0)
+
+    def chances(self) -> Floats:
+        """Chance that each row is in a wrong group."""
+        alone = np.bincount(self._group, minlength=1)[self._group] == 1
+        distance = np.where(np.isfinite(self._distance), self._distance, np.inf)
+        distance[:, np.bincount(self._group, minlength=distance.shape[1]) == 1] = np.inf
+        found = chance_misplaced(distance, self._group)
+        return np.where(alone, np.nan, found)
 
 
 def quality_of(trial: Trial) -> dict[str, Any]:
     """Pair AUC beside that of the Euclidean distance, as plain numbers and a sentence.
 
     ``error`` is the standard error of the difference: groups of points are left out in turn, since
-    pairs that share a point are not independent. ``figures`` has pair AUC, precision, recall and F1
-    of calling two rows the same, each with the ends of its 90 % interval, as if same and different
-    were equally frequent; nothing if one of the kinds is missing.
+    pairs that share a point are not independent. ``figures`` has pair AUC of both, precision,
+    recall and F1 of calling two rows the same, each with the ends of its 90 % interval, as if same
+    and different were equally frequent. ``n_records`` is how many rows it goes by. There are no
+    figures where there is too little to go by.
 
     Parameters
     ----------
     trial : Trial
     """
     judged = trial.judged
-    n_pairs = int(judged.sum())
-    if n_pairs < LEAST_PAIRS:
+    rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]
+    links = trial.links[judged]
+    n_records = len(np.unique(links))
+    if len(same) < LEAST_PAIRS or min(same.sum(), (~same).sum()) < _LEAST_OF_A_KIND:
         return {
             "auc": None,
             "euclidean_auc": None,
             "error": None,
-            "n_pairs": n_pairs,
+            "n_records": n_records,
             "figures": {},
             "enough": False,
-            "said": "There are not enough answers yet to tell how good the metric is.",
+            "said": "There are not enough answers yet to tell how good the metric is: "
+            f"{_why(same)}.",
         }
-    rank, plain, same = trial.strict[judged], trial.plain[judged], trial.same[judged]
-    auc, euclidean = auc_of(rank, same), auc_of(plain, same)
-    error = _error_of_gain(rank, plain, same, trial.links[judged])
+    figures = _figures(trial)
+    (auc, *ends), (euclidean, *euclidean_ends) = figures["auc"], figures["euclidean_auc"]
+    error = _error_of_gain(rank, plain, same, links)
     gain = auc - euclidean
     if gain > 2 * error:
         verdict = "better than the Euclidean distance"
@@ -140,16 +197,33 @@ def quality_of(trial: Trial) -> dict[str, Any]:
         "auc": auc,
         "euclidean_auc": euclidean,
         "error": error,
-        "n_pairs": n_pairs,
-        "figures": _figures(trial),
+        "n_records": n_records,
+        "figures": figures,
         "enough": True,
-        "said": f"On {n_pairs} pairs that it has not seen the metric is {verdict}: pair AUC "
-        f"{auc:.3f} against {euclidean:.3f} (difference {gain:+.3f} ± {error:.3f}).",
+        "said": f"By answers about {n_records} records that it has not seen, the metric is "
+        f"{verdict}: pair AUC {auc:.3f} ({_between(ends)}) against {euclidean:.3f} "
+        f"({_between(euclidean_ends)}), a difference of {gain:+.3f} ± {error:.3f}.",
     }
+
+
+def _between(ends: list[float]) -> str:
+    low, high = ends
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _why(same: Mask) -> str:
+    """What there is too little of."""
+    if len(same) >= LEAST_PAIRS:
+        kind = "alike" if same.sum() < _LEAST_OF_A_KIND else "different"
+        return f"too few of the records that can be held out are {kind}"
+    return "too few records can be held out"
 
 
 def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
     """Answers of which the opposite is likely, the worst first, as plain dicts.
+
+    Of rows that were put in a group, it goes by their distances from all groups; of other answers,
+    by the distance of the two rows.
 
     Parameters
     ----------
@@ -159,21 +233,47 @@ def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
     ids : sequence
         What people call the rows.
     """
-    out = []
-    for suspect in suspects(pairs, ranks_of(trial, pairs), _LEAST_CHANCE)[:_MOST_SUSPECTS]:
-        left, right = suspect.pair
-        said, lie = ("the same", "far apart") if suspect.same else ("different", "close together")
-        out.append(
-            {
-                "left": left,
-                "right": right,
-                "same": suspect.same,
-                "chance_opposite": suspect.chance_opposite,
-                "said": f"{ids[left]} and {ids[right]} are said to be {said} but lie {lie}: wrong, "
-                f"by their distance, with a probability of {suspect.chance_opposite:.0%}.",
-            }
-        )
-    return out
+    misplaced, placed = misplaced_pairs(trial, pairs)
+    by_distance = wrong_answers(pairs, ranks_of(trial, pairs), _LEAST_CHANCE)
+    others = [one for one in by_distance if one.pair not in placed]
+    found = sorted([*misplaced, *others], key=lambda one: -one.chance_opposite)
+    return [_told(suspect, ids) for suspect in found[:_MOST_SUSPECTS]]
+
+
+def misplaced_pairs(trial: Trial, pairs: Pairs) -> tuple[list[Suspect], set[tuple[int, int]]]:
+    """Must-links that put a row in a group where it is likely wrong, and all that could be told.
+
+    A cannot-link of rows that are in their groups is wrong if one of these is in a wrong one, and
+    then a must-link is.
+    """
+    points = np.unique(trial.links)
+    chance = np.full(int(points.max(initial=-1)) + 2, np.nan)
+    chance[points] = trial.misplaced
+    told = {
+        (i, j)
+        for i, j in np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
+        if not np.isnan(chance[[i, j]]).any()
+    }
+    found = []
+    for i, j in pairs.must_link.tolist():
+        # If both are wrong, the link may be right.
+        wrong = chance[i] * (1 - chance[j]) + chance[j] * (1 - chance[i])
+        if wrong >= _LEAST_CHANCE:
+            found.append(Suspect((i, j), True, float(wrong)))
+    return found, told
+
+
+def _told(suspect: Suspect, ids: Any) -> dict[str, Any]:
+    left, right = suspect.pair
+    said, lie = ("the same", "far apart") if suspect.same else ("different", "close together")
+    return {
+        "left": left,
+        "right": right,
+        "same": suspect.same,
+        "chance_opposite": suspect.chance_opposite,
+        "said": f"{ids[left]} and {ids[right]} are said to be {said} but lie {lie}: wrong, "
+        f"by their distance, with a probability of {suspect.chance_opposite:.0%}.",
+    }
 
 
 def ranks_of(trial: Trial, pairs: Pairs) -> Floats:
@@ -196,12 +296,11 @@ def _figures(trial: Trial) -> dict[str, list[float]]:
     """Value and interval of each figure."""
     judged = trial.judged
     same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
-    if same.all() or not same.any():
-        return {}
     by_rank = estimates_of(trial.strict[judged], same, weight, links, 1.0, 0.5)
+    by_plain = estimates_of(trial.plain[judged], same, weight, links, 1.0, 0.5)
     apart = np.where(trial.called_same[judged], 0.0, 1.0)
     by_verdict = estimates_of(apart, same, weight, links, 0.5, 0.5)
-    found = {"auc": by_rank.auc}
+    found = {"auc": by_rank.auc, "euclidean_auc": by_plain.auc}
     found |= {name: getattr(by_verdict, name) for name in ("precision", "recall", "f1")}
     return {name: [one.value, one.low, one.high] for name, one in found.items()}
 

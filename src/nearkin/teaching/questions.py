@@ -38,10 +38,15 @@ _TURNS: dict[str, tuple[Choice, ...]] = {
 }
 # After so many answers in a row that found nothing alike, something likely is asked.
 _LONGEST_RUN = 5
+# Likely questions are looked for if it may come to that within so many answers: these may come
+# faster than questions are chosen anew.
+_SOON = 2
 # A question beside several groups takes longer to read: it must tell so many times as much.
 _WORTH = 1.05
 # Every so many answers, one is asked for that follows from the others.
 CHECK_EVERY = 17
+# So many answers before that, it is chosen.
+_AHEAD = 4
 # Pairs that follow, of which the least likely is asked.
 _LOOKED_AT = 20
 
@@ -91,7 +96,10 @@ class WhichAsked:
 
     def described(self, known: Knowledge, groups: KnownGroups) -> dict[str, Any] | None:
         """Plain values, groups in the order of their numbers; None if it is not open any more."""
-        of_row = [(groups.of(row), row) for row in self.open_part(known).tolist()]
+        shown = self.open_part(known).tolist()
+        if len(shown) == 1:  # a pair, of rows of any group or none
+            return {"left": self.row, "rows": shown, "groups": [], "origin": self._origin}
+        of_row = [(groups.of(row), row) for row in shown]
         told = [(group, row) for group, row in of_row if group is not None]
         if not told:
             return None
@@ -100,8 +108,12 @@ class WhichAsked:
             "left": self.row,
             "rows": [row for _, row in told],
             "groups": [group for group, _ in told],
-            "origin": "sought" if self.sought else "question",
+            "origin": self._origin,
         }
+
+    @property
+    def _origin(self) -> str:
+        return "sought" if self.sought else "question"
 
 
 @dataclass(frozen=True)
@@ -134,7 +146,7 @@ class Questions:
         return {
             "question": known.first_open(self.pairs),
             "which": next((one for one in told if one is not None), None),
-            "check": _first(self.check[_follow(known, self.check)]),
+            "check": _first(self.check[_follow(known, self.check)]) if _is_due(known) else None,
         }
 
 
@@ -170,20 +182,29 @@ def next_questions(
     Z = np.asarray(learned.view.embedding(rows), dtype=np.float64)
     scene = scene_of(Z, learned.threshold, rows, known.pairs, known.not_to_ask)
     found = questions(scene, strategy_named(strategy), n, rng)
-    if known.counts.run >= _LONGEST_RUN:
-        likely = _likely(scene, rng)
-        found = np.concatenate([likely, found[~np.isin(keys_of(found), keys_of(likely))]])[:n]
-    turns = _TURNS.get(strategy, ())
-    which = tuple(_whiches(scene, rows, known, turns, n, most_shown, rng))
-    return Questions(np.asarray(rows[found]), which, _check(known, learned, rng))
+    which = list(_whiches(scene, rows, known, _TURNS.get(strategy, ()), n, most_shown, rng))
+    at = max(0, _LONGEST_RUN - known.counts.run)
+    if at <= _SOON:
+        likely = _likely(scene, most_shown, rng)
+        pairs = [[one.row, one.shown[0]] for one in likely]
+        found = np.concatenate([found[:at], np.array(pairs).reshape(-1, 2), found[at:]])[:n]
+        placed = [WhichAsked(int(rows[one.row]), rows[one.shown], sought=True) for one in likely]
+        which[at:at] = placed if which else []
+    return Questions(np.asarray(rows[found]), tuple(which), _check(known, learned, rng))
 
 
-def _likely(scene: Scene, rng: np.random.RandomState) -> Ints:
-    """A pair that is likely the same: a row and the group that it is nearest to, if there are."""
-    near = which_questions(scene, 1, rng, "near", 1)
-    if near:
-        return np.array([[near[0].row, near[0].shown[0]]])
-    return by_likeness(scene, 1, rng)
+def _is_due(known: Knowledge) -> bool:
+    """Whether it is time to check answers."""
+    return (known.n_steps + 1) % CHECK_EVERY == 0
+
+
+def _likely(scene: Scene, most_shown: int, rng: np.random.RandomState) -> list[Which]:
+    """A row that is likely like one of the groups, or else two rows that are likely the same."""
+    near = which_questions(scene, 1, rng, "near", most_shown)
+    if near and np.linalg.norm(scene.Z[near[0].row] - scene.Z[near[0].shown[0]]) < scene.threshold:
+        return near
+    pairs = by_likeness(scene, 1, rng)
+    return [Which(int(i), np.array([j]), 1.0, 1.0) for i, j in pairs.tolist()]
 
 
 def _whiches(
@@ -197,8 +218,6 @@ def _whiches(
 ) -> Iterator[WhichAsked]:
     """Rows in turn, each once."""
     order = [turns[(known.n_steps + k) % len(turns)] for k in range(n if turns else 0)]
-    if known.counts.run >= _LONGEST_RUN and order:
-        order[0] = "near"
     lists = {
         choose: iter(which_questions(scene, n, rng, choose, most_shown)) for choose in set(order)
     }
@@ -217,16 +236,18 @@ def _worth_showing(which: Which) -> Ints:
 
 
 def _check(known: Knowledge, learned: TaughtMetric, rng: np.random.RandomState) -> Ints:
-    """A pair that follows, the least likely of some by its distance, if it is time for one."""
+    """A pair that follows, the least likely of some by its distance, if it is soon time for one."""
     groups, none = known.pairs.groups, np.empty((0, 2), dtype=np.int64)
-    if (known.n_steps + 1) % CHECK_EVERY or known.n_conflicts or not len(groups.points):
+    soon = (known.n_steps + _AHEAD) % CHECK_EVERY < _AHEAD
+    if not soon or known.n_conflicts or not len(groups.points):
         return none
     drawn = rng.choice(groups.points, size=(_LOOKED_AT * 50, 2))
     drawn = np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1)
     drawn = drawn[_follow(known, drawn)]
     alike = groups.alike(drawn)
     # Pairs that are to be the same and lie far apart, and others that lie close together, in turn.
-    same = bool((known.n_steps // CHECK_EVERY) % 2 == 0) if alike.any() else False
+    turn = (known.n_steps + _AHEAD) // CHECK_EVERY
+    same = bool(alike.any()) and (turn % 2 == 1 or bool(alike.all()))
     some = drawn[alike == same][:_LOOKED_AT]
     if not len(some):
         return none

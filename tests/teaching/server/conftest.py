@@ -167,6 +167,9 @@ class StubLesson:
         self.reported.append(self.version)
         return {"version": self.version, "quality": {"auc": np.nan}}
 
+    def recall(self):
+        return iter(())
+
     def layout(self, name):
         return {"version": self.version, "coordinates": self.coordinates()}
 

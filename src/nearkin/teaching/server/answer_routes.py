@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import FastAPI, Query, Response
 
 from nearkin.teaching.row_checks import LONGEST_NAME
-from nearkin.teaching.server.bodies import EntryWithdrawal, Tab
+from nearkin.teaching.server.bodies import EntryWithdrawal, Overlap, Tab
 from nearkin.teaching.server.replies import PlainJSON, changed
 from nearkin.teaching.server.session import Room
 
@@ -39,3 +39,7 @@ def add_answers(app: FastAPI, room: Room) -> None:
     @app.post("/api/answers/withdrawals")
     async def withdraw(body: EntryWithdrawal, by: Tab = "") -> Response:
         return await changed(room, by, 409, lesson.withdraw_entry, body.number)
+
+    @app.post("/api/overlap")
+    async def overlap(body: Overlap, by: Tab = "") -> Response:
+        return await changed(room, by, 422, lesson.share, body.share)

@@ -145,6 +145,12 @@ class EntryWithdrawal(_Body):
     number: Row
 
 
+class Overlap(_Body):
+    """Share of the pairs that two people are asked about."""
+
+    share: Annotated[float, Field(ge=0, le=1)]
+
+
 class Order(_Body):
     """A row is nearer to one than to another."""
 
@@ -164,11 +170,16 @@ class Step(_Body):
 
 
 class Naming(_Body):
-    """A group of a grouping has this name from now on; null takes its name away."""
+    """A group of a grouping has this name from now on; null takes its name away.
+
+    With the name that it had before, as far as the page knows: if it is another one by now, nothing
+    is changed.
+    """
 
     grouping: Row
     group: Row
     name: Name | None
+    before: Name | None = None
 
 
 class Selection(_Body):

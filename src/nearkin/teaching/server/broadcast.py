@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 # Text goes out as text, bytes as bytes.
 Told = str | bytes
@@ -76,15 +77,16 @@ class Live:
         for mailbox in self._mailboxes:
             mailbox.put("end", None)
 
-    def tell(self, kind: str, told: Told) -> None:
-        """Tell all tabs; what one thread tells arrives in its order."""
+    def tell(self, kind: str, told: Told, to: Collection[Mailbox] | None = None) -> None:
+        """Tell all tabs, or some; what one thread tells arrives in its order."""
         loop = self._loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(self._tell, kind, told)
+                loop.call_soon_threadsafe(self._tell, kind, told, to)
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told) -> None:
+    def _tell(self, kind: str, told: Told, to: Collection[Mailbox] | None) -> None:
         for mailbox in self._mailboxes:
-            mailbox.put(kind, told)
+            if to is None or mailbox in to:
+                mailbox.put(kind, told)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI, Response
 
 from nearkin.teaching.server.bodies import Aim, Naming, Selection, Tab, TwoGroups
@@ -26,7 +28,9 @@ def add_grouping(app: FastAPI, room: Room) -> None:
 
     @app.post("/api/grouping/name")
     async def name(body: Naming, by: Tab = "") -> Response:
-        told = body.group, body.name, body.grouping
+        told: tuple[Any, ...] = body.group, body.name, body.grouping
+        if "before" in body.model_fields_set:
+            told = *told, body.before
         return await changed(room, by, 409, lesson.name_group, *told)
 
     @app.post("/api/grouping/one")

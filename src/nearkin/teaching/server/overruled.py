@@ -30,6 +30,11 @@ def overruled_sentence(state: Mapping[str, Any], name: Callable[[int], str]) -> 
     first = overruled[0]
     both = f"{name(first['left'])} and {name(first['right'])}"
     more = f" The same goes for more pairs, {state['n_changes']} in all." * (len(overruled) > 1)
+    if first["now"] == "disputed":
+        return (
+            f"People disagree about {both}: somebody else has said the opposite of "
+            f"{first['before']}. The list of answers (h) has both, to settle it.{more}"
+        )
     if first["now"] == "nothing":
         return f"Another browser has taken back what was said of {both}: {first['before']}.{more}"
     return (

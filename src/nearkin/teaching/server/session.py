@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,6 +14,8 @@ from nearkin.teaching.server.background import Refits, Worker, why_it_failed
 from nearkin.teaching.server.broadcast import Live, Mailbox
 from nearkin.teaching.server.encoding import as_json, layout_bytes
 from nearkin.teaching.server.overruled import conflict_sentence, overruled_sentence
+from nearkin.teaching.server.people import People
+from nearkin.teaching.server.turns import Turns
 
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
@@ -36,6 +39,9 @@ class Room:
     ----------
     lesson : Lesson
     live : Live
+    run : str
+        Tells this run from others of the same data, whose versions may be lower.
+    people : People
     report, review, grouping : mapping or None
         The last ones.
     """
@@ -43,10 +49,15 @@ class Room:
     def __init__(self, lesson: Lesson) -> None:
         self.lesson = lesson
         self.live = Live()
+        self.run = secrets.token_hex(8)
+        self.people = People()
+        self._turns = Turns(lesson)
         self.report: Mapping[str, Any] | None = None
         self.review: Mapping[str, Any] | None = None
         self.grouping: Mapping[str, Any] | None = None
         self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
+        self._course = Worker(self._recall, self._not_found, "nearkin-course")
+        self._is_closing = False
         self._n_sentences = 0
         self._changes = ThreadPoolExecutor(1, thread_name_prefix="nearkin-changes")
         self._pictures = ThreadPoolExecutor(_MOST_PICTURES, thread_name_prefix="nearkin-pictures")
@@ -63,13 +74,16 @@ class Room:
         self.live.open()
         self._refits.start()
         self._groups.start()
+        self._course.start()
 
     async def close(self) -> None:
         """End: changes that have begun are finished, refits as soon as they can be."""
         self.live.close()
         self._pictures.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._changes.shutdown)
+        self._is_closing = True
         self._groups.stop()
+        self._course.stop()
         await asyncio.to_thread(self._refits.stop)
 
     async def change(
@@ -91,11 +105,34 @@ class Room:
             self._tell_others(by, conflict_sentence(conflict, self._name))
             raise
         self.tell_state()
+        found |= self._own_question(found, by)
         if self.grouping is not None and self.lesson.groups() != self.grouping:
             self._tell_grouping()  # names are others
         self._tell_others(by, overruled_sentence(found, self._name))
         self._refits.want()
         return found
+
+    def _own_question(self, state: dict[str, Any], tab: str) -> dict[str, Any]:
+        """What whoever has this tab is asked, if several people are here."""
+        here, person = self.people.tabs(), self.people.of_tab(tab)
+        return {} if person is None or len(here) < 2 else self._turns.own(state, person, here)
+
+    def hear(self, mailbox: Mailbox, text: str) -> None:
+        """What a tab says: who it is, or only that it is there."""
+        if text == "ping":
+            mailbox.put("pong", _typed("pong", {}))
+        elif self.people.hear(mailbox, text):
+            self._tell_people()
+
+    def leave(self, mailbox: Mailbox) -> None:
+        """Forget a tab that has gone."""
+        self.live.leave(mailbox)
+        if self.people.leave(mailbox):
+            self._tell_people()
+
+    def _tell_people(self) -> None:
+        self.live.tell("people", _typed("people", {"people": self.people.listed()}))
+        self._among_changes(self.tell_state)
 
     def _name(self, row: int) -> str:
         return str(self.lesson.record(row)["id"])[:100]
@@ -138,12 +175,22 @@ class Room:
 
     def tell_state(self) -> None:
         """Tell all tabs the state; from the thread of changes, so that none overtakes another."""
-        self.live.tell("state", _typed("state", self.lesson.state()))
+        state, here = self.lesson.state(), self.people.tabs()
+        if len(here) < 2:
+            for person, _ in here.values():
+                self._turns.note(state, person)
+            self.live.tell("state", _typed("state", state))
+            return
+        for person, tabs in here.values():
+            own = self._turns.own(state, person, here)
+            self.live.tell("state", _typed("state", own), tabs)
 
     def _tell_layout(self, layout: Mapping[str, Any]) -> None:
         self.live.tell("layout", layout_bytes(layout))
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
+        if self.report is None:
+            self._course.want()
         self.report = report
         self.live.tell("report", _typed("report", report))
         # It has brought questions, and the state says which is next.
@@ -162,6 +209,17 @@ class Room:
     def _tell_review(self, review: Mapping[str, Any]) -> None:
         self.review = review
         self.live.tell("review", _typed("review", review))
+
+    def _recall(self) -> None:
+        """Find the curve of quality again, and tell all tabs at its end."""
+        course = None
+        for found in self.lesson.recall():
+            if self._is_closing:
+                return
+            course = found
+        if course is not None and self.report is not None:
+            self.report = {**self.report, "course": course}
+            self.live.tell("report", _typed("report", self.report))
 
     def want_groups(self) -> None:
         """Have groups found by what is known now; all tabs are told of them."""

@@ -33,9 +33,9 @@ def late(open_tab, demo):
 
 
 def test_opposite_answers_of_two_browsers_are_told_to_both(tab, late, demo):
-    pair = tab.question()
-    assert late.question() == pair
-    tab.answer("s")
+    pair = late.question()
+    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
+    tab.shows_answers(1)
     late.press("d")
     # The second is asked, and nothing has changed yet.
     late.shows("question", "Two answers: which is right?")
@@ -56,9 +56,8 @@ def test_opposite_answers_of_two_browsers_are_told_to_both(tab, late, demo):
 
 def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
     # The same answer twice is no conflict.
-    pair = tab.question()
-    assert late.question() == pair
-    tab.answer("s")
+    pair = late.question()
+    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
     late.press("s")
     late.shows_answers(1)
     assert said_of(demo, pair) == "must_link"
@@ -67,8 +66,7 @@ def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
     # The first answer stands if the second is taken back.
     late.wait_for(lambda: late.question() != pair)
     pair = late.question()
-    tab.wait_for(lambda: tab.question() == pair)
-    tab.answer("s")
+    demo.post("/api/answers", {"left": pair[0], "right": pair[1], "same": True})
     late.press("d")
     late.shows("question", "Two answers: which is right?")
     tab.shows("notice-problem", "Another browser disagrees: same was said of")
@@ -76,16 +74,28 @@ def test_who_comes_late_overrules_nothing_unseen(tab, late, demo):
     late.press("s")
     expect(late.part("question")).not_to_contain_text("Two answers")
     assert said_of(demo, pair) == "must_link"
-    # What was answered elsewhere is not undone.
+    # What was answered here is undone, and nothing that was answered elsewhere since.
     late.wait_for(lambda: late.question() != pair)
+    pair = late.question()
     late.answer("u")
     question, n_answers = demo.state()["question"], demo.state()["n_answers"]
-    ends = {"left": question["left"], "right": question["right"]}
-    demo.post("/api/answers", {**ends, "same": False})
+    other = question["left"], question["right"]
+    demo.post("/api/answers", {"left": other[0], "right": other[1], "same": False})
     late.press("z")
-    late.shows("notice-problem", "something was answered meanwhile")
-    assert demo.state()["n_answers"] == n_answers + 1
-    late.complaints.clear()
+    late.shows("question-hint", "Undone: unsure was said of these two.")
+    assert late.question() == pair
+    assert demo.state()["n_answers"] == n_answers
+    assert said_of(demo, other) == "cannot_link"
+    # Unless that was about the same two.
+    tab.wait_for(lambda: tab.question() not in (pair, other))
+    own = tab.question()
+    tab.answer("u")
+    demo.post("/api/answers", {"left": own[0], "right": own[1], "same": False})
+    tab.press("z")
+    expect(tab.page.locator("#notices")).to_contain_text("something else was said of these rows")
+    assert said_of(demo, own) == "cannot_link"
+    for one in (tab, late):
+        one.complaints.clear()
 
 
 def test_another_tab_stays_in_step(tab, open_tab, demo):
@@ -105,6 +115,105 @@ def test_another_tab_stays_in_step(tab, open_tab, demo):
     expect(other.part("notice-problem")).to_have_count(0)
     # What was undone is seen there.
     other.shows("question-hint", "Undone: same was said of these two.")
+
+
+def named(open_tab, studio, name):
+    """A browser whose person has this name."""
+    script = f"localStorage.setItem('nearkin-name', {name!r});"
+    return open_tab(studio.url, version=studio.state()["version"], init_script=script)
+
+
+def test_a_name_is_asked_for_once_when_somebody_else_joins(tab, open_tab, demo):
+    expect(tab.part("ask-name")).to_be_hidden()
+    expect(tab.part("people")).to_be_hidden()
+    bob = named(open_tab, demo, "Bob")
+    expect(tab.part("ask-name")).to_be_visible()
+    expect(bob.part("ask-name")).to_be_hidden()
+    tab.shows("people", "2 people: Bob, you")
+    tab.shoot("ask-name")
+    # It does not stand in the way of keys.
+    tab.answer("u")
+    tab.part("asked-name").fill("Ann")
+    tab.press("Enter")
+    expect(tab.part("ask-name")).to_be_hidden()
+    bob.shows("people", "2 people: Ann, you")
+    # Keys go on, and answers have the name from now on.
+    tab.answer("u")
+    assert demo.get("/api/answers")["answers"][0]["by"] == "Ann"
+    tab.page.reload()
+    tab.settle(demo.state()["version"])
+    tab.shows("people", "Bob, you")
+    expect(tab.part("ask-name")).to_be_hidden()
+    bob.page.close()
+    expect(tab.part("people")).to_be_hidden()
+
+
+def test_each_is_asked_their_own_and_conflicts_are_seen_and_settled_by_both(open_tab, demo):
+    ann, bob = named(open_tab, demo, "Ann"), named(open_tab, demo, "Bob")
+    ann.shows("people", "Bob, you")
+    ann.wait_for(lambda: ann.question() != bob.question())
+    mine = bob.question()
+    first = ann.question()
+    ann.answer("s")
+    bob.shows_answers(1)
+    assert bob.question() == mine  # whatever others answer
+    # From now on all pairs are asked of two people.
+    ann.part("overlap").select_option("1")
+    bob.answer("u")
+    bob.shows("question-hint", "Somebody else has answered this too")
+    assert sorted(bob.question()) == sorted(first)
+    bob.press("d")
+    for one in (ann, bob):
+        one.shows("tab-answers", "1")
+    bob.shows("notice-note", "Others said the opposite")
+    ann.shows("notice-problem", "People disagree about")
+    assert said_of(demo, first) is None
+    for one in (ann, bob):
+        one.press("h")
+        one.part("answers-said").select_option("disputed")
+        one.shows("voices", "Ann: same")
+        one.shows("voices", "Bob: different")
+    ann.shoot("dispute")
+    # The card has it too, and either may settle it.
+    bob.part("show-answered").click()
+    bob.shows("question", "People disagree: which is right?")
+    bob.shows("question-hint", "Ann said same, Bob said different.")
+    ann.part("say-different").click()
+    for one in (ann, bob):
+        one.shows("answers-found", "0 of 2 answers")
+    assert said_of(demo, first) == "cannot_link"
+    demo.post("/api/overlap", {"share": 0})
+
+
+def test_two_people_name_one_group_at_once(open_tab, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0, 0], [9, 9]], 20, axis=0)
+    np.save(tmp_path / "rows.npy", X)
+    with running_studio("rows.npy", folder=tmp_path) as studio:
+        ann = open_tab(studio.url)
+        late = open_tab(studio.url, init_script=DEAF)
+        for one in (ann, late):
+            one.part("find-groups").click()
+            one.part("found-group").first.click()
+        late.page.evaluate("() => { window.__deaf = true; }")
+        for one, name in ((ann, "cats"), (late, "dogs")):
+            one.part("group-name").fill(name)
+            one.press("Enter")
+        ann.shows("found-groups", "cats")
+        late.shows("notice-problem", "this group is called 'cats' meanwhile")
+        # What was typed is still there, and nothing was lost.
+        expect(late.part("group-name")).to_have_value("dogs")
+        assert studio.get("/api/grouping")["groups"][0]["name"] == "cats"
+        # Said again, once the other name is seen, it takes its place.
+        late.page.evaluate("() => { window.__deaf = false; }")
+        number = studio.get("/api/grouping")["number"]
+        studio.post("/api/grouping/name", {"grouping": number, "group": 1, "name": "birds"})
+        late.shows("found-groups", "cats")
+        late.part("group-name").focus()
+        late.press("Enter")
+        ann.shows("found-groups", "dogs")
+        late.press("z")
+        ann.shows("found-groups", "cats")
+        late.complaints.clear()
 
 
 def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, tmp_path):
@@ -136,9 +245,13 @@ def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, tmp_path):
         known = studio.get("/api/known")
     # The studio was killed.
     tab.shows("connection", "reconnecting")
+    tab.shows("gone", "Nothing can be answered until it is back")
+    for name in ("answer-same", "answer-different", "answer-unsure", "undo"):
+        expect(tab.part(name)).to_be_disabled()
     tab.shoot("disconnected")
+    # What is pressed all the same is refused, and that is said.
     tab.press("s")
-    tab.shows("notice-problem", "does not answer")
+    tab.shows("notice-problem", "Not kept, since the server does not answer: same:")
     assert tab.answers() == 3
 
     lesson = Lesson(records_of(X, source="rows.npy"), journal=path)

@@ -16,6 +16,8 @@ from benchmarks.studio.browser import PATIENCE_MS, Tab
 
 # Where pictures of the page are kept, to be looked at; none are taken without.
 SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
+# As people turn questions beside several groups off; pages without an address keep nothing.
+PAIRS_ONLY = "try { localStorage.setItem('nearkin-by-groups', 'off') } catch {}"
 WINDOW = {"width": 1200, "height": 780}
 
 
@@ -40,7 +42,10 @@ class WatchedTab(Tab):
         # Points go to their places at once, unless a test asks for the way.
         settings = {"viewport": WINDOW, "reduced_motion": "reduce", **(settings or {})}
         script = settings.pop("init_script", None)
+        by_groups = settings.pop("by_groups", False)
         context = browser.new_context(**settings)
+        if not by_groups:  # questions are about pairs, unless a test is about others
+            context.add_init_script(PAIRS_ONLY)
         if script:
             context.add_init_script(script)
         try:

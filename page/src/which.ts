@@ -1,0 +1,124 @@
+/** Which of several groups a record is like: what a person can say of that, and of the groups. */
+
+import {
+  askFirst,
+  askNoMore,
+  change,
+  nameOf,
+  questionSentence,
+  reviewNoMore,
+  tellOfContradiction,
+  traced,
+} from "./actions";
+import { api } from "./api";
+import { withAnswer } from "./logic/known";
+import type { KnownGroup, Pair, Same } from "./logic/types";
+import { counted } from "./logic/words";
+import { type Asked, asked, type Model } from "./model";
+import { announce } from "./notices";
+import { remember } from "./storage";
+
+/** A number is the key of a group, 0 of none. */
+export async function chooseByKey(model: Model, number: number, pressedAt: number): Promise<void> {
+  const question = asked(model);
+  if (question?.rows === undefined) return;
+  if (number > question.rows.length) return announce(`There is no group ${number} to choose.`);
+  await answerWhich(model, question, number === 0 ? false : number - 1, pressedAt);
+}
+
+/** s, d and u while groups are shown. */
+export async function sayOfGroups(
+  model: Model,
+  question: Asked,
+  same: Same,
+  pressedAt: number,
+): Promise<void> {
+  if (same === true) announce("Press the number of the group that it is like, or 0 for none.");
+  else await answerWhich(model, question, same, pressedAt);
+}
+
+/** The number of a group from 0, false for none of them, null for unsure. */
+export async function answerWhich(
+  model: Model,
+  question: Asked,
+  choice: number | false | null,
+  pressedAt: number,
+): Promise<void> {
+  const { left, rows = [], groups = [], origin } = question;
+  // What is asked again takes the place of what was said.
+  const before = question.before === "nothing" ? "nothing" : null;
+  // A second press before the next question is shown is not meant for that.
+  if (model.answering?.left === left && model.answering.right === rows[0]) return;
+  model.answering = { left, right: rows[0] };
+  const right = typeof choice === "number" ? rows[choice] : null;
+  const same = typeof choice === "number" ? true : choice;
+  const said = typeof choice === "number" ? `Like ${groups[choice].name}` : WORDS[`${choice}`];
+  const { conflicts } = model.state.value;
+  await traced(
+    model,
+    pressedAt,
+    () => api.which(left, rows, right, same, origin, before),
+    (state) => {
+      askNoMore(model, { left, right: rows[0] });
+      const known = model.known.value;
+      if (known?.version === state.version - 1) {
+        model.known.set(
+          rows.reduce(
+            (all, row) => withAnswer(all, { left, right: row }, of(row), state.version),
+            known,
+          ),
+        );
+      }
+      for (const row of rows) reviewNoMore(model, { left, right: row });
+      tellOfContradiction(model, conflicts, state);
+      return `${said}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
+    },
+    (word) =>
+      askFirst(model, {
+        left,
+        right: rows[0],
+        origin: "question",
+        before: word,
+        title: "Same or different?",
+        hint: `Something else was said of ${nameOf(model, left)} in another browser.`,
+      }),
+  );
+  if (isAnswering(model, { left, right: rows[0] })) model.answering = null;
+
+  function of(row: number): Same {
+    return same === true ? row === right : same;
+  }
+}
+
+const WORDS: Record<string, string> = { false: "None of them", null: "Unsure" };
+
+function isAnswering({ answering }: Model, { left, right }: Pair): boolean {
+  return answering?.left === left && answering.right === right;
+}
+
+/** Another name for a group that answers make; an empty one takes its name away. */
+export async function nameKnown(
+  model: Model,
+  row: number,
+  { name: before, named }: KnownGroup,
+  text: string,
+): Promise<boolean> {
+  const name = text.trim() === "" ? null : text.trim();
+  if (name === null ? !named : named && name === before) return true;
+  const said = name === null ? `${before} has no name any more.` : `${before} is called ${name}.`;
+  return (
+    (await change(
+      model,
+      () => api.nameKnown(row, name),
+      () => said,
+    )) !== null
+  );
+}
+
+export function askByGroups(model: Model, on: boolean): void {
+  model.byGroups.set(on);
+  remember("by-groups", on ? "on" : "off");
+  announce(
+    on ? "Records are shown beside several groups." : "Records are shown in pairs from now on.",
+  );
+}

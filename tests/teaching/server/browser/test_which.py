@@ -1,0 +1,174 @@
+"""Which of several groups a record is like, asked in a browser."""
+
+import csv
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from benchmarks.studio.process import running_studio
+from tests.teaching.server.browser.watched import Oracle, expect
+
+DIGIT = load_digits().target
+TOPICS = {
+    "sea": "the boat sails over waves and water to an island with gulls and wind",
+    "farm": "cows and hens eat hay behind the barn while a tractor crosses the field",
+    "city": "trams and cars stop at the lights where people queue for a shop window",
+}
+KINDS = [topic for topic in TOPICS for _ in range(12)]
+
+
+def told(studio, kind_of, kinds):
+    """Have a group of each of some kinds, all known to differ; gives the first row of each."""
+    first = [np.flatnonzero(np.asarray(kind_of) == kind).tolist() for kind in kinds]
+    for k, rows in enumerate(first):
+        body = {"left": rows[1], "rows": [rows[0]], "right": rows[0], "same": True}
+        studio.post("/api/which", body)
+        if k:
+            others = [some[0] for some in first[:k]]
+            studio.post("/api/which", {"left": rows[0], "rows": others, "same": False})
+    studio.wait_for_report()
+    return [rows[0] for rows in first]
+
+
+def which(tab):
+    """The record that is asked about, and those that stand for groups."""
+    asked = tab.page.evaluate("() => window.nearkin.question()")
+    return asked["left"], asked.get("rows")
+
+
+def shown(tab):
+    """Wait until a record is asked about beside groups."""
+    expect(tab.part("which-group").nth(1)).to_be_visible()
+    return which(tab)
+
+
+def key_for(kind_of, left, rows):
+    return next((str(k + 1) for k, row in enumerate(rows) if kind_of[row] == kind_of[left]), "0")
+
+
+def pairs(studio):
+    known = studio.get("/api/known")
+    return {kind: known[kind] for kind in ("must_link", "cannot_link", "unsure")}
+
+
+@pytest.fixture
+def tab(open_tab, demo):
+    told(demo, DIGIT, range(3))
+    return open_tab(demo.url, version=demo.state()["version"], by_groups=True)
+
+
+def test_a_group_is_chosen_by_its_key_and_undone_as_one_answer(tab, demo):
+    before, n = pairs(demo), tab.answers()
+    left, rows = shown(tab)
+    tab.shoot("which")
+    assert [DIGIT[row] for row in rows] == [0, 1, 2]
+    expect(tab.part("question").locator("h2")).to_have_text("Which is it like?")
+    tab.press("9")  # there is no such group
+    tab.answer("2")
+    known = pairs(demo)
+    assert len(known["must_link"]) == len(before["must_link"]) + 2
+    assert len(known["cannot_link"]) == len(before["cannot_link"]) + 4
+    tab.press("z")
+    tab.shows_answers(n)
+    assert pairs(demo) == before
+    assert shown(tab) == (left, rows)
+    tab.shows("question-hint", "Undone")
+    tab.answer("0")
+    assert len(pairs(demo)["cannot_link"]) == len(before["cannot_link"]) + 6
+    after = shown(tab)
+    assert after[0] != left
+    tab.answer("u")
+    assert len(pairs(demo)["unsure"]) == 2 * len(after[1])
+    tab.part("which-group").nth(1).click()
+    tab.shows_answers(n + 3)
+    tab.part("which-none").click()
+    tab.shows_answers(n + 4)
+
+
+def test_groups_have_names_and_the_colours_of_the_map(tab, demo):
+    shown(tab)
+    tab.part("name-known").nth(1).click()
+    tab.page.keyboard.type("ones 1")  # no group is chosen by typing
+    tab.page.keyboard.press("Enter")
+    expect(tab.part("which-group").nth(1)).to_contain_text("ones 1")
+    demo.wait_for_report()
+    expect(tab.part("legend")).to_contain_text("ones 12")  # its name, and how many
+    assert len(shown(tab)[1]) == 3
+    tab.answer("2")
+    expect(tab.part("legend")).to_contain_text("ones 13")
+
+
+def test_whoever_wants_pairs_alone_has_them(tab, open_tab, demo):
+    shown(tab)
+    tab.part("by-groups").uncheck()
+    expect(tab.part("answer-same")).to_be_visible()
+    assert which(tab)[1] is None
+    tab.answer("d")
+    tab.page.reload()
+    expect(tab.part("answer-same")).to_be_visible()
+
+
+def test_an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, demo):
+    zeros = np.flatnonzero(DIGIT == 0).tolist()
+    while demo.state()["check"] is None:
+        n = demo.state()["n_answers"]
+        assert n < 40
+        demo.post("/api/answers", {"left": zeros[n + 1], "right": zeros[n + 2], "same": True})
+        demo.wait_for_report()
+    tab.shows("question-hint", "earlier answers agree")
+    pair = demo.state()["check"]
+    same = bool(DIGIT[pair["left"]] == DIGIT[pair["right"]])
+    tab.press("d" if same else "s")
+    tab.shows("notice-note", "contradicts other answers")
+    expect(tab.part("contradiction").first).to_be_visible()
+    assert demo.state()["conflicts"] >= 1
+    tab.shoot("contradiction")
+    tab.part("ask-contradiction").first.click()
+    tab.shows("question", "Asked again")
+
+
+def test_each_figure_has_an_interval_and_the_curve_is_there_after_a_reload(tab, demo):
+    oracle = Oracle()
+    oracle.teach_with_errors(demo, 80)
+    demo.wait_for_report()
+    oracle.teach(demo, 2)
+    report = demo.wait_for_report()
+    assert len(report["course"]) > 1
+    for _ in range(2):
+        for name, figure in (("auc", "auc"), ("euclidean-auc", "euclidean_auc")):
+            value, low, high = report["quality"]["figures"][figure]
+            expect(tab.part(name)).to_have_text(f"{value:.3f} {low:.3f} to {high:.3f}")
+        curve = tab.page.locator(".chart.quality polyline.learned")
+        expect(curve).to_be_visible()
+        assert len(curve.get_attribute("points").split()) == len(report["course"])
+        tab.page.reload()
+
+
+@pytest.fixture(scope="module")
+def texts(browser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    rng = np.random.RandomState(0)
+    with open(folder / "notes.csv", "w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["id", "text", "pages"])
+        for k, topic in enumerate(KINDS):
+            words = rng.permutation(TOPICS[topic].split())[:9]
+            lines.writerow([f"{topic}-{k}", " ".join([*words, f"note{k}"]), rng.randint(1, 90)])
+    with running_studio("notes.csv", "--id", "id", folder=folder) as studio:
+        yield studio
+
+
+def test_records_with_text_are_placed_by_keys(texts, open_tab):
+    told(texts, KINDS, TOPICS)
+    tab = open_tab(texts.url, version=texts.state()["version"], by_groups=True)
+    tab.part("tab-quality").click()
+    for _ in range(5):
+        left, rows = shown(tab)
+        expect(tab.part("which-record")).to_contain_text(KINDS[left])
+        for k, row in enumerate(rows):
+            expect(tab.part("which-group").nth(k)).to_contain_text(KINDS[row])
+        n_must = len(pairs(texts)["must_link"])
+        tab.answer(key_for(KINDS, left, rows))
+        assert len(pairs(texts)["must_link"]) == n_must + 2
+    tab.shoot("which-texts")
