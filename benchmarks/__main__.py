@@ -24,6 +24,7 @@ BENCHMARKS = {
     "stopping": "benchmarks.stopping.run",
     "explanations": "benchmarks.explanations.run",
     "teaching": "benchmarks.teaching.run",
+    "presses": "benchmarks.teaching.presses",
     "pairs": "benchmarks.speed.pairs",
     "one_more_pair": "benchmarks.speed.one_more_pair",
     "kernel_a": "benchmarks.speed.kernel_a",

@@ -125,6 +125,9 @@ class Tab:
         found = self.page.evaluate("() => window.nearkin.question()")
         return found["left"], found["right"]
 
+    def wait_for_question(self) -> None:
+        self.page.wait_for_function("() => window.nearkin.question() !== null")
+
     def positions(self) -> np.ndarray:
         """Where the points are in the square from −1 to 1."""
         found = self.page.evaluate("() => Array.from(window.nearkin.positions())")

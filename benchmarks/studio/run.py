@@ -40,6 +40,7 @@ NAMES = {
     "digits": "digits, 1,797 × 64",
     "large": f"{N_ROWS_LARGE:,} × {N_COLUMNS_LARGE}",
     "huge": f"{N_ROWS_HUGE:,} × {N_COLUMNS_HUGE}",
+    "many": "many rows",
 }
 PACES = {"rest": "points at rest", "frame": "new layout seen"}
 

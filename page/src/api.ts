@@ -1,5 +1,6 @@
 /** Requests to the own server. */
 
+import type { Asked } from "./live";
 import {
   decodeMatches,
   type Filter,
@@ -232,6 +233,16 @@ export const api = {
   async export(name: ExportName, clusters: number): Promise<[Blob, string]> {
     const query: Record<string, number> = name === "clusters" ? { clusters } : {};
     return fileOf(await request(address(`export/${name}`, query)), name);
+  },
+
+  /** What there is to hear after a message, for pages that no WebSocket reaches. */
+  async nextLive(after: number, hello: string): Promise<Asked> {
+    const response = await request(address("live/next", { after, hello }));
+    if (response.status === 204) return null;
+    const number = Number(response.headers.get("X-Nearkin-Number"));
+    const isText = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
+    const data: Promise<string | ArrayBuffer> = isText ? response.text() : response.arrayBuffer();
+    return { number, data: await unlessGone(data) };
   },
 
   openLive(): WebSocket {

@@ -1,4 +1,7 @@
-/** The open line to the server: opens it anew when it breaks or is silent, waiting longer each time. */
+/**
+ * The open line to the server: opens it anew when it breaks or is silent, waiting longer each time. Where no WebSocket
+ * comes through, as behind some proxies, the server is asked again and again.
+ */
 
 import { decodeLive, type LiveMessage } from "./logic/messages";
 
@@ -10,8 +13,19 @@ const PING_MS = 25_000;
 const PATIENCE_MS = 10_000;
 /** If a second takes so much longer, the machine was asleep. */
 const ASLEEP_MS = 15_000;
+/** Lines that could not be opened at all until it is done without. */
+const MOST_IN_VAIN = 2;
 
 export type Connection = "connecting" | "open" | "lost" | "refused";
+
+/** The next message and its number, or null if there was none for a while. */
+export type Asked = { number: number; data: ArrayBuffer | string } | null;
+
+interface Line {
+  openLive: () => WebSocket;
+  /** Ask for what comes after a message, and say who asks. */
+  nextLive: (after: number, hello: string) => Promise<Asked>;
+}
 
 interface Listeners {
   onMessage: (message: LiveMessage) => void;
@@ -33,13 +47,14 @@ export function waitBefore(attempt: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
 }
 
-export function openLive(connect: () => WebSocket, listeners: Listeners): Live {
+export function openLive(line: Line, listeners: Listeners): Live {
   const { onMessage, onConnection, isWelcome, hello } = listeners;
   let attempt = 0;
+  let wasOpen = false;
   let now: { say: (text: string) => void; check: () => void } | null = null;
 
   const open = (): void => {
-    const socket = connect();
+    const socket = line.openLive();
     socket.binaryType = "arraybuffer";
     let ping = 0;
     let doubt = 0;
@@ -63,6 +78,7 @@ export function openLive(connect: () => WebSocket, listeners: Listeners): Live {
     now = { say, check };
     socket.onopen = () => {
       attempt = 0;
+      wasOpen = true;
       say(hello());
       ping = window.setInterval(check, PING_MS);
       onConnection("open");
@@ -76,14 +92,41 @@ export function openLive(connect: () => WebSocket, listeners: Listeners): Live {
   };
 
   const openIfWelcome = async (): Promise<void> => {
-    if (await isWelcome()) open();
-    else onConnection("refused");
+    if (!(await isWelcome())) onConnection("refused");
+    else if (wasOpen || attempt < MOST_IN_VAIN) open();
+    else await askAgainAndAgain(line, listeners);
   };
 
   onWaking(() => now?.check());
   onConnection("connecting");
   open();
   return { greet: () => now?.say(hello()), say: (something) => now?.say(something) };
+}
+
+async function askAgainAndAgain({ nextLive }: Line, listeners: Listeners): Promise<void> {
+  const { onMessage, onConnection, isWelcome, hello } = listeners;
+  let after = 0;
+  let failures = 0;
+  let isOpen = false;
+  for (;;) {
+    try {
+      const asked = await nextLive(after, hello());
+      if (!isOpen) onConnection("open");
+      isOpen = true;
+      failures = 0;
+      const message = asked === null ? null : decodeLive(asked.data);
+      after = asked?.number ?? after;
+      if (message !== null) onMessage(message);
+    } catch {
+      if (isOpen) onConnection("lost");
+      isOpen = false;
+      await new Promise((resolve) => window.setTimeout(resolve, waitBefore(failures++)));
+      if (!(await isWelcome())) {
+        onConnection("refused");
+        return;
+      }
+    }
+  }
 }
 
 /** After sleep a line may be dead without anybody having said so. */

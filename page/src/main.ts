@@ -155,7 +155,7 @@ function listenLive(model: Model): void {
     }
   };
   let lost = false;
-  const live = openLive(api.openLive, {
+  const live = openLive(api, {
     onMessage,
     hello: () => JSON.stringify({ tab: TAB, browser: myBrowser(), name: myName() }),
     isWelcome: () =>

@@ -35,7 +35,11 @@ beforeEach(() => {
   vi.stubGlobal("window", { ...clock, addEventListener: listen });
   vi.stubGlobal("document", { addEventListener: listen, visibilityState: "visible" });
   vi.stubGlobal("WebSocket", { OPEN: 1 });
-  openLive(() => new Line() as unknown as WebSocket, {
+  const line = {
+    openLive: () => new Line() as unknown as WebSocket,
+    nextLive: () => Promise.reject(new Error("asked though there are lines")),
+  };
+  openLive(line, {
     onMessage: () => undefined,
     onConnection: (state) => states.push(state),
     isWelcome: () => Promise.resolve(true),

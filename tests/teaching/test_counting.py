@@ -1,5 +1,6 @@
 import pytest
 
+from nearkin.teaching.answered import answered
 from nearkin.teaching.counting import counts_of
 from nearkin.teaching.history import Past, after
 
@@ -63,3 +64,10 @@ def test_of_one_answer_all_is_undone():
 def test_what_cannot_be_chosen(entry, message):
     with pytest.raises(ValueError, match=message):
         after(Past(), entry, n_rows=12)
+
+
+def test_a_choice_is_listed_by_what_the_row_is_like():
+    past = after(after(Past(), WHICH, 12), NONE, 12)
+    none, chosen = answered(past, [WHICH, NONE])
+    assert (chosen["left"], chosen["right"], chosen["said"], chosen["n_pairs"]) == (5, 3, "same", 3)
+    assert (none["said"], none["n_pairs"], none["n_rows"]) == ("different", 3, 4)

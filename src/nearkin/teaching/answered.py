@@ -63,10 +63,12 @@ def _item(
     voices: Mapping[Pair, list[tuple[str, Said, int]]],
 ) -> dict[str, Any]:
     entry = entries[number - 1] if number else {}
-    pair, word = min(said_of)
+    # Of a choice among groups, what it was found to be like.
+    liked = [one for one in said_of if one[1] == "same"] if entry.get("do") == "which" else []
+    pair, word = min(liked or said_of)
     single = len(said_of) == 1
     left, right = _shown(pair, entry)
-    several = len({said for _, said in said_of}) > 1
+    several = not liked and len({said for _, said in said_of}) > 1
     return {
         "number": number,
         "left": left,

@@ -28,6 +28,8 @@ _GROUPS = 40
 _MOST_SUSPECTS = 20
 # Pairs of either kind below which there are no figures.
 _LEAST_OF_A_KIND = 3
+# So many times pairs are dealt into parts until so many of either kind could be held out.
+_MOST_DEALS, _WANTED_OF_A_KIND = 4, 10
 # Rows whose groups are looked at.
 _MOST_PLACED = 600
 _LEAST_CHANCE = 0.5
@@ -92,30 +94,36 @@ def trial_of(
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
     random_links = random_pairs(len(X), rng)
-    strict = np.full(len(links), np.nan)
+    same = np.arange(len(links)) < len(told.must_link)
+    fair = np.asarray(~np.isin(links, () if sought is None else sought).any(axis=1))
     total, count = np.zeros(len(links)), np.zeros(len(links))
+    held, n_held = np.zeros(len(links)), np.zeros(len(links))
     called_same = np.zeros(len(links), dtype=bool)
     places = _Places(told)
-    for learn, judge in pair_folds(told, N_FOLDS, rng):
-        try:
-            with noticed():  # what is worth a note is one of the whole
-                metric = retaught(learned.step.metric, X, told.subset(learn))
-                view = learned.step.view.seen_by(metric)
-        except (ValueError, np.linalg.LinAlgError):
-            continue  # the learner can make nothing of this part
-        places.see(view, told.subset(learn))
-        learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
-        others = np.flatnonzero(~learn)
-        rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
-        total[others] += rank
-        count[others] += 1
-        strict[judge] = rank[judge[others]]
-        called_same[judge] = within[judge[others]]
+    for _ in range(_MOST_DEALS):
+        for learn, judge in pair_folds(told, N_FOLDS, rng):
+            try:
+                with noticed():  # what is worth a note is one of the whole
+                    metric = retaught(learned.step.metric, X, told.subset(learn))
+                    view = learned.step.view.seen_by(metric)
+            except (ValueError, np.linalg.LinAlgError):
+                continue  # the learner can make nothing of this part
+            places.see(view, told.subset(learn))
+            learn, judge = learn[: len(links)], judge[: len(links)]  # triplets are not judged
+            others = np.flatnonzero(~learn)
+            rank, within = _ranks(view, links[others], random_links, float(metric.threshold_))
+            total[others] += rank
+            count[others] += 1
+            held[judge] += rank[judge[others]]
+            n_held[judge] += 1
+            called_same[judge] = within[judge[others]]
+        judged = fair & (n_held > 0)
+        if min((judged & same).sum(), (judged & ~same).sum()) >= _WANTED_OF_A_KIND:
+            break
+    strict = np.divide(held, n_held, out=np.full(len(links), np.nan), where=n_held > 0)
     loose = np.divide(total, count, out=np.full(len(links), np.nan), where=count > 0)
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
-    same = np.arange(len(links)) < len(told.must_link)
-    fair = np.asarray(~np.isin(links, () if sought is None else sought).any(axis=1))
     return Trial(links, same, strict, plain, loose, called_same, fair, places.chances())
 
 

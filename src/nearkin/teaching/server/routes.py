@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import FastAPI, HTTPException, Query, Request, Response, WebSocket
+from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as AnyHTTPException
-from starlette.websockets import WebSocketDisconnect
 
 from nearkin._version import __version__
 from nearkin.teaching.history import Conflict
@@ -34,14 +33,14 @@ from nearkin.teaching.server.bodies import (
     Tab,
     Withdrawal,
 )
-from nearkin.teaching.server.broadcast import Mailbox
 from nearkin.teaching.server.column_routes import add_columns
 from nearkin.teaching.server.encoding import layout_bytes, numbers_bytes
 from nearkin.teaching.server.few_words import log_few_errors
 from nearkin.teaching.server.finding_routes import add_finding
 from nearkin.teaching.server.grouping_routes import add_grouping
-from nearkin.teaching.server.guard import SUBPROTOCOL, Guard
+from nearkin.teaching.server.guard import Guard
 from nearkin.teaching.server.hosts import Hosts
+from nearkin.teaching.server.live_routes import add_live
 from nearkin.teaching.server.page_files import page_folder, page_is_missing
 from nearkin.teaching.server.replaceable import Replaceable
 from nearkin.teaching.server.replies import PlainJSON, binary, check_rows, said
@@ -53,10 +52,7 @@ from nearkin.teaching.thumbnails import LONGEST_SIDE
 if TYPE_CHECKING:
     from nearkin.teaching.lesson import Lesson
 
-_MOST_TABS = 32
 _MOST_NEIGHBORS = 1000
-# What a WebSocket says where a service is restarted.
-_ANOTHER_LESSON = 1012
 
 
 def make_app(lesson: Lesson, access: Access, hosts: Hosts) -> Replaceable:
@@ -106,7 +102,7 @@ def _app_of(
     add_why(app, room)
     add_finding(app, room)
     add_which(app, room)
-    _add_live(app, room)
+    add_live(app, room)
     _add_page(app)
     return app, room
 
@@ -276,39 +272,6 @@ def _add_changes(app: FastAPI, room: Room) -> None:
     async def redo(body: Step | None = None, by: Tab = "") -> Response:
         step = body or Step()
         return await changed(by, 409, lesson.redo, step.version, step.step)
-
-
-def _add_live(app: FastAPI, room: Room) -> None:
-    @app.websocket("/api/live")
-    async def live(websocket: WebSocket) -> None:
-        offered = websocket.scope.get("subprotocols", [])
-        await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        if len(room.live) >= _MOST_TABS:
-            await websocket.close(1013, "too many tabs are open")
-            return
-        mailbox = room.live.join()
-        sending = asyncio.create_task(_send_all(websocket, mailbox))
-        try:
-            await room.greet(mailbox)
-            while (told := await websocket.receive())["type"] != "websocket.disconnect":
-                room.hear(mailbox, told.get("text") or "")
-        finally:
-            room.leave(mailbox)
-            sending.cancel()
-            with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
-                await sending
-
-
-async def _send_all(websocket: WebSocket, mailbox: Mailbox) -> None:
-    while True:
-        told = await mailbox.next()
-        if told is None:
-            await websocket.close(_ANOTHER_LESSON)
-            return
-        if isinstance(told, bytes):
-            await websocket.send_bytes(told)
-        else:
-            await websocket.send_text(told)
 
 
 def _add_page(app: FastAPI) -> None:

@@ -157,3 +157,39 @@ def test_below_the_path_of_a_proxy_all_is_as_ever(browser):
         elsewhere = addresses[0].replace("hub.localhost", "evil.localhost")
         with WatchedTab.opened(browser, elsewhere, version=None) as tab:
             expect(tab.page.get_by_text("--allow-host")).to_be_visible()
+
+
+def test_where_no_websocket_comes_through_the_page_asks_again_and_again(browser):
+    X = np.random.default_rng(3).normal(size=(40, 3))
+    with (
+        path_proxy(websockets=False) as port,
+        nk.studio(X, port=0, allow_hosts=["hub.localhost"]) as handle,
+    ):
+        serving = handle._serving
+        address = (
+            f"http://hub.localhost:{port}/user/ann/proxy/{serving.port}/?token={serving.token}"
+        )
+        with WatchedTab.opened(browser, address, version=0) as tab:
+            is_open(tab.page)
+            for version, key in enumerate("sdsd", 1):
+                expect(tab.part("answer-same")).to_be_enabled()
+                tab.answer(key)
+                tab.settle(version)
+            # What another page says comes too.
+            with WatchedTab.opened(browser, handle.url, version=0) as other:
+                expect(other.part("answer-same")).to_be_enabled()
+                other.answer("d")
+            tab.shows_answers(5)
+            tab.settle(5)
+
+
+def test_a_notebooks_cell_shows_the_question_and_its_buttons_first(browser, handle):
+    size = {"width": 700, "height": 500}
+    with WatchedTab.opened(browser, handle.url, settings={"viewport": size}) as tab:
+        expect(tab.part("answer-same")).to_be_enabled()
+        assert tab.part("question").bounding_box()["y"] < 100
+        for name in ("same", "different", "unsure"):
+            box = tab.part(f"answer-{name}").bounding_box()
+            assert box["y"] + box["height"] <= size["height"]
+            assert box["x"] + box["width"] <= size["width"]
+        tab.shoot("notebook-cell")

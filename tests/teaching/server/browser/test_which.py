@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from benchmarks.studio.process import running_studio
-from tests.teaching.server.browser.watched import expect
+from tests.teaching.server.browser.watched import Oracle, expect
 
 DIGIT = load_digits().target
 TOPICS = {
@@ -126,6 +126,23 @@ def test_an_answer_that_contradicts_what_follows_is_shown_with_the_others(tab, d
     tab.shoot("contradiction")
     tab.part("ask-contradiction").first.click()
     tab.shows("question", "Asked again")
+
+
+def test_each_figure_has_an_interval_and_the_curve_is_there_after_a_reload(tab, demo):
+    oracle = Oracle()
+    oracle.teach_with_errors(demo, 80)
+    demo.wait_for_report()
+    oracle.teach(demo, 2)
+    report = demo.wait_for_report()
+    assert len(report["course"]) > 1
+    for _ in range(2):
+        for name, figure in (("auc", "auc"), ("euclidean-auc", "euclidean_auc")):
+            value, low, high = report["quality"]["figures"][figure]
+            expect(tab.part(name)).to_have_text(f"{value:.3f} {low:.3f} to {high:.3f}")
+        curve = tab.page.locator(".chart.quality polyline.learned")
+        expect(curve).to_be_visible()
+        assert len(curve.get_attribute("points").split()) == len(report["course"])
+        tab.page.reload()
 
 
 @pytest.fixture(scope="module")
