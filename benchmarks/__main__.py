@@ -41,6 +41,7 @@ BENCHMARKS = {
     "estimate": "benchmarks.speed.estimate",
     "thousand_workers": "benchmarks.speed.thousand_workers",
     "studio": "benchmarks.studio.run",
+    "studio_map": "benchmarks.studio_map.run",
     # The last: its page shows results of the others too.
     "speed": "benchmarks.speed.run",
 }
