@@ -36,7 +36,8 @@ _UNTIL = """
     });
 """.replace("PATIENCE_MS", str(PATIENCE_MS))
 
-# A layout at least this new is shown, and neither a point nor the view has moved for five frames.
+# A layout at least this new is shown, whole, and neither a point nor the view has moved for five
+# frames.
 _SETTLED = (
     f"(version) => {{{_UNTIL}"
     + """
@@ -46,6 +47,7 @@ _SETTLED = (
     return until(() => {
         const studio = window.nearkin;
         if (!studio || studio.version === null || studio.version < version) return false;
+        if (!studio.arranged) return false;
         const now = studio.positions();
         const { x, y } = studio.pointAt(0);
         const moved = x !== view.x || y !== view.y || now.some((place, i) => place !== before[i]);

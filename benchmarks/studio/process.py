@@ -61,7 +61,7 @@ class Studio:
         reply = self.client.get(f"/api/layouts/{name}")
         reply.raise_for_status()
         (version,) = struct.unpack_from("<I", reply.content)
-        return version, np.frombuffer(reply.content, dtype="<f4", offset=4).reshape(-1, 2)
+        return version, np.frombuffer(reply.content, dtype="<f4", offset=8).reshape(-1, 2)
 
     def wait_for_report(self, seconds: float = 60) -> dict[str, Any]:
         """The report on all that is known now."""

@@ -4,6 +4,7 @@ import { addToGroup, redo, say, undo, withdrawSuspect } from "./actions";
 import { bindingOf } from "./logic/bindings";
 import { chosenSuspect, groupsReady, type Model, NONE_CHOSEN } from "./model";
 import { announce } from "./notices";
+import { toggleNames } from "./scatter/names";
 import type { Stage } from "./scatter/stage";
 import { openColumns } from "./view/columns";
 import { byId } from "./view/dom";
@@ -114,6 +115,7 @@ export function listenToKeys(model: Model, stage: Stage | null): void {
       a: () => addSelected("a"),
       b: () => addSelected("b"),
       g: () => stage && model.lassoMode.set(!model.lassoMode.value),
+      t: () => stage && toggleNames(model),
       l: () => model.showLinks.set(!model.showLinks.value),
       f: () => stage?.plot.fit(),
       m: () => byId("stage").focus(),

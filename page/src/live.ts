@@ -39,6 +39,8 @@ interface Listeners {
 export interface Live {
   /** Say who this is, again. */
   greet(): void;
+  /** Say something, if the line is open. */
+  say(something: string): void;
 }
 
 export function waitBefore(attempt: number): number {
@@ -98,7 +100,7 @@ export function openLive(line: Line, listeners: Listeners): Live {
   onWaking(() => now?.check());
   onConnection("connecting");
   open();
-  return { greet: () => now?.say(hello()) };
+  return { greet: () => now?.say(hello()), say: (something) => now?.say(something) };
 }
 
 async function askAgainAndAgain({ nextLive }: Line, listeners: Listeners): Promise<void> {

@@ -30,6 +30,7 @@ import { showHeader } from "./view/header";
 import { IN_MEMORY, prepareHelp } from "./view/help";
 import { showHoverCard } from "./view/hover_card";
 import { showLegend } from "./view/legend";
+import { showMapProgress } from "./view/map_choice";
 import { setBadge, showPanels } from "./view/panels";
 import { showPeople } from "./view/people";
 import { pointPanel } from "./view/point";
@@ -131,7 +132,7 @@ function listenLive(model: Model): void {
         acceptToldState(model, message.state);
         break;
       case "layout":
-        model.learned.set(message.layout);
+        (message.layout.ofNeighbors ? model.neighbors : model.learned).set(message.layout);
         break;
       case "grouping":
         acceptGrouping(model, message.grouping);
@@ -164,12 +165,14 @@ function listenLive(model: Model): void {
       ),
     onConnection: (connection) => {
       if (connection === "lost" && !lost) announce("The connection was lost. Reconnecting.");
+      if (connection === "open") live.say(model.mapChoice.value);
       if (connection === "open" && lost) void reload(model);
       lost = connection === "lost";
       model.connection.set(connection);
     },
   });
   onNaming(live.greet);
+  model.mapChoice.listen((choice) => live.say(choice));
 }
 
 /** After a break the server may be another one: of the same records, or of others. */
@@ -222,6 +225,7 @@ async function tryStage(model: Model): Promise<Stage | null> {
   showLegend(model);
   showGroups(model);
   showBlend(model);
+  showMapProgress(model);
   showHoverCard(model, stage);
   listenToMouse(model, stage);
   listenToArrows(model, stage);
@@ -242,14 +246,17 @@ function withoutMap(): null {
 
 /** What the map shows, in words. */
 function summarise(model: Model): void {
-  showAll([model.state, model.colouring, model.blend], () => {
+  showAll([model.state, model.colouring, model.blend, model.showLinks], () => {
     const { n_rows } = model.lesson;
     const { n_must_link, n_cannot_link } = model.state.value;
+    const lines = model.showLinks.value
+      ? `Lines join ${counted(n_must_link, "pair")} said to be the same and ${counted(n_cannot_link, "pair")} said to be different.`
+      : "A line joins the pair that is asked.";
     const layout = model.blend.value === 0 ? "Euclidean distance" : "learned metric";
     const colour = model.colouring.value ? ` Colours show ${model.colouring.value.name}.` : "";
     byId("map-summary").textContent =
       `${counted(n_rows, "point")}, near each other where records are alike by the ${layout}. ` +
-      `Lines join ${counted(n_must_link, "pair")} said to be the same and ${counted(n_cannot_link, "pair")} said to be different.${colour} ` +
+      `${lines}${colour} ` +
       "Arrow keys step from point to point, Enter selects.";
   });
 }
@@ -261,6 +268,10 @@ function offerToTests(model: Model, stage: Stage | null): void {
       get version() {
         return stage?.shownVersion() ?? null;
       },
+      get arranged() {
+        return stage?.isArranged() ?? true;
+      },
+      contours: () => stage?.contours.pieces() ?? new Float32Array(0),
       trace: model.trace.entries,
       positions: () => stage?.positions ?? new Float32Array(0),
       pointAt: (row: number) => stage?.pointAt(row) ?? null,

@@ -61,6 +61,8 @@ export const NONE_CHOSEN: ChosenGroups = { numbers: [] };
 
 export type PanelName = "review" | "quality" | "suspects" | "answers" | "point";
 
+export type MapChoice = "neighbors" | "axes";
+
 /** Euclidean at 0, learned at 1. */
 export type Blend = number;
 
@@ -69,7 +71,10 @@ export interface Model {
   state: Signal<State>;
   report: Signal<Report | null>;
   known: Signal<Known | null>;
+  /** The map of what was learned, along principal axes and by neighbours. */
   learned: Signal<Layout | null>;
+  neighbors: Signal<Layout | null>;
+  mapChoice: Signal<MapChoice>;
   euclidean: Signal<Layout | null>;
   connection: Signal<Connection>;
   /** Requests that change what is known. */
@@ -121,7 +126,10 @@ export interface Model {
   /** A category that stands out, as the legend is pointed at. */
   category: Signal<number | null>;
   clusters: Signal<number>;
+  /** Lines of all that was said, not only of the pair that is asked. */
   showLinks: Signal<boolean>;
+  /** Names at their places on the map. */
+  showNames: Signal<boolean>;
   blend: Signal<Blend>;
   theme: Signal<Theme>;
   shortcuts: Signal<boolean>;
@@ -142,6 +150,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     report: new Signal<Report | null>(null),
     known: new Signal<Known | null>(null),
     learned: new Signal<Layout | null>(null),
+    neighbors: new Signal<Layout | null>(null),
+    mapChoice: new Signal<MapChoice>(remembered("map") === "axes" ? "axes" : "neighbors"),
     euclidean: new Signal<Layout | null>(null),
     connection: new Signal<Connection>("connecting"),
     changes: new Queue(),
@@ -176,7 +186,8 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
     colouring: new Signal<Colouring | null>(null),
     category: new Signal<number | null>(null),
     clusters: new Signal(10),
-    showLinks: new Signal(true),
+    showLinks: new Signal(false),
+    showNames: new Signal(remembered("names") !== "off"),
     blend: new Signal(1),
     theme,
     shortcuts: new Signal(true),
@@ -191,6 +202,13 @@ export function createModel(lesson: Lesson, theme: Signal<Theme>): Model {
 
 function firstColouring(lesson: Lesson): string {
   return lesson.colourings.some(({ key }) => key === "known") ? "known" : "";
+}
+
+/** The map that is shown of what was learned: principal axes until there is one of neighbours. */
+export function shownLayout({ mapChoice, neighbors, learned }: Model): Layout | null {
+  return mapChoice.value === "neighbors" && neighbors.value !== null
+    ? neighbors.value
+    : learned.value;
 }
 
 /** What is asked now. */

@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { decodeFloats, decodeLayout, decodeLive } from "../src/logic/messages";
 
 function layoutBytes(version: number, values: number[]): ArrayBuffer {
-  const buffer = new ArrayBuffer(4 + 4 * values.length);
+  const buffer = new ArrayBuffer(8 + 4 * values.length);
   const view = new DataView(buffer);
   view.setUint32(0, version, true);
+  view.setUint8(4, 1);
+  view.setUint8(5, 42);
   values.forEach((value, i) => {
-    view.setFloat32(4 + 4 * i, value, true);
+    view.setFloat32(8 + 4 * i, value, true);
   });
   return buffer;
 }
@@ -14,7 +16,7 @@ function layoutBytes(version: number, values: number[]): ArrayBuffer {
 describe("decodeLayout", () => {
   it("reads version and coordinates, little endian", () => {
     const layout = decodeLayout(layoutBytes(70_000, [1.5, -2, 0, 4]));
-    expect(layout.version).toBe(70_000);
+    expect(layout).toMatchObject({ version: 70_000, ofNeighbors: true, percent: 42 });
     expect([...layout.coordinates]).toEqual([1.5, -2, 0, 4]);
   });
 

@@ -41,6 +41,9 @@ describe("motion", () => {
     headFor(motion, at(-1, 5), 200, 400);
     advance(motion, 200);
     expect(motion.now[0]).toBeCloseTo(middle, 2);
+    // At once, not with a halt in between.
+    advance(motion, 220);
+    expect(motion.now[1] - middle).toBeGreaterThan(0.1 * (5 - middle));
     advance(motion, 700);
     expect([...motion.now]).toEqual([-1, 5]);
   });

@@ -465,6 +465,12 @@ def test_columns_are_chosen_anew_for_the_same_rows():
     assert other.ids == records.ids
     listed = {one["name"]: one for one in other.choice.listed()}
     assert listed["name"]["why"] == "not chosen"
+    back = other.choice.records(["a", "name"])
+    assert np.array_equal(back.X, records.X)
+    frame["name"] = frame["name"].to_numpy()[::-1]
+    with pytest.raises(ValueError, match="the frame has changed since"):
+        records.choice.records(["a"])
+    frame["name"] = frame["name"].to_numpy()[::-1]
     for names, said in (([], "a column at least"), (["b"], "no column 'b'"), (["id"], "ids")):
         with pytest.raises(ValueError, match=said):
             records.choice.records(names)

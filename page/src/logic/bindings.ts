@@ -27,6 +27,7 @@ const NAMES = new Set([
   "f",
   "m",
   "q",
+  "t",
   "x",
   "h",
   "c",

@@ -12,19 +12,22 @@ export type LiveMessage =
   | { type: "notice"; by: string; message: string }
   | { type: "layout"; layout: Layout };
 
-const HEADER_BYTES = 4;
+const HEADER_BYTES = 8;
 const BYTES_PER_POINT = 8;
 
 const LITTLE_ENDIAN_HOST = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** A version number and then pairs of float32, little endian. */
+/** A version number, of what kind it is and how far it has come, and then pairs of float32, little endian. */
 export function decodeLayout(buffer: ArrayBuffer): Layout {
   const body = buffer.byteLength - HEADER_BYTES;
   if (body < 0 || body % BYTES_PER_POINT !== 0) {
     throw new Error(`A layout of ${buffer.byteLength} bytes is not complete.`);
   }
+  const head = new DataView(buffer);
   return {
-    version: new DataView(buffer).getUint32(0, true),
+    version: head.getUint32(0, true),
+    ofNeighbors: head.getUint8(4) === 1,
+    percent: head.getUint8(5),
     coordinates: decodeFloats(buffer, HEADER_BYTES),
   };
 }

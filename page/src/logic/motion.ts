@@ -8,14 +8,21 @@ export interface Motion {
   startedAt: number;
   duration: number;
   moving: boolean;
+  /** How much of the way is gone at a part of the time. */
+  ease: (t: number) => number;
 }
 
 export const DURATION_MS = 400;
-/** The first frame already shows a step of the way. */
+/** The first frame of points at rest already shows a step of the way. */
 const HEAD_START_MS = 16;
 
 export function easeInOutCubic(t: number): number {
   return t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2;
+}
+
+/** For points that are under way already, so that they need not stop in between. */
+export function easeOutCubic(t: number): number {
+  return 1 - (1 - t) ** 3;
 }
 
 /** out = (1 − t) a + t b. */
@@ -31,6 +38,7 @@ export function resting(positions: Float32Array): Motion {
     startedAt: 0,
     duration: 0,
     moving: false,
+    ease: easeInOutCubic,
   };
 }
 
@@ -43,8 +51,9 @@ export function headFor(
 ): void {
   motion.from.set(motion.now);
   motion.to = to;
-  motion.startedAt = time - Math.min(HEAD_START_MS, duration);
+  motion.startedAt = motion.moving ? time : time - Math.min(HEAD_START_MS, duration);
   motion.duration = duration;
+  motion.ease = motion.moving ? easeOutCubic : easeInOutCubic;
   motion.moving = true;
 }
 
@@ -56,7 +65,7 @@ export function advance(motion: Motion, time: number): boolean {
     motion.now.set(motion.to);
     motion.moving = false;
   } else {
-    mix(motion.now, motion.from, motion.to, easeInOutCubic(Math.max(0, elapsed / motion.duration)));
+    mix(motion.now, motion.from, motion.to, motion.ease(Math.max(0, elapsed / motion.duration)));
   }
   return true;
 }

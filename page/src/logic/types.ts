@@ -397,6 +397,10 @@ export interface Neighbours {
 /** Coordinates x0 y0 x1 y1 … of all points for one version of what is known. */
 export interface Layout {
   version: number;
+  /** Of neighbours, or along principal axes. */
+  ofNeighbors: boolean;
+  /** Of the way to this layout that is gone. */
+  percent: number;
   coordinates: Float32Array;
 }
 

@@ -28,6 +28,8 @@ export interface Plot {
   /** Call before each frame is drawn; return true if points moved. */
   onFrame: (step: (time: number) => boolean) => void;
   onDrawn: (drawn: () => void) => void;
+  /** Whenever points have other places. */
+  onMoved: (moved: () => void) => void;
   /** Draw something more in each frame, under or over the points. */
   drawUnder: (draw: (map: ScreenMap) => void) => void;
   drawOver: (draw: (map: ScreenMap) => void) => void;
@@ -97,6 +99,7 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
   };
   Object.assign(regl, { texture: watched });
 
+  const moves: (() => void)[] = [];
   const steps: ((time: number) => boolean)[] = [];
   // Registered before the scatter's own listener, so that a step shows in the same frame.
   renderer.onFrame(() => {
@@ -158,6 +161,7 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
     onDrawn: (drawn) => {
       scatter.subscribe("drawing", drawn);
     },
+    onMoved: (moved) => moves.push(moved),
     drawUnder: (draw) => extras.under.push(() => draw(map())),
     drawOver: (draw) => extras.over.push(() => draw(map())),
     onLasso: (finished) => {
@@ -171,6 +175,7 @@ export async function createPlot(canvas: HTMLCanvasElement, n: number): Promise<
         data[at + 1] = positions[i + 1];
       }
       upload();
+      for (const moved of moves) moved();
     },
     writeColours: (indices, emphasis) => {
       if (n <= MOST_ORDERED) void scatter.set({ pointOrder: dullFirst(indices, emphasis) });

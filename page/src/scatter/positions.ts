@@ -3,7 +3,8 @@
 import { type Frame, followedFrame, normalised, robustFrame } from "../logic/frame";
 import { advance, DURATION_MS, headFor, mix, resting } from "../logic/motion";
 import type { Layout } from "../logic/types";
-import type { Model } from "../model";
+import { type MapChoice, type Model, shownLayout } from "../model";
+import { showAll } from "../signal";
 import type { Plot } from "./plot";
 
 const REDUCED_MOTION = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -12,6 +13,8 @@ export interface Positions {
   /** x0 y0 x1 y1 … as they are drawn, always the same array. */
   now: Float32Array;
   shownVersion: () => number | null;
+  /** Whether the map that was chosen has come to its end. */
+  isArranged: () => boolean;
 }
 
 export function keepPositions(model: Model, plot: Plot): Positions {
@@ -19,7 +22,9 @@ export function keepPositions(model: Model, plot: Plot): Positions {
   const motion = resting(new Float32Array(2 * n));
   let euclidean: Float32Array | null = null;
   let learned: Float32Array | null = null;
-  let frame: Frame | null = null;
+  const frames: Record<MapChoice, Frame | null> = { axes: null, neighbors: null };
+  let arranged = false;
+  let shown: Layout | null = null;
   let started = false;
   let version: number | null = null;
   let waitsForFrame = false;
@@ -46,18 +51,23 @@ export function keepPositions(model: Model, plot: Plot): Positions {
     setOut(DURATION_MS);
   };
 
-  const takeLearned = (layout: Layout | null): void => {
-    if (layout === null || layout.coordinates.length !== 2 * n) return;
+  const takeLearned = (): void => {
+    const layout = shownLayout(model);
+    if (layout === null || layout === shown || layout.coordinates.length !== 2 * n) return;
+    shown = layout;
     model.trace.layoutArrived(layout.version, performance.now());
-    frame = followedFrame(frame, robustFrame(layout.coordinates));
+    const kind = layout.ofNeighbors ? "neighbors" : "axes";
+    const frame = followedFrame(frames[kind], robustFrame(layout.coordinates));
+    frames[kind] = frame;
     learned = normalised(layout.coordinates, frame);
     version = layout.version;
+    arranged = kind === model.mapChoice.value && layout.percent === 100;
     waitsForFrame = true;
     setOut(DURATION_MS);
   };
 
   model.euclidean.show(takeEuclidean);
-  model.learned.show(takeLearned);
+  showAll([model.learned, model.neighbors, model.mapChoice], takeLearned);
   model.blend.listen(() => setOut(0));
 
   plot.onFrame((time) => {
@@ -75,5 +85,5 @@ export function keepPositions(model: Model, plot: Plot): Positions {
     channel.port2.postMessage(version);
   });
 
-  return { now: motion.now, shownVersion: () => version };
+  return { now: motion.now, shownVersion: () => version, isArranged: () => arranged };
 }

@@ -3,8 +3,10 @@
 import { toScreen } from "../logic/screen";
 import type { Model } from "../model";
 import { byId } from "../view/dom";
+import { type Contours, keepContours } from "./contours";
 import { listenToLasso } from "./lasso";
 import { drawLinks, drawQuestion } from "./links";
+import { keepNames } from "./names";
 import { createPlot, type Plot } from "./plot";
 import { keepColours } from "./point_colours";
 import { keepPositions } from "./positions";
@@ -15,6 +17,8 @@ export interface Stage {
   /** x0 y0 x1 y1 … as they are drawn. */
   positions: Float32Array;
   shownVersion: () => number | null;
+  isArranged: () => boolean;
+  contours: Contours;
   /** Where a point is on the screen, from the corner of the window. */
   pointAt: (row: number) => { x: number; y: number };
 }
@@ -22,10 +26,12 @@ export interface Stage {
 export async function createStage(model: Model): Promise<Stage> {
   const canvas = byId<HTMLCanvasElement>("points");
   const plot = await createPlot(canvas, model.lesson.n_rows);
-  const { now: positions, shownVersion } = keepPositions(model, plot);
+  const { now: positions, shownVersion, isArranged } = keepPositions(model, plot);
   keepColours(model, plot);
   drawLinks(model, plot, positions);
   drawQuestion(model, plot, positions);
+  const contours = keepContours(model, plot, positions);
+  keepNames(model, plot, positions);
   keepRings(model, plot, positions);
   listenToLasso(model, plot, positions);
   plot.fit();
@@ -35,5 +41,5 @@ export async function createStage(model: Model): Promise<Stage> {
     const [x, y] = toScreen(plot.map(), positions[2 * row], positions[2 * row + 1]);
     return { x: corner.left + x, y: corner.top + y };
   };
-  return { plot, positions, shownVersion, pointAt };
+  return { plot, positions, shownVersion, isArranged, contours, pointAt };
 }

@@ -4,7 +4,7 @@ import { categoryColour, countCategories, PALETTES } from "../logic/colours";
 import { GROUPS } from "../logic/grouping";
 import { MOST_LINES } from "../logic/links";
 import type { Colouring } from "../logic/types";
-import { short, whole } from "../logic/words";
+import { short, shownCategory, whole } from "../logic/words";
 import type { Model } from "../model";
 import { showAll } from "../signal";
 import { byId, h, replace, swatch } from "./dom";
@@ -13,8 +13,6 @@ import { foundGroups } from "./groups_legend";
 const MOST_CATEGORIES = 12;
 /** In smaller maps the legend is folded at first. */
 const SMALL_PX = 520;
-/** The server adds the number of rows to names of its own; it has a column here. */
-const ROWS_IN_NAME = / \([\d\s,]+ rows?\)$/;
 
 export function showLegend(model: Model): void {
   const roomy = byId("frame").clientWidth > SMALL_PX && byId("frame").clientHeight > SMALL_PX;
@@ -71,14 +69,13 @@ function lineKey(kind: "must" | "cannot", label: string, n: number): HTMLElement
 
 function categories(model: Model, colouring: Colouring): HTMLElement[] {
   const { counts, unknown } = countCategories(colouring);
-  const own = colouring.key === "known" || colouring.key === "clusters";
   const theme = model.theme.value;
   const list = h("ul", { testid: "legend-categories" });
   const largest = [...counts].sort((a, b) => b.count - a.count).slice(0, MOST_CATEGORIES);
   const shown = new Set(largest);
   for (const entry of counts.filter((candidate) => shown.has(candidate))) {
     const { category, count } = entry;
-    const name = own ? entry.name.replace(ROWS_IN_NAME, "") : entry.name;
+    const name = shownCategory(colouring.key, entry.name);
     list.append(
       h(
         "li",

@@ -3,8 +3,10 @@
 import { showFoundGroups } from "../grouping";
 import { giveKeysBack } from "../keys";
 import type { Model } from "../model";
+import { namesToggle } from "../scatter/names";
 import type { Plot } from "../scatter/plot";
 import { byId, h, key, replace } from "./dom";
+import { mapSelect } from "./map_choice";
 
 const FEWEST_CLUSTERS = 2;
 const MOST_CLUSTERS = 100;
@@ -23,7 +25,14 @@ export function showToolbar(model: Model, plot: Plot | null): void {
     byId("toolbar"),
     ...(plot === null
       ? []
-      : [colour, findButton(model), linesToggle(model), ...modes(model, plot)]),
+      : [
+          mapSelect(model),
+          colour,
+          findButton(model),
+          namesToggle(model),
+          linesToggle(model),
+          ...modes(model, plot),
+        ]),
   );
 }
 
@@ -95,7 +104,7 @@ function linesToggle(model: Model): HTMLElement {
       type: "button",
       testid: "links-toggle",
       "aria-keyshortcuts": "l",
-      title: "Lines between points that were said to be the same or different",
+      title: "Lines between all points that were said to be the same or different",
       on: { click: () => model.showLinks.set(!model.showLinks.value) },
     },
     "Lines",

@@ -157,6 +157,17 @@ def digests_of(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> list[str
     ]
 
 
+def have_same_cells(
+    one: Mapping[str, Any], other: Mapping[str, Any], kinds: Mapping[str, str]
+) -> bool:
+    """Whether the columns that two tables share are equal, row by row."""
+    shared = sorted(one.keys() & other.keys() & kinds.keys())
+    return not shared or all(
+        digests_of({name: one[name]}, kinds) == digests_of({name: other[name]}, kinds)
+        for name in shared
+    )
+
+
 def told_apart(names: Sequence[str]) -> list[str]:
     """Names of which none is there twice: those that were are numbered in their order.
 

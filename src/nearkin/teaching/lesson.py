@@ -18,6 +18,7 @@ from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
 from nearkin.teaching.answerers import agreement_of, answerers_of, doubts_of
+from nearkin.teaching.arranging import Arranging
 from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.course import Course
 from nearkin.teaching.group_links import pairs_of_groups
@@ -49,7 +50,7 @@ from nearkin.teaching.taught_metric import (
 _MOST_CHANGES = 20
 
 
-class Lesson(Asking, InGroups, Listing, Sharing):
+class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
     """Teach a metric by answers to "are these two the same?".
 
     Parameters
@@ -85,8 +86,9 @@ class Lesson(Asking, InGroups, Listing, Sharing):
     Notes
     -----
     Changes (``answer``, ``answer_groups``, ``withdraw``, ``undo``, ``redo``) take milliseconds, and
-    are in the journal when they return. ``place`` and ``report`` learn; they may run in another
-    thread meanwhile, and speak of what was known when they began. Everything else only looks.
+    are in the journal when they return. ``place`` and ``report`` learn, and ``arrange`` makes the
+    map of that; they may run in other threads meanwhile, and speak of what was known when they
+    began. Everything else only looks.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class Lesson(Asking, InGroups, Listing, Sharing):
         Sharing.__init__(self, overlap)
         InGroups.__init__(self)
         Listing.__init__(self)
+        Arranging.__init__(self)
         check_roles(None, pairs, triplets=True)
         if pairs is not None:
             pairs.check_rows(len(records))

@@ -17,7 +17,7 @@ from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.column_roles import hardly_features, sentence
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder
-from nearkin.teaching.identity import Identity, identity_of
+from nearkin.teaching.identity import Identity, have_same_cells, identity_of
 from nearkin.teaching.learned_columns import ColumnChoice, only, said_of_choice
 from nearkin.teaching.record_fields import Fields, in_short, is_missing
 from nearkin.teaching.record_sources import encoded, parts_of
@@ -385,12 +385,16 @@ def records_of(
             keep=keep,
             seed=seed,
         )
+        kinds = parts.frame.kinds
+        first: dict[str, Any] = dict(others)
+        if parts.named and given is not None:
+            first |= {name: given[:, j] for j, name in enumerate(features)}
         choice = ColumnChoice(
-            parts.frame.kinds,
+            kinds,
             roles.learned,
             roles.left_out,
             {called: "ids"} if isinstance(called, str) else {},
-            lambda names: reopened(learn_from=names),
+            lambda names: _if_unchanged(first, reopened(learn_from=names), kinds),
         )
     assert given is not None  # only frames have words
     pictures: Pictures | None = None
@@ -424,6 +428,16 @@ def records_of(
         parts.is_vector,
         choice,
     )
+
+
+def _if_unchanged(first: Mapping[str, Any], found: Records, kinds: Mapping[str, str]) -> Records:
+    """Records of a frame, unless that is another one by now than it was at first."""
+    own = found.features if found.named else []
+    cells = {**{name: found.X[:, j] for j, name in enumerate(own)}, **found.columns}
+    lengths = {len(column) for column in (*first.values(), *cells.values())}
+    if len(lengths) > 1 or not have_same_cells(first, cells, kinds):
+        raise InputError("the frame has changed since the studio was opened: open it anew.")
+    return found
 
 
 def telling_columns(names: Sequence[str], aside: Collection[Any] = ()) -> list[str]:

@@ -173,6 +173,13 @@ class StubLesson:
     def layout(self, name):
         return {"version": self.version, "coordinates": self.coordinates()}
 
+    n_arranged = 0
+
+    def arrange(self):
+        self.n_arranged += 1
+        for share in (0.5, 1.0):
+            yield {"version": self.version, "coordinates": self.coordinates(), "share": share}
+
     def coordinates(self):
         return np.full((self.n_rows, 2), self.version, dtype=np.float32)
 
@@ -186,7 +193,8 @@ class StubLesson:
 def told(message):
     """Kind and version of what a tab was sent."""
     if isinstance(message, bytes):
-        return "layout", struct.unpack_from("<I", message)[0]
+        version, of_neighbors = struct.unpack_from("<IB", message)
+        return "map" if of_neighbors else "layout", version
     content = json.loads(message)
     return content["type"], content.get("version")
 

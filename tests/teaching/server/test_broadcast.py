@@ -106,6 +106,29 @@ def test_a_tab_that_has_left_is_forgotten():
             until(tab, "layout", 5)
 
 
+def test_maps_of_neighbors_are_made_for_those_who_show_them():
+    lesson = StubLesson()
+    with running(lesson) as studio, studio.client() as client, studio.live() as plain:
+        until(plain, "report", 0)
+        assert lesson.n_arranged == 0
+        with studio.live() as tab:
+            for word in ("what?", "neighbors", "neighbors"):
+                tab.send(word)
+            until(tab, "map", 0)
+            client.post("/api/answers", json=GOOD)
+            until(tab, "map", 1)
+            tab.send("axes")  # which it is told at once
+            until(tab, "layout", 1)
+        client.post("/api/answers", json=GOOD)
+        until(plain, "report", 2)
+        assert lesson.n_arranged == 2
+        with studio.live() as tab:
+            tab.send("neighbors")
+            until(tab, "map", 2)
+        client.post("/api/answers", json=GOOD)
+        assert "map" not in [kind for kind, _ in until(plain, "layout", 3)]
+
+
 def test_too_many_tabs():
     with running(StubLesson()) as studio, ExitStack() as stack:
         for _ in range(32):
@@ -193,6 +216,7 @@ def refits(lesson):
     found = Refits(
         lesson,
         on_layout=lambda layout: given.append(("layout", layout["version"])),
+        on_map=lambda found: given.append(("map", found["version"])),
         on_report=report,
         on_review=lambda review: given.append(("review", review["version"])),
         on_problem=lambda sentence: given.append(("problem", sentence)),

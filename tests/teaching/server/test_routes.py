@@ -31,8 +31,9 @@ def test_what_there_is_to_look_at(client):
     assert about["state"]["n_answers"] >= 0
     for name in ("euclidean", "learned"):
         content = client.get(f"/api/layouts/{name}").content
-        assert len(content) == 4 + 40 * 2 * 4
-        assert np.isfinite(np.frombuffer(content, "<f4", offset=4)).all()
+        assert len(content) == 8 + 40 * 2 * 4
+        assert content[4:8] == bytes([0, 100, 0, 0])  # principal axes, which are there at once
+        assert np.isfinite(np.frombuffer(content, "<f4", offset=8)).all()
     assert client.get("/api/layouts/other").status_code == 422
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 _LOG = logging.getLogger(__name__)
@@ -19,6 +19,9 @@ class Learning(Protocol):
 
     def place(self) -> dict[str, Any]:
         """Learn from the newest knowledge, and say where all points are now."""
+
+    def arrange(self) -> Iterator[dict[str, Any]]:
+        """Pictures on the way to the map of neighbours; it ends when something else is learned."""
 
     def report(self) -> dict[str, Any]:
         """How good the metric is, and what to ask next."""
@@ -60,6 +63,11 @@ class Worker:
             self._ending = True
             self._changed.notify()
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is to end, so that a long job may be given up."""
+        return self._ending
+
     def join(self, seconds: float) -> bool:
         """Wait for the end; whether it has come within some seconds."""
         if self._thread.ident is not None:
@@ -93,14 +101,15 @@ class Refits:
 
     Changes that come while it learns are learned together, once. A report begins when the layout
     is out, in a second thread, so that the layout after the next change does not wait for it. So
-    does a review, in a third, from the time on that somebody wants to see it.
+    does a review, in a third, from the time on that somebody wants to see it, and the map of
+    neighbours, in a fourth, as long as somebody looks at it.
 
     Parameters
     ----------
     lesson : Lesson
-    on_layout, on_report, on_review : callable
-        Given what :meth:`Lesson.place`, :meth:`Lesson.report` and :meth:`Lesson.review` give, in
-        another thread.
+    on_layout, on_map, on_report, on_review : callable
+        Given what :meth:`Lesson.place`, :meth:`Lesson.arrange`, :meth:`Lesson.report` and
+        :meth:`Lesson.review` give, in another thread.
     on_problem : callable
         Given a sentence, if either of them raises.
     """
@@ -110,15 +119,18 @@ class Refits:
         lesson: Learning,
         *,
         on_layout: Callable[[Mapping[str, Any]], None],
+        on_map: Callable[[Mapping[str, Any]], None],
         on_report: Callable[[Mapping[str, Any]], None],
         on_review: Callable[[Mapping[str, Any]], None],
         on_problem: Callable[[str], None],
     ) -> None:
         self._lesson = lesson
-        self._on_layout, self._on_report, self._on_review = on_layout, on_report, on_review
-        self._is_reviewed = False
+        self._on_layout, self._on_map = on_layout, on_map
+        self._on_report, self._on_review = on_report, on_review
+        self._is_mapped = self._is_reviewed = False
         self._on_problem = on_problem
         self._placing = Worker(self._place, self._failed, "nearkin-layouts")
+        self._arranging = Worker(self._arrange, self._failed, "nearkin-maps")
         self._reporting = Worker(self._report, self._failed, "nearkin-reports")
         self._reviewing = Worker(self._review, self._failed, "nearkin-reviews")
 
@@ -138,9 +150,15 @@ class Refits:
             self._is_reviewed = True
             self._reviewing.want()
 
+    def want_maps(self, wanted: bool) -> None:
+        """Have maps of neighbours made, now and after each change; or none any more."""
+        if wanted and not self._is_mapped:
+            self._arranging.want()
+        self._is_mapped = wanted
+
     @property
     def _workers(self) -> tuple[Worker, ...]:
-        return self._placing, self._reporting, self._reviewing
+        return self._placing, self._arranging, self._reporting, self._reviewing
 
     def stop(self, patience: float = 10.0) -> bool:
         """End after what is being computed; whether all has ended within some seconds."""
@@ -152,9 +170,17 @@ class Refits:
 
     def _place(self) -> None:
         self._on_layout(self._lesson.place())
+        if self._is_mapped:
+            self._arranging.want()
         self._reporting.want()
         if self._is_reviewed:
             self._reviewing.want()
+
+    def _arrange(self) -> None:
+        for picture in self._lesson.arrange():
+            self._on_map(picture)
+            if self._arranging.is_ending or not self._is_mapped:
+                return
 
     def _report(self) -> None:
         self._on_report(self._lesson.report())

@@ -14,9 +14,15 @@ class Mailbox:
 
     A message holds all there is to say of its kind, so the one before it need not be sent any more.
     However slow a tab is, it never has more than one of each kind waiting.
+
+    Attributes
+    ----------
+    follows : {"axes", "neighbors"}
+        Which of the two maps the tab shows.
     """
 
     def __init__(self) -> None:
+        self.follows = "axes"
         self._waiting: dict[str, Told | None] = {}
         self._kinds: set[str] = set()  # that there have been
         self._filled = asyncio.Event()
@@ -72,13 +78,17 @@ class Live:
         """Forget a tab that has gone."""
         self._mailboxes.discard(mailbox)
 
+    def are_there(self, follows: str) -> bool:
+        """Whether some tab shows one of the maps; on the event loop."""
+        return any(mailbox.follows == follows for mailbox in self._mailboxes)
+
     def cut_off(self) -> None:
         """Close the lines to all tabs, which may connect again."""
         for mailbox in self._mailboxes:
             mailbox.put("end", None)
 
-    def tell(self, kind: str, told: Told, to: Collection[Mailbox] | None = None) -> None:
-        """Tell all tabs, or some; what one thread tells arrives in its order."""
+    def tell(self, kind: str, told: Told, to: Collection[Mailbox] | str | None = None) -> None:
+        """Tell all tabs, some, or those that show a map; what one thread tells keeps its order."""
         loop = self._loop
         if loop is not None:
             try:
@@ -86,7 +96,7 @@ class Live:
             except RuntimeError:  # it has just been closed, and with it all tabs
                 return
 
-    def _tell(self, kind: str, told: Told, to: Collection[Mailbox] | None) -> None:
+    def _tell(self, kind: str, told: Told, to: Collection[Mailbox] | str | None) -> None:
         for mailbox in self._mailboxes:
-            if to is None or mailbox in to:
+            if to is None or (mailbox.follows == to if isinstance(to, str) else mailbox in to):
                 mailbox.put(kind, told)

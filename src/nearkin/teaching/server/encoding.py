@@ -43,8 +43,15 @@ def _plain(value: Any) -> Any:
 
 
 def layout_bytes(layout: Mapping[str, Any]) -> bytes:
-    """A layout: its version as uint32, then x0 y0 x1 y1 ... as float32, little endian."""
-    return struct.pack("<I", layout["version"]) + numbers_bytes(layout["coordinates"])
+    """A layout: eight bytes that say what it is, then x0 y0 x1 y1 ... as float32, little endian.
+
+    These are its version as uint32; a byte that is 1 for a map of neighbours; one with the per cent
+    of the way to that map; and two that say nothing.
+    """
+    share = layout.get("share")
+    percent = 100 if share is None else int(100 * share)
+    head = struct.pack("<IBBxx", layout["version"], share is not None, percent)
+    return head + numbers_bytes(layout["coordinates"])
 
 
 def numbers_bytes(numbers: Any) -> bytes:

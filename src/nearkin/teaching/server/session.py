@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Pictures that are opened at once; each may take as much memory as a large one has pixels.
 _MOST_PICTURES = 2
+# Maps of which a tab shows one.
+CHOICES = ("axes", "neighbors")
 # Sentences that a tab which does not listen may have waiting.
 _MOST_SENTENCES = 16
 
@@ -56,6 +58,7 @@ class Room:
         self.review: Mapping[str, Any] | None = None
         self.grouping: Mapping[str, Any] | None = None
         self._groups = Worker(self._find_groups, self._not_found, "nearkin-groups")
+        self._map: bytes | None = None
         self._course = Worker(self._recall, self._not_found, "nearkin-course")
         self._is_closing = False
         self._n_sentences = 0
@@ -64,6 +67,7 @@ class Room:
         self._refits = Refits(
             lesson,
             on_layout=self._tell_layout,
+            on_map=self._tell_map,
             on_report=self._tell_report,
             on_review=self._tell_review,
             on_problem=self._tell_problem,
@@ -118,17 +122,31 @@ class Room:
         return {} if person is None or len(here) < 2 else self._turns.own(state, person, here)
 
     def hear(self, mailbox: Mailbox, text: str) -> None:
-        """What a tab says: who it is, or only that it is there."""
+        """What a tab says: who it is, which map it shows, or only that it is there."""
         if text == "ping":
             mailbox.put("pong", _typed("pong", {}))
+        elif text in CHOICES:
+            self._follow(mailbox, text)
         elif self.people.hear(mailbox, text):
             self._tell_people()
 
     def leave(self, mailbox: Mailbox) -> None:
         """Forget a tab that has gone."""
         self.live.leave(mailbox)
+        self._refits.want_maps(self.live.are_there("neighbors"))
         if self.people.leave(mailbox):
             self._tell_people()
+
+    def _follow(self, mailbox: Mailbox, choice: str) -> None:
+        """Tell a tab of the map that it has chosen to show, now and from now on."""
+        if choice == mailbox.follows:
+            return
+        mailbox.follows = choice
+        if choice == "axes":
+            mailbox.put("layout", layout_bytes(self.lesson.layout("learned")))
+        elif self._map is not None:
+            mailbox.put("map", self._map)
+        self._refits.want_maps(self.live.are_there("neighbors"))
 
     def _tell_people(self) -> None:
         self.live.tell("people", _typed("people", {"people": self.people.listed()}))
@@ -186,7 +204,12 @@ class Room:
             self.live.tell("state", _typed("state", own), tabs)
 
     def _tell_layout(self, layout: Mapping[str, Any]) -> None:
-        self.live.tell("layout", layout_bytes(layout))
+        # Until there is a map of neighbours, the axes are shown in its place.
+        self.live.tell("layout", layout_bytes(layout), None if self._map is None else "axes")
+
+    def _tell_map(self, picture: Mapping[str, Any]) -> None:
+        self._map = layout_bytes(picture)
+        self.live.tell("map", self._map, "neighbors")
 
     def _tell_report(self, report: Mapping[str, Any]) -> None:
         if self.report is None:

@@ -19,6 +19,7 @@ SCREENSHOTS = os.environ.get("NEARKIN_SCREENSHOTS")
 # As people turn questions beside several groups off; pages without an address keep nothing.
 PAIRS_ONLY = "try { localStorage.setItem('nearkin-by-groups', 'off') } catch {}"
 WINDOW = {"width": 1200, "height": 780}
+_CHOOSE_MAP = """try { localStorage["nearkin-map"] ??= "%s"; } catch {}"""
 
 
 class WatchedTab(Tab):
@@ -43,7 +44,10 @@ class WatchedTab(Tab):
         settings = {"viewport": WINDOW, "reduced_motion": "reduce", **(settings or {})}
         script = settings.pop("init_script", None)
         by_groups = settings.pop("by_groups", False)
+        # Principal axes, which are there at once, unless a test is about the map of neighbours.
+        map_choice = settings.pop("map_choice", "axes")
         context = browser.new_context(**settings)
+        context.add_init_script(_CHOOSE_MAP % map_choice)
         if not by_groups:  # questions are about pairs, unless a test is about others
             context.add_init_script(PAIRS_ONLY)
         if script:

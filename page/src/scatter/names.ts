@@ -1,0 +1,96 @@
+/**
+ * Names of groups and categories at their places on the map.
+ *
+ * They are elements, as rings are. Screen readers find the same names in the legend.
+ */
+
+import { middleOf, placed, type Spot, spotsOf } from "../logic/names";
+import { toScreen } from "../logic/screen";
+import { shownCategory } from "../logic/words";
+import type { Model } from "../model";
+import { showAll } from "../signal";
+import { remember } from "../storage";
+import { byId, h, key, replace } from "../view/dom";
+import type { Plot } from "./plot";
+
+/** Places are looked for anew so long after points have come to rest. */
+const REST_MS = 150;
+
+interface Name {
+  spot: Spot;
+  element: HTMLElement;
+  width: number;
+  height: number;
+}
+
+export function keepNames(model: Model, plot: Plot, positions: Float32Array): void {
+  const layer = h("div", { class: "map-names", "aria-hidden": "true", testid: "map-names" });
+  byId("stage").append(layer);
+  let names: Name[] = [];
+  let timer = 0;
+
+  const place = (): void => {
+    const map = plot.map();
+    const boxes = names.map(({ spot, width, height }) => {
+      const [x, y] = toScreen(map, ...middleOf(positions, spot.rows));
+      return { x, y, width, height };
+    });
+    placed(boxes).forEach((corner, i) => {
+      const { element } = names[i];
+      element.style.visibility = corner === null ? "hidden" : "visible";
+      if (corner === null) return;
+      element.style.transform = `translate(${corner[0].toFixed(1)}px, ${corner[1].toFixed(1)}px)`;
+    });
+  };
+
+  const look = (): void => {
+    const colouring = model.showNames.value ? model.colouring.value : null;
+    names = spotsOf(positions, colouring).map((spot) => {
+      const text = shownCategory(colouring?.key ?? "", spot.name);
+      return {
+        spot,
+        element: h("span", { class: "map-name", text, dir: "auto", testid: "map-name" }),
+        width: 0,
+        height: 0,
+      };
+    });
+    replace(layer, ...names.map(({ element }) => element));
+    for (const name of names) {
+      name.width = name.element.offsetWidth;
+      name.height = name.element.offsetHeight;
+    }
+    place();
+  };
+
+  plot.onMoved(() => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(look, REST_MS);
+  });
+  plot.onDrawn(() => {
+    if (names.length > 0) place();
+  });
+  showAll([model.colouring, model.showNames], look);
+}
+
+/** Turns them on and off; as it was when the page was left. */
+export function namesToggle(model: Model): HTMLElement {
+  const button = h(
+    "button",
+    {
+      type: "button",
+      testid: "names-toggle",
+      "aria-keyshortcuts": "t",
+      title: "Names of the colours at their places on the map",
+      on: { click: () => toggleNames(model) },
+    },
+    "Names",
+    key("t"),
+  );
+  model.showNames.show((on) => button.setAttribute("aria-pressed", String(on)));
+  return button;
+}
+
+export function toggleNames(model: Model): void {
+  model.showNames.set(!model.showNames.value);
+  remember("names", model.showNames.value ? "on" : "off");
+}
