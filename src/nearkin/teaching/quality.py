@@ -53,6 +53,8 @@ class Trial:
         Which are within the threshold of the metric that knows nothing of either row.
     fair : bool ndarray of shape (k,)
         Which are of rows that came up by chance.
+    seen : ndarray of shape (k,)
+        Ranks under the metric that was told of all of them.
     misplaced : ndarray of shape (p,)
         Chance that each row that pairs name is in a wrong group; NaN where that cannot be told.
     """
@@ -65,6 +67,7 @@ class Trial:
     called_same: Mask
     fair: Mask
     misplaced: Floats
+    seen: Floats
 
     @property
     def judged(self) -> Mask:
@@ -124,7 +127,8 @@ def trial_of(
     loose = np.divide(total, count, out=np.full(len(links), np.nan), where=count > 0)
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
-    return Trial(links, same, strict, plain, loose, called_same, fair, places.chances())
+    seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
+    return Trial(links, same, strict, plain, loose, called_same, fair, places.chances(), seen)
 
 
 class _Places:
@@ -296,7 +300,10 @@ def _figures(trial: Trial) -> dict[str, list[float]]:
     """Value and interval of each figure."""
     judged = trial.judged
     same, links, weight = trial.same[judged], trial.links[judged], np.ones(int(judged.sum()))
-    by_rank = estimates_of(trial.strict[judged], same, weight, links, 1.0, 0.5)
+    # The metric has learned from more than those that are judged, and is not far from between.
+    by_rank = estimates_of(
+        trial.strict[judged], same, weight, links, 1.0, 0.5, seen=trial.seen[judged]
+    )
     by_plain = estimates_of(trial.plain[judged], same, weight, links, 1.0, 0.5)
     apart = np.where(trial.called_same[judged], 0.0, 1.0)
     by_verdict = estimates_of(apart, same, weight, links, 0.5, 0.5)
