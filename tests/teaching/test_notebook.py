@@ -383,8 +383,8 @@ def test_frames_of_records_are_taught_and_reviewed():
     table, _ = nk.datasets.make_records(40, random_state=0)
     frame = pd.DataFrame(table).assign(height=np.linspace(150, 190, 40) ** 2)
     encoder = nk.TableEncoder(kinds={"born": "name"})
-    for records, of_words in ((None, False), (True, True), (encoder, True)):
+    for records, are_things in ((None, False), (True, True), (encoder, True)):
         with nk.studio(frame, records=records, port=0) as handle:
-            assert handle._lesson.about()["of_words"] is of_words
-            assert handle._lesson.about()["review"] is of_words
+            assert handle._lesson.about()["of_words"] is True  # beside numbers, too
+            assert handle._lesson.about()["review"] is are_things
     assert handle.metric.table_.kinds_["born"] == "name"

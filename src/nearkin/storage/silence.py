@@ -59,6 +59,5 @@ def _put_first() -> None:
     """Whoever set filters since, pytest for one, put them before ours."""
     filters: Any = warnings.filters
     if not filters or filters[0] is not _FILTER:
-        if _FILTER in filters:
-            filters.remove(_FILTER)
-        filters.insert(0, _FILTER)
+        # In one step, so that no thread sees the list without it.
+        filters[:] = [_FILTER, *(one for one in filters if one is not _FILTER)]

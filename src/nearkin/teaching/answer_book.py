@@ -26,6 +26,7 @@ from nearkin.teaching.history import (
     idle_step,
     is_about_rows,
     is_pair,
+    is_settled,
     speaks_beside,
     takes_back_nothing,
 )
@@ -59,8 +60,8 @@ class AnswerBook:
         self._past, self._weights, self.notes = start_of(pairs)
         self._start = self._past
         self._is_given = bool(self._past.answers)
-        self.known = self._known_of(self._past, 0)
         self._journal: KeptAnswers | InMemory = InMemory()
+        self.known = self._known_of(self._past, 0)
         self._listed: tuple[int, list[dict[str, Any]]] = (0, [])
 
     def open(self, journal: StrPath, records: Records) -> None:
@@ -117,7 +118,9 @@ class AnswerBook:
                     "again.",
                     "nothing",
                 )
-            known = self._known_of(past, self.known.version + 1)
+            if is_settled(self._past.answers, entry):
+                entry = entry | {"settles": True}
+            known = self._known_of(past, self.known.version + 1, entry)
             self._journal.append(entry | {"at": _now()})
             self._past, self.known = past, known
             changes = as_shown(past, self._journal.entries)
@@ -166,8 +169,15 @@ class AnswerBook:
         """Whether all rows of what is spoken of are among the records."""
         return all(isinstance(row, str) or row < self._n_rows for row in rows)
 
-    def _known_of(self, past: Past, version: int) -> Knowledge:
-        return knowledge_of(past, version, self._n_rows, self._weights)
+    def _known_of(self, past: Past, version: int, *new: Mapping[str, Any]) -> Knowledge:
+        entries = [*self._journal.entries, *new]
+        settled = {
+            rows
+            for rows, number in past.sources.items()
+            if is_pair(rows) and entries[number - 1].get("settles")
+        }
+        known = knowledge_of(past, version, self._n_rows, self._weights)
+        return replace(known, settled=frozenset(settled)) if settled else known
 
     def resume(self) -> None:
         """Go through the journal."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -46,16 +45,14 @@ def agreement_of(trial: Trial, known: Knowledge) -> Agreement | None:
 
 def _settled(known: Knowledge, links: Ints) -> list[tuple[int, bool]]:
     """Places of pairs about which people disagreed until somebody settled it, and how."""
-    said = defaultdict(set)
-    for (left, right, _), same in known.voices.items():
-        said[left, right].add(same)
-    found = []
     place = {(i, j): k for k, (i, j) in enumerate(links.tolist())}
-    for same, pairs in ((True, known.pairs.must_link), (False, known.pairs.cannot_link)):
-        for i, j in pairs.tolist():
-            if {True, False} <= said.get((i, j), set()):
-                found.append((place[i, j], same))
-    return found
+    kinds = ((True, known.pairs.must_link), (False, known.pairs.cannot_link))
+    return [
+        (place[i, j], same)
+        for same, pairs in kinds
+        for i, j in pairs.tolist()
+        if (i, j) in known.settled and (i, j) in place
+    ]
 
 
 def answerers_of(agreement: Agreement | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ _ROWS = ("first", "second", "rows", "triplet")
 _LISTS = ("triplets", "pairs")
 _NO_ROWS = (
     *("do", "same", "origin", "by", "at", "weights", "given", "name", "instead", "beside", "step"),
+    "settles",
 )
 
 

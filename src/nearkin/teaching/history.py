@@ -4,7 +4,8 @@ An entry is a plain dict with the key ``do``:
 
 - ``answer``: ``left``, ``right``, ``same`` (None for unsure), ``origin``, and perhaps ``by``: who
   answered; with ``beside``, whoever did so was not told what others said before, which is not taken
-  the place of: where that is the opposite, people disagree until somebody settles it;
+  the place of: where that is the opposite, people disagree until somebody settles it, which such
+  an answer says of itself: ``settles``;
 - ``which``: ``left``, a row beside ``rows`` that stand for groups; ``same`` is True with ``right``,
   the one of them that it is like, and so unlike the others; False if it is unlike all of them, None
   for unsure; ``origin``, and perhaps ``by``;
@@ -304,6 +305,14 @@ def speaks_beside(answers: Answers, entry: Mapping[str, Any]) -> bool:
     left, right = sorted((entry["left"], entry["right"]))
     voices = {rows[2] for rows in answers if is_voice(rows) and rows[:2] == (left, right)}
     return bool(voices) and by not in voices
+
+
+def is_settled(answers: Answers, entry: Mapping[str, Any]) -> bool:
+    """Whether an answer is about two rows of which people say opposite things."""
+    if entry["do"] != "answer":
+        return False
+    left, right = sorted((entry["left"], entry["right"]))
+    return answers.get((left, right)) == DISPUTED
 
 
 def is_pair(rows: Key) -> TypeGuard[Pair]:

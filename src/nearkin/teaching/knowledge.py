@@ -53,6 +53,8 @@ class Knowledge:
         Answers, names and the like that can be undone.
     counts : Counts
         Of answers, which may say something of many pairs each.
+    settled : frozenset of pairs
+        Those that people disagreed about until somebody looked at both answers.
     """
 
     version: int
@@ -67,6 +69,7 @@ class Knowledge:
     mentioned: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_steps: int = 0
     counts: Counts = NO_ANSWERS
+    settled: frozenset[Pair] = frozenset()
 
     @cached_property
     def answers(self) -> Answers | None:

@@ -55,8 +55,10 @@ class Trial:
         Which are of rows that came up by chance.
     seen : ndarray of shape (k,)
         Ranks under the metric that was told of all of them.
+    points : int ndarray of shape (p,)
+        Rows that something is known of.
     misplaced : ndarray of shape (p,)
-        Chance that each row that pairs name is in a wrong group; NaN where that cannot be told.
+        Chance that each of these is in a wrong group; NaN where that cannot be told.
     """
 
     links: Ints
@@ -66,6 +68,7 @@ class Trial:
     loose: Floats
     called_same: Mask
     fair: Mask
+    points: Ints
     misplaced: Floats
     seen: Floats
 
@@ -128,7 +131,8 @@ def trial_of(
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
     seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
-    return Trial(links, same, strict, plain, loose, called_same, fair, places.chances(), seen)
+    placed = places.points, places.chances()
+    return Trial(links, same, strict, plain, loose, called_same, fair, *placed, seen)
 
 
 class _Places:
@@ -136,16 +140,16 @@ class _Places:
 
     def __init__(self, told: Pairs) -> None:
         groups = told.groups
-        self._points, self._group = groups.points, groups.number
-        self._distance = np.full((len(self._points), groups.count), np.inf)
-        self._few = 0 < len(self._points) <= _MOST_PLACED
+        self.points, self._group = groups.points, groups.number
+        self._distance = np.full((len(self.points), groups.count), np.inf)
+        self._few = 0 < len(self.points) <= _MOST_PLACED
 
     def see(self, view: View, learned: Pairs) -> None:
         """Look at rows that pairs which were learned from do not name."""
-        out = np.flatnonzero(~np.isin(self._points, learned.points))
+        out = np.flatnonzero(~np.isin(self.points, learned.points))
         if not len(out) or not self._few:
             return
-        Z = np.asarray(view.embedding(self._points), dtype=np.float64)
+        Z = np.asarray(view.embedding(self.points), dtype=np.float64)
         found = distances_from_groups(Z[out], out, Z, self._group)
         scale = float(np.median(found[np.isfinite(found)])) if np.isfinite(found).any() else 0.0
         self._distance[out] = found / (scale or 1.0)
@@ -250,9 +254,8 @@ def misplaced_pairs(trial: Trial, pairs: Pairs) -> tuple[list[Suspect], set[tupl
     A cannot-link of rows that are in their groups is wrong if one of these is in a wrong one, and
     then a must-link is.
     """
-    points = np.unique(trial.links)
-    chance = np.full(int(points.max(initial=-1)) + 2, np.nan)
-    chance[points] = trial.misplaced
+    chance = np.full(int(trial.points.max(initial=-1)) + 2, np.nan)
+    chance[trial.points] = trial.misplaced
     told = {
         (i, j)
         for i, j in np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()

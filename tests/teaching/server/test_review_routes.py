@@ -92,6 +92,7 @@ def test_nothing_is_reviewed_until_somebody_looks():
     refits = Refits(
         lesson,
         on_layout=lambda layout: None,
+        on_map=lambda layout: None,
         on_report=lambda report: told.put(("report", report["version"])),
         on_review=lambda review: told.put(("review", review["version"])),
         on_problem=lambda sentence: told.put(("problem", sentence)),
@@ -118,6 +119,7 @@ def test_a_review_that_fails_is_said():
     refits = Refits(
         Failing(),
         on_layout=lambda layout: None,
+        on_map=lambda layout: None,
         on_report=lambda report: None,
         on_review=told.put,
         on_problem=told.put,

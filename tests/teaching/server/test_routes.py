@@ -429,7 +429,9 @@ def test_few_pictures_are_opened_at_once():
 def test_without_a_built_page_there_is_a_word(monkeypatch, tmp_path):
     from nearkin.teaching.server import page_files
 
-    monkeypatch.setattr(page_files, "FOLDER", tmp_path)
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "package.json").touch()
+    monkeypatch.setattr(page_files, "FOLDER", tmp_path / "src/nearkin/teaching/server/page")
     with running(StubLesson()) as studio:
         reply = studio.raw("GET", f"/?token={studio.token}", token=False)
         assert reply.status == 503

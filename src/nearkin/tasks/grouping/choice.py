@@ -13,6 +13,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import for_each_block
 from nearkin.rows.thread_limits import one_thread
+from nearkin.storage.silence import silenced
 from nearkin.tasks.grouping.agreement import agreed_groups
 from nearkin.tasks.grouping.grouped import Grouping, Groupings
 from nearkin.tasks.grouping.held_out import HeldOut, share_together
@@ -121,7 +122,10 @@ class Comparison:
                 for family in self.families:
                     spaces[some.start].found(family, number)
 
-        for_each_block(group, len(spaces), 1)
+        # Families are silent themselves, but the filter for that must be there before threads are:
+        # a library that sets filters in one of them would put back a list without it.
+        with silenced():
+            for_each_block(group, len(spaces), 1)
 
     def _judge(self, key: Key) -> Judged | None:
         found = self.whole.found(*key)
