@@ -152,5 +152,5 @@ export function byGroupsChoice(model: Model): HTMLElement {
     box.checked = on;
   });
   const title = "Show a record beside several groups, where one answer tells more than a pair";
-  return h("label", { class: "check small", for: "by-groups", title }, box, "groups");
+  return h("label", { class: "check small", for: "by-groups", title }, box, "ask by group");
 }

@@ -104,8 +104,8 @@ def test_answers_and_points_are_announced(tab):
     # Arrow keys change tabs as well.
     tab.part("tab-point").focus()
     tab.press("ArrowLeft")
-    expect(tab.part("tab-suspects")).to_be_focused()
-    expect(tab.part("panel-suspects")).to_be_visible()
+    expect(tab.part("tab-answers")).to_be_focused()
+    expect(tab.part("panel-answers")).to_be_visible()
 
 
 def serious(tab):

@@ -134,7 +134,7 @@ def test_what_was_said_of_groups_is_one_answer_of_the_list(tab, texts):
     assert len(texts.get("/api/known")["cannot_link"]) == 12
 
 
-def test_keys_are_back_after_every_menu_and_field(tab):
+def test_keys_are_back_after_every_menu_and_field(tab, texts):
     tab.answer("u")
     tab.press("h")
 
@@ -147,11 +147,18 @@ def test_keys_are_back_after_every_menu_and_field(tab):
         field.fill("Ann")
         field.press("Enter")
 
+    def aim():
+        by_mouse(tab.part("goal"))
+        tab.wait_for(lambda: texts.state()["goal"] == "clusters")
+        # There is no question until the next report, which the page then hears of.
+        tab.wait_for(lambda: texts.state()["question"] is not None)
+        expect(tab.part("answer-unsure")).to_be_enabled()
+
     steps = [
         lambda: by_mouse(tab.part("answers-said")),
         lambda: typed(tab.part("search-answers")),
         lambda: tab.part("search-answers").press("Escape"),
-        lambda: by_mouse(tab.part("goal")),
+        aim,
         lambda: (tab.part("tab-quality").click(), typed(tab.part("my-name"))),
         lambda: (tab.press("?"), tab.press("Escape")),
         lambda: (tab.part("export").click(), tab.press("Escape")),

@@ -31,7 +31,7 @@ def without_a_change(tab, menu):
 def test_keys_answer_after_a_colour_was_chosen(tab):
     menu = tab.part("colour-by")
     # With the focus there, letters look up an option.
-    tab.part("filter-toggle").focus()
+    tab.part("map-choice").focus()
     tab.press("Tab")
     expect(menu).to_be_focused()
     tab.press("d")
