@@ -27,7 +27,10 @@ REPLIES = (
     *("teaching/asking", "teaching/questions", "teaching/known_groups", "tasks/questions/"),
     *("teaching/counting", "teaching/answered", "teaching/row_checks"),
 )
-LOOKS = (("teaching/history", "is_pair"), ("teaching/answer_book", "AnswerBook.last_by"))
+LOOKS = (
+    *(("teaching/history", "is_pair"), ("teaching/history", "is_settled")),
+    ("teaching/answer_book", "AnswerBook.last_by"),
+)
 
 Function = tuple[str, str]
 
