@@ -4,6 +4,7 @@ import json
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet
@@ -351,6 +352,26 @@ def test_the_next_question_skips_what_follows_meanwhile():
                          and all(r not in q.values() for q in questions))  # fmt: skip
             lesson.answer(question["left"], spare, True)
             lesson.answer(question["right"], spare, False)
+
+
+def test_vectors_are_compared_by_their_directions(tmp_path):
+    lengths = np.random.RandomState(3).uniform(0.1, 10, size=(len(X), 1))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    lesson = Lesson(replace(records_of(X * lengths), is_vector=True))
+    of_units = Lesson(records_of(unit))
+    for left in range(0, 20, 2):
+        for one in (lesson, of_units):
+            one.answer(left, left + 1, truth(left, left + 1))
+    wanted = of_units.place()["coordinates"]
+    assert_allclose(lesson.place()["coordinates"], wanted, atol=1e-4)
+    assert "directions of vectors" in lesson.report()["learner"]
+    assert any("cosine" in note for note in lesson.about()["notes"])
+    name, content = lesson.export("model")
+    (tmp_path / name).write_bytes(content)
+    metric = nk.load(tmp_path / name)
+    assert_allclose(metric.distance(X), of_units.metric.distance(unit), atol=1e-6)
+    as_they_are = Lesson(replace(records_of(X), is_vector=True), standardise=False)
+    assert "directions" not in as_they_are.report()["learner"]
 
 
 def test_standardised_metrics_take_rows_as_they_are(tmp_path):

@@ -138,7 +138,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
         self._learning = threading.RLock()
         self._course = Course()
         scaled = scaling_of(records, standardise)
-        self._scaler = StandardScaler().fit(records.X) if scaled.is_wanted else None
+        self._scaler = None if scaled.scaler is None else scaled.scaler.fit(records.X)
         self._explaining = threading.Lock()
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs) if book is None else book
@@ -403,7 +403,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
         self._doubts = doubts_of(agreement, known)
         return {
             "version": known.version,
-            "learner": learned.step.described(self._scaler is not None),
+            "learner": learned.step.described(self._scaler),
             "quality": quality,
             "course": self._course.listed(),
             "outlook": outlook_of(self._rows, known.pairs, known.counts.told),
@@ -466,7 +466,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
         choice = self.records.choice
         return {
             "columns": [] if choice is None else choice.listed(),
-            "standardised": self._scaler is not None,
+            "standardised": isinstance(self._scaler, StandardScaler),
         }
 
     def learning_from(self, columns: Sequence[str], standardise: bool | None = None) -> Lesson:

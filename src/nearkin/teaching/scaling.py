@@ -1,8 +1,10 @@
-"""Whether the columns of records are brought to one scale, and what is said of that."""
+"""What rows go through before they are learned from, and what is said of that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from nearkin.rows.column_scales import differing_units
 from nearkin.rows.scaled import in_words
@@ -11,23 +13,24 @@ from nearkin.teaching.records import Records
 
 @dataclass(frozen=True)
 class Scaling:
-    """Whether columns are given the same deviation, and what is to be said of it."""
+    """What brings rows to one scale, if anything does, and what is to be said of it."""
 
-    is_wanted: bool
+    scaler: StandardScaler | Normalizer | None
     notes: tuple[str, ...] = ()
 
 
 def scaling_of(records: Records, wished: bool | None) -> Scaling:
-    """What becomes of columns in different units.
+    """What becomes of columns in different units, and of vectors.
 
-    Pictures, vectors and what is made of words have one unit: these are only scaled if somebody
-    wishes so.
+    Pictures and what is made of words have one unit: these are only scaled if somebody wishes so.
+    Vectors, such as embeddings, are compared by their directions, which is what most are made for:
+    they are brought to the length 1, unless somebody wishes otherwise.
 
     Parameters
     ----------
     records : Records
     wished : bool or None
-        None for whatever units say.
+        Whether columns are given the same deviation; None for whatever units say.
 
     Examples
     --------
@@ -35,18 +38,21 @@ def scaling_of(records: Records, wished: bool | None) -> Scaling:
     >>> from nearkin.teaching.records import records_of
     >>> from nearkin.teaching.scaling import scaling_of
     >>> rows = np.random.default_rng(0).normal(size=(50, 2))
-    >>> scaling_of(records_of(rows), None).is_wanted
-    False
-    >>> scaling_of(records_of(rows * [1, 1000]), None).is_wanted
-    True
+    >>> scaling_of(records_of(rows), None).scaler
+    >>> scaling_of(records_of(rows * [1, 1000]), None).scaler
+    StandardScaler()
     """
-    if wished or records.pictures is not None or records.of_words or records.is_vector:
-        return Scaling(bool(wished))
+    if wished:
+        return Scaling(StandardScaler())
+    if records.is_vector and wished is None:
+        return Scaling(Normalizer(), ("Vectors are compared by their directions (cosine).",))
+    if records.pictures is not None or records.of_words or records.is_vector:
+        return Scaling(None)
     found = differing_units(records.X)
     if found is None:
-        return Scaling(False)
+        return Scaling(None)
     said = in_words(found, records.features)
     said = f"{said[0].upper()}{said[1:]}"
     if wished is None:
-        return Scaling(True, (f"{said}: columns are brought to one scale.",))
-    return Scaling(False, (f"{said}: standardise to give all columns the same say.",))
+        return Scaling(StandardScaler(), (f"{said}: columns are brought to one scale.",))
+    return Scaling(None, (f"{said}: standardise to give all columns the same say.",))

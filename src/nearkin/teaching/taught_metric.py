@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.learners.compositions import Chain
@@ -81,11 +81,12 @@ class Step(NamedTuple):
     told: Pairs
     view: LiveView
 
-    def described(self, standardised: bool) -> str:
+    def described(self, scaler: Any) -> str:
         """The learner's name, and what else is told of it."""
         landmarks = getattr(self.metric, "landmarks_", None)
         parts = [] if landmarks is None else [f"{len(landmarks)} landmarks"]
-        parts += ["standardised columns"] * standardised
+        parts += ["standardised columns"] * isinstance(scaler, StandardScaler)
+        parts += ["directions of vectors"] * isinstance(scaler, Normalizer)
         return ", ".join([type(self.metric).__name__, *parts])
 
 
@@ -217,7 +218,7 @@ def metric_of_records(learned: TaughtMetric, records: Records, scaler: Any) -> A
     ----------
     learned : TaughtMetric
     records : Records
-    scaler : StandardScaler or None
+    scaler : StandardScaler, Normalizer or None
         What rows went through before they were learned from.
     """
     metric = learned.metric
@@ -225,7 +226,7 @@ def metric_of_records(learned: TaughtMetric, records: Records, scaler: Any) -> A
         raise InputError(f"there is no metric yet. {learned.notes[-1]}")
     metric = deepcopy(metric)
     if scaler is not None:
-        chain = Chain([StandardScaler(), clone(metric)])
+        chain = Chain([clone(scaler), clone(metric)])
         metric = chain._made_of([scaler, metric], records.X.shape[1])
     if records.named:
         metric.feature_names_in_ = np.array(records.features, dtype=object)

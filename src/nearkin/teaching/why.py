@@ -49,7 +49,7 @@ def why(
     records : Records
     X : ndarray of shape (n, d)
         Rows as they are learned from.
-    scaler : StandardScaler or None
+    scaler : StandardScaler, Normalizer or None
         What ``records.X`` went through before that.
     ends : int ndarray of shape (2,)
 
