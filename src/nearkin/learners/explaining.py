@@ -192,6 +192,8 @@ class ExplainingMixin:
         """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
         if devices.is_remote(X) or devices.is_foreign(X) or getattr(X, "is_read_once", False):
             return
+        if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # it can only become an array
+            X = np.asarray(X)
         n = n_rows_of(X)
         self._some_rows = access.take(X, access.evenly_spaced(n, _SOME_ROWS))
 
