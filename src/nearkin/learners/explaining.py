@@ -24,7 +24,7 @@ from nearkin.pairs.numbering import random_pairs
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats, Ints
-from nearkin.rows.given import n_rows_of
+from nearkin.rows.given import frame_of, n_rows_of
 from nearkin.rows.one_row import as_rows
 from nearkin.rows.sparse import dense
 from nearkin.rows.thread_limits import one_blas_thread
@@ -192,7 +192,7 @@ class ExplainingMixin:
         """Keep rows of ``fit`` to find importances from, if X is in memory on the host."""
         if devices.is_remote(X) or devices.is_foreign(X) or getattr(X, "is_read_once", False):
             return
-        if not (hasattr(X, "shape") or hasattr(X, "__len__")):  # it can only become an array
+        if hasattr(X, "__array__") and frame_of(X) is None:  # it may have no rows to take
             X = np.asarray(X)
         n = n_rows_of(X)
         self._some_rows = access.take(X, access.evenly_spaced(n, _SOME_ROWS))

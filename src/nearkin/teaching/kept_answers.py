@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from nearkin.errors import InputError, counted, few
+from nearkin.errors import InputError, InputTypeError, counted, few
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.entry_rows import as_once_linked, check_parts, renamed, rows_in
 from nearkin.teaching.identity import Identity
@@ -184,7 +184,7 @@ class KeptAnswers:
     def _row(self, name: Any) -> int:
         """The row of a record, or a number behind all rows if it is not here."""
         if not isinstance(name, str):
-            raise TypeError(f"{name!r:.60} is the name of no record")
+            raise InputTypeError(f"{name!r:.60} is the name of no record.")
         row = self._keys.row(name, self._cells.get(name))
         if row is None:
             row = self._away.setdefault(name, len(self._records) + len(self._away))

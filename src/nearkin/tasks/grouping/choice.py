@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -197,7 +197,8 @@ class Comparison:
             return own
         found = [fold.groupings.found(*best.key) for fold in self.folds]
         labels = [own.labels] * 2 + [one.labels for one in found if one is not None]
-        return self.whole.mended(agreed_groups(labels, best.found), best.found, turns=1)
+        agreed = self.whole.mended(agreed_groups(labels, best.found), best.found, turns=1)
+        return replace(agreed, outliers=own.outliers)
 
     def interval(self, rng: np.random.RandomState) -> tuple[int, int]:
         """Numbers of groups between which the best is, if pairs were drawn anew."""

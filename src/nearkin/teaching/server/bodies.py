@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Header, Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from nearkin.errors import InputError
 from nearkin.teaching.row_checks import LONGEST_NAME
 from nearkin.teaching.thumbnails import SIDES
 
@@ -32,7 +33,7 @@ def _amount(value: Any) -> Any:
 
 def _of_a_picture(side: int) -> int:
     if side not in SIDES:
-        raise ValueError(f"pictures have sides of {', '.join(map(str, SIDES))} pixels")
+        raise InputError(f"pictures have sides of {', '.join(map(str, SIDES))} pixels")
     return side
 
 

@@ -175,6 +175,7 @@ def test_each_is_asked_their_own_and_conflicts_are_seen_and_settled_by_both(open
         one.shows("voices", "Bob: different")
     ann.shoot("dispute")
     # The card has it too, and either may settle it.
+    expect(bob.part("show-answered")).to_have_count(1)
     bob.part("show-answered").click()
     bob.shows("question", "People disagree: which is right?")
     bob.shows("question-hint", "Ann said same, Bob said different.")
