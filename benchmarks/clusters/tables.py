@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from benchmarks.clusters.questions import CONTROL
 from benchmarks.record import Block, Table
 
 Row = dict[str, Any]
@@ -211,7 +212,7 @@ def _questions(results: Results, rows: Sequence[Row]) -> Table:
     """Answers, beside 200 random pairs of the same draws."""
     asked: dict[str, dict[str, list[float]]] = {}
     for row in rows:
-        if row.get("part") == "questions":
+        if row.get("part") == "questions" and row["strategy"] != CONTROL:
             column = f"{row['strategy']}, {row['n_asked']}"
             asked.setdefault(row["data"], {}).setdefault(column, []).append(row["ari"])
     columns = list(dict.fromkeys(column for found in asked.values() for column in found))
