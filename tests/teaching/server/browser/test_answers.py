@@ -45,6 +45,8 @@ def say(studio, left, right, same, **more):
 
 def shown(tab, n):
     expect(tab.part("answered")).to_have_count(n)
+    # Until a record is here, its row stands for it.
+    expect(tab.part("answered").filter(has_text=re.compile(r"\brow \d"))).to_have_count(0)
     return [re.sub(r"\s+", " ", text) for text in tab.part("answered").all_inner_texts()]
 
 

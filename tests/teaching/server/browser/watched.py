@@ -72,7 +72,7 @@ class WatchedTab(Tab):
 
     def check(self):
         """No complaint, and no word to another server."""
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
         home = urlsplit(self.url).netloc
         foreign = [one for one in self.asked if _host(one) not in (home, None)]
         assert foreign == []
