@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -86,10 +86,11 @@ def check(case: Case) -> str:
 
 
 @contextmanager
-def process_of(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def process_of(
+    folder: Path, program: Sequence[str] = ("-m", "nearkin")
+) -> Iterator[subprocess.Popen[str]]:
     """A studio of rows.npy in a process, which heeds SIGHUP though this one may not (nohup)."""
-
-    command = [sys.executable, "-m", "nearkin", "studio", "rows.npy", "--port", "0", "--no-browser"]
+    command = [sys.executable, *program, "studio", "rows.npy", "--port", "0", "--no-browser"]
     with subprocess.Popen(
         command,
         cwd=folder,

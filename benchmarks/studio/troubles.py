@@ -17,7 +17,6 @@ import random
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -29,7 +28,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from benchmarks.kill_the_studio import N_ROWS, Told, check_answers, client_of, heed_hangup
+from benchmarks.kill_the_studio import N_ROWS, Told, check_answers, client_of, process_of
 from nearkin.teaching.journal import read_lines
 
 JOURNAL = "rows.npy.answers.jsonl"
@@ -69,21 +68,9 @@ class Campaign:
     ) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
         """A studio that knows all that was acknowledged before."""
         program = ["-c", _ODD_CLOCK] if odd_clock else ["-m", "nearkin"]
-        command = [sys.executable, *program, "studio", "rows.npy", "--port", "0", "--no-browser"]
-        with subprocess.Popen(
-            command,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=heed_hangup,
-        ) as process:
-            try:
-                with client_of(process) as client:
-                    check_answers(client, self.told)
-                    yield process, client
-            finally:
-                process.kill()
+        with process_of(self.folder, program) as process, client_of(process) as client:
+            check_answers(client, self.told)
+            yield process, client
 
     def say(self, client: httpx.Client, chance: random.Random | None = None) -> int | None:
         """Answer once; the status of the reply, None if there was none."""
