@@ -2,6 +2,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.wheel import fresh_environment as fresh_environment  # fixtures
+from tests.wheel import wheel as wheel
+
 # The first call of a compiled loop takes a second: no deadline, and no complaint about it.
 settings.register_profile(
     "local", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]

@@ -1,42 +1,20 @@
 """What a release holds, and what becomes of one that would lack the page of the studio."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tarfile
 import zipfile
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-from nearkin.teaching.server import page_files
+from tests.wheel import ROOT, built, need_hatchling, need_what_builds
 
-ROOT = Path(__file__).parents[1]
 PAGE = "nearkin/teaching/server/page"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def hatchling():
-    if find_spec("hatchling") is None:
-        missing = "tests of the wheel need hatchling: pip install hatchling"
-        if os.environ.get("CI", "").lower() in ("1", "true"):
-            pytest.fail(missing, pytrace=False)
-        pytest.skip(missing)
-
-
-def built(kind, root, folder, **environ):
-    """Make a wheel or a source distribution of the sources in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)],
-        cwd=root,
-        env={**os.environ, "NEARKIN_WITHOUT_PAGE": "", "PIP_BUILD_TRACKER": "", **environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    need_hatchling()
 
 
 def contents(folder):
@@ -55,10 +33,7 @@ def contents(folder):
 
 @pytest.mark.parametrize(("kind", "before"), [("wheel", ""), ("sdist", "src/")])
 def test_what_is_released_has_the_page_and_the_licences_of_what_is_in_it(tmp_path, kind, before):
-    if page_files.page_folder() is None and shutil.which("npm") is None:
-        if os.environ.get("CI", "").lower() in ("1", "true"):
-            pytest.fail("there is no page, and no npm to build it with", pytrace=False)
-        pytest.skip("there is no page, and no npm to build it with")
+    need_what_builds()
     done = built(kind, ROOT, tmp_path)
     assert done.returncode == 0, done.stderr
     files = contents(tmp_path)
