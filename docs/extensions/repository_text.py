@@ -1,9 +1,9 @@
 """Pages that show a Markdown file of the repository: ``<!-- file: CHANGELOG.md -->``.
 
 The comment, on a line of its own, becomes the text of the file, or with ``<!-- file: X without
-heading -->`` all but its first line. Links to files of the repository, in such texts and in all pages, are
-turned to where these are on the site: to the page that shows the file, or to the example in the
-gallery. Other files can be downloaded; folders are named and not linked.
+heading -->`` all but its first line. Links to files of the repository, in such texts and in all
+pages, are turned to where these are on the site: to the page that shows the file, or to the example
+in the gallery. Other files can be downloaded; folders are named and not linked.
 """
 
 import os
