@@ -27,7 +27,7 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,\
 	$(shell command -v $(name))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test bench mutants lint clean remake page
+.PHONY: help demo studio test bench mutants docs lint clean remake page
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,11 @@ bench: $(READY) ## run the benchmarks
 mutants: $(READY) ## change the code in small ways, and see whether tests notice
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python -m benchmarks.mutants $(ARGS)
+
+docs: $(VENV)/.ready-docs ## build the site into build/site; its links are checked
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto docs build/site $(ARGS)
+	$(BIN)/python docs/check_links.py build/site
+	@echo "The site: build/site/index.html"
 
 lint: $(READY) ## check style, types and the direction of imports; the page's tests too
 	$(BIN)/ruff check
@@ -98,6 +103,10 @@ endif
 
 remake:
 	rm -rf $(VENV)
+
+$(VENV)/.ready-docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
 
 $(READY): pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
