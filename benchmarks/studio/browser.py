@@ -121,8 +121,13 @@ class Tab:
     def version(self) -> int:
         return int(self.page.evaluate("() => window.nearkin.version"))
 
+    def asked(self) -> dict[str, Any]:
+        """What is asked: ``left`` and ``right``, or ``left`` and ``rows`` that stand for groups."""
+        found: dict[str, Any] = self.page.evaluate("() => window.nearkin.question()")
+        return found
+
     def question(self) -> tuple[int, int]:
-        found = self.page.evaluate("() => window.nearkin.question()")
+        found = self.asked()
         return found["left"], found["right"]
 
     def wait_for_question(self) -> None:

@@ -26,9 +26,9 @@ import numpy as np
 
 from benchmarks.studio.browser import Tab
 from benchmarks.studio.process import Studio, running_studio
-from benchmarks.studio.run import answered, busy_share, opened
+from benchmarks.studio.timing import answered, busy_share, opened
 
-N_COLUMNS, N_CLASSES = 20, 10
+N_ROWS, N_COLUMNS, N_CLASSES = 300_000, 20, 10
 GOAL_MS = 250
 # Frames of a map that is dragged, in steps of some pixels.
 _DRAGGED = 60
@@ -87,51 +87,57 @@ def longest_gap_while_dragged(tab: Tab) -> float:
     return float(max(tab.page.evaluate(_GAPS)))
 
 
-def measured(n_rows: int, n_answers: int, folder: Path) -> list[str]:
-    """Drive a browser, and say what was seen."""
+def measured(n_rows: int, n_answers: int, folder: Path) -> dict[str, Any]:
+    """Drive a browser, and note what was seen."""
     labels = write_rows(folder / "many.parquet", n_rows)
-    busy = busy_share()
+    found: dict[str, Any] = {"busy": busy_share()}
     start = time.perf_counter()
     with running_studio("many.parquet", "--id", "id", folder=folder) as studio:
-        printed = time.perf_counter() - start
+        found["printed"] = time.perf_counter() - start
         with opened(studio) as tab:
-            rest = time.perf_counter() - start
-            said = " ".join(tab.part("source").inner_text().split())
+            found["shown"] = time.perf_counter() - start
+            found["said"] = " ".join(tab.part("source").inner_text().split())
             tab.wait_for_question()
-            asked = time.perf_counter() - start
+            found["asked"] = time.perf_counter() - start
             rows = answered(tab, shown_labels(studio, labels), n_answers, "rest", "many")
-            accepted, frame = ([row[name] for row in rows] for name in ("accepted", "frame"))
-            gap = max(row["gap"] for row in rows if row["gap"] is not None)
-            dragged = longest_gap_while_dragged(tab)
-            heap = tab.page.evaluate(_HEAP)
+            found |= {name: [row[name] for row in rows] for name in ("accepted", "frame", "gap")}
+            found["dragged"] = longest_gap_while_dragged(tab)
+            found["page_gb"] = tab.page.evaluate(_HEAP)
             again = time.perf_counter()
             tab.page.reload()
             tab.settle(n_answers)
-            reload = time.perf_counter() - again
-            count = tab.part("answers").inner_text()
-        memory = studio.peak_memory_gb()
-    middle, late = np.median, lambda times: np.percentile(times, 95)
-    held = "" if heap is None else f", the page {heap:.2f} GB"
+            found["reload"] = time.perf_counter() - again
+            found["count"] = tab.part("answers").inner_text()
+        found["server_gb"] = studio.peak_memory_gb()
+    return found
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """What was seen, in words."""
+
+    def ms(name: str) -> str:
+        return f"{np.median(found[name]):.0f} ms, 95 % {np.percentile(found[name], 95):.0f} ms"
+
+    held = "" if found["page_gb"] is None else f", the page {found['page_gb']:.2f} GB"
+    gap = max(gap for gap in found["gap"] if gap is not None)
     return [
-        f"{said}; others used {busy:.0%} of all cores before",
-        f"opening: address {printed:.1f} s, points at rest {rest:.1f} s, question {asked:.1f} s; "
-        f"server {memory:.2f} GB{held}",
-        f"answers: {n_answers}; accepted {middle(accepted):.0f} ms, 95 % {late(accepted):.0f} ms; "
-        f"first frame {middle(frame):.0f} ms, 95 % {late(frame):.0f} ms",
-        f"motion: longest gap {gap:.0f} ms after answers, {dragged:.0f} ms while dragged; "
+        f"{found['said']}; others used {found['busy']:.0%} of all cores before",
+        f"opening: address {found['printed']:.1f} s, points at rest {found['shown']:.1f} s, "
+        f"question {found['asked']:.1f} s; server {found['server_gb']:.2f} GB{held}",
+        f"answers: {len(found['frame'])}; accepted {ms('accepted')}; first frame {ms('frame')}",
+        f"motion: longest gap {gap:.0f} ms after answers, {found['dragged']:.0f} ms while dragged; "
         f"goal {GOAL_MS} ms",
-        f"reload: {reload:.1f} s, {count}",
+        f"reload: {found['reload']:.1f} s, {found['count']}",
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--rows", type=int, default=N_ROWS)
     parser.add_argument("--answers", type=int, default=20)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for line in measured(given.rows, given.answers, Path(folder)):
-            print(line)
+        print(*lines(measured(given.rows, given.answers, Path(folder))), sep="\n")
 
 
 if __name__ == "__main__":
