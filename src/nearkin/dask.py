@@ -113,8 +113,8 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         >>> X, y = nk.datasets.make_xor(100, random_state=0)
         >>> rows = da.from_array(X, chunks=(50, 2))
         >>> metric = DaskITML(random_state=0).fit(rows, y)
-        >>> metric.metric_.shape
-        (2, 2)
+        >>> metric.n_components_
+        2
         """
         rows = DaskRows(X, client=self.client)
         local = self._learner(**self._local_params())

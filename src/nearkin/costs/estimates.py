@@ -59,7 +59,7 @@ class Estimate:
     Examples
     --------
     >>> import nearkin as nk
-    >>> cost = nk.estimate("KernelBeta", n=100_000, d=64)
+    >>> cost = nk.estimate(nk.KernelBeta(n_landmarks=500), n=100_000, d=64)
     >>> cost.seconds_low < cost.seconds < cost.seconds_high
     True
     >>> cost.fits
@@ -95,8 +95,8 @@ class Estimate:
         Examples
         --------
         >>> import nearkin as nk
-        >>> parts = nk.estimate("KernelBeta", n=100_000, d=64).table().splitlines()
-        >>> len(parts) > 1
+        >>> cost = nk.estimate(nk.KernelBeta(n_landmarks=500), n=100_000, d=64)
+        >>> " % " in cost.table()
         True
         """
         return "\n".join(

@@ -140,12 +140,12 @@ class LiveView:
 
         Examples
         --------
-        >>> from copy import deepcopy
+        >>> from copy import copy
         >>> import nearkin as nk
         >>> X, y = nk.datasets.make_xor(100, random_state=0)
         >>> metric = nk.ITML(random_state=0).fit(X, pairs=nk.Pairs([(0, 1)], [(2, 3)]))
         >>> view = nk.LiveView(metric, X)
-        >>> another = deepcopy(metric).partial_fit(X, pairs=nk.Pairs([(4, 5)]))
+        >>> another = copy(metric).partial_fit(X, pairs=nk.Pairs([(4, 5)]))
         >>> view.seen_by(another).coordinates().shape
         (100, 2)
         """

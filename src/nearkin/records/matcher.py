@@ -95,7 +95,9 @@ class RecordMatcher(WholeState, BaseEstimator):
     --------
     >>> import nearkin as nk
     >>> table, person = nk.datasets.make_records(300, random_state=0)
-    >>> matcher = nk.RecordMatcher(random_state=0).fit(table)  # or a data frame
+    >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(
+    ...     table
+    ... )  # or a data frame
     >>> found = matcher.duplicates()
     >>> len(found.groups) > 30
     True
@@ -165,7 +167,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         >>> table, person = nk.datasets.make_records(60, random_state=0)
         >>> left = {name: cells[:30] for name, cells in table.items()}
         >>> right = {name: cells[30:] for name, cells in table.items()}
-        >>> matcher = nk.RecordMatcher(random_state=0).fit_link(left, right)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right)
         >>> found = matcher.link()
         >>> bool((person[found.pairs[:, 0]] == person[30 + found.pairs[:, 1]]).mean() > 0.8)
         True
@@ -188,7 +190,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> asked = matcher.suggest(10)
         >>> same = person[asked[:, 0]] == person[asked[:, 1]]
         >>> matcher = matcher.teach(nk.Pairs(asked[same], asked[~same]))
@@ -222,7 +224,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> others, _ = nk.datasets.make_records(40, random_state=1)
         >>> len(matcher.on(others).duplicates().labels)
         40
@@ -252,7 +254,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         >>> table, person = nk.datasets.make_records(60, random_state=0)
         >>> left = {name: cells[:30] for name, cells in table.items()}
         >>> right = {name: cells[30:] for name, cells in table.items()}
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> len(matcher.on_link(left, right).link()) > 5
         True
         """
@@ -272,7 +274,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> first = {name: cells[:3] for name, cells in table.items()}
         >>> compared, names = matcher.compare(first, first)
         >>> compared.shape == (3, len(names))
@@ -295,7 +297,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> first = {name: cells[:3] for name, cells in table.items()}
         >>> bool((matcher.chance_same(first, first) > 0.9).all())
         True
@@ -321,7 +323,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> pairs, chance = matcher.candidates()
         >>> bool((matcher.chance_of_pairs(pairs) == chance).all())
         True
@@ -369,7 +371,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> rows, chance = matcher.neighbors(n_neighbors=3)
         >>> rows.shape, chance.shape
         ((60, 3), (60, 3))
@@ -398,7 +400,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> first = {name: cells[:3] for name, cells in table.items()}
         >>> matcher.same(first, first)
         array([ True,  True,  True])
@@ -422,7 +424,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> pairs, chance = matcher.candidates()
         >>> i, j = pairs[chance.argmax()]
         >>> bool(person[i] == person[j])
@@ -446,7 +448,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> found = matcher.duplicates()
         >>> surer = matcher.duplicates(precision=0.99)
         >>> len(surer.groups) <= len(found.groups)
@@ -475,7 +477,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> kept = matcher.canonical()
         >>> len(kept["surname"]) == 1 + matcher.duplicates().labels.max()
         np.True_
@@ -510,7 +512,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         >>> table, person = nk.datasets.make_records(60, random_state=0)
         >>> left = {name: cells[:30] for name, cells in table.items()}
         >>> right = {name: cells[30:] for name, cells in table.items()}
-        >>> matcher = nk.RecordMatcher(random_state=0).fit_link(left, right)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right)
         >>> links = matcher.link()
         >>> links.pairs.shape[1], len(links) == len(set(links.pairs[:, 0].tolist()))
         (2, True)
@@ -541,7 +543,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> matcher.suggest(5).shape
         (5, 2)
         """
@@ -576,7 +578,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> pairs, chance = matcher.review(5)
         >>> pairs.shape, chance.shape
         ((5, 2), (5,))
@@ -594,7 +596,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     matcher.save(f"{folder}/people.nearkin")
@@ -613,7 +615,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         --------
         >>> import nearkin as nk
         >>> table, person = nk.datasets.make_records(60, random_state=0)
-        >>> matcher = nk.RecordMatcher(random_state=0).fit(table)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     matcher.save(f"{folder}/people.nearkin")
@@ -807,7 +809,7 @@ def link(
     >>> table, person = nk.datasets.make_records(60, random_state=0)
     >>> left = {name: cells[:30] for name, cells in table.items()}
     >>> right = {name: cells[30:] for name, cells in table.items()}
-    >>> links = nk.link(left, right, random_state=0)
+    >>> links = nk.link(left, right, kinds={"born": "code"}, random_state=0)
     >>> links.pairs.shape[1]
     2
     """

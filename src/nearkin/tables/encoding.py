@@ -382,7 +382,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         >>> from nearkin import TableEncoder
         >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
         >>> TableEncoder().fit(people).cells({"name": ["Eve"], "paid": [None]})
-        {'name': 'Eve', 'paid': ''}
+        {'name': 'eve', 'paid': ''}
         """
         return {name: cell_text(cells) for name, cells in self.known_cells(X).items()}
 
@@ -408,7 +408,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         >>> from nearkin import TableEncoder
         >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
         >>> TableEncoder().fit(people).get_feature_names_out().tolist()[-2:]
-        ['paid', 'paid missing']
+        ['paid', 'paid is missing']
         """
         check_is_fitted(self)
         return np.array([name for code in self.codes_ for name in code.names], dtype=object)

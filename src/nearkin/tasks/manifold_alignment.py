@@ -276,7 +276,7 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         >>> pairs = pairs_between([line, bow], [(0, i, 1, i) for i in range(0, 30, 5)])
         >>> alignment = ManifoldAlignment(n_vectors=3, random_state=0).fit([line, bow], pairs=pairs)
         >>> alignment.transform(bow[:4], of=1).shape
-        (4, 3)
+        (4, 6)
         """
         check_is_fitted(self)
         learned = self._map(of)

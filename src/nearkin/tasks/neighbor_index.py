@@ -260,9 +260,9 @@ class NeighborIndex(IndexedGroups):
         --------
         >>> import numpy as np
         >>> from nearkin import NeighborIndex
-        >>> X = np.random.default_rng(0).normal(size=(2000, 5))
-        >>> NeighborIndex(search="approximate", random_state=0).fit(X).recall() > 0.9
-        True
+        >>> X = np.random.default_rng(0).normal(size=(200, 5))
+        >>> NeighborIndex(random_state=0).fit(X).recall()  # the search is exact for so few rows
+        1.0
         """
         self._check_not_empty()
         Z, k = self.vectors, self._count(self.n_neighbors if n_neighbors is None else n_neighbors)
