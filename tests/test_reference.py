@@ -63,7 +63,7 @@ def _submodule(found, part):
     return import_module(f"{found.__name__}.{part}")
 
 
-@pytest.mark.parametrize(("name", "found"), public_names())
+@pytest.mark.parametrize(("name", "found"), list(public_names()))
 def test_every_public_name_has_an_example(name, found):
     assert ">>>" in (inspect.getdoc(found) or ""), f"nearkin.{name} has no example"
 
