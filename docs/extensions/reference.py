@@ -7,6 +7,7 @@ the program itself has them.
 
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 from sphinx.util import logging
@@ -22,6 +23,27 @@ def is_left_out(app, what, name, member, skip, options):
     function = inspect.unwrap(getattr(function, "__func__", function))
     ours = (getattr(function, "__module__", None) or "").startswith("nearkin")
     return True if name.startswith("_") or not callable(function) or not ours else skip
+
+
+def is_there(name):
+    """Whether a name, such as ``nearkin.solvers.logdet.objective``, is one of ours."""
+    module, found = name, []
+    while module:
+        try:
+            value = import_module(module)
+        except ImportError:
+            module, _, last = module.rpartition(".")
+            found.insert(0, last)
+            continue
+        return all((value := getattr(value, part, None)) is not None for part in found)
+    return False
+
+
+def without_link(app, env, node, contnode):
+    """What docstrings say of private parts, which have no page, is not linked but must be there."""
+    target = node.get("reftarget", "")
+    ours = node.get("refdomain") == "py" and target.startswith("nearkin.")
+    return contnode if ours and is_there(target) else None
 
 
 def commands():
@@ -41,10 +63,14 @@ def commands():
 
 def shown(command, context):
     """A command: what it does, how a line with it looks, and what can be given."""
-    what, _, example = (command.help or "").partition("\n\n")
+    told = [" ".join(part.split()) for part in re.split(r"\n\n|\b\f", command.help or "")]
     usage = command.get_usage(context).partition(":")[2].strip()
-    yield from (f"## {context.command_path}", "", plain(what), "")
-    yield from ("```sh", usage, *filter(None, [example.strip()]), "```", "")
+    yield from (f"## {context.command_path}", "")
+    for part in told:
+        if not part.startswith("nearkin "):
+            yield from (plain(part), "")
+    lines = [usage, *(part for part in told if part.startswith("nearkin "))]
+    yield from ("```text", *lines, "```", "")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and parameter.name != "help":
@@ -72,5 +98,6 @@ def put_in(app, docname, source):
 
 def setup(app):
     app.connect("autodoc-skip-member", is_left_out)
+    app.connect("missing-reference", without_link)
     app.connect("source-read", put_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -254,7 +254,7 @@ class MetricMixin(
         """Write the fitted learner to a file that :func:`nearkin.load` reads.
 
         The file holds parameters and arrays, never code, and no more of the training data than
-        the metric needs: landmarks are rows of it (:func:`nearkin.storage.models.describe` says how
+        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
         many). A file that is there already is replaced once the new one is complete.
 
         Parameters
