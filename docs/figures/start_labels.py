@@ -8,9 +8,7 @@ from sklearn.model_selection import train_test_split
 import nearkin as nk
 
 images, digit = load_digits(return_X_y=True)
-images, _, digit, _ = train_test_split(
-    images, digit, train_size=600, test_size=600, random_state=0
-)
+images, _, digit, _ = train_test_split(images, digit, train_size=600, test_size=600, random_state=0)
 label = np.full(600, -1)
 for kind in range(10):
     label[np.flatnonzero(digit == kind)[:3]] = kind
