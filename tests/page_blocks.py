@@ -58,6 +58,8 @@ _SAID = re.compile(r"^([\w.]+\([^#\n]*\))  # (-?\d+(?:\.\d+)?)(?=[:;,]|$)", re.M
 _SHELL = re.compile(r"[|<>&;$`*]|^(?!nearkin )")
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\S+")
 _LEFT_OUT = "  ..."
+# What lines of tables begin with, which are not wrapped.
+_OF_TABLES = " →│┃└┡┏"
 _WIDTH = 100
 _PATIENCE = 1800  # seconds for a page
 _TERMINAL = {"COLUMNS": str(_WIDTH), "LINES": "40", "TERM": "dumb", "NO_COLOR": "1"}
@@ -373,7 +375,7 @@ def shortened(printed: str, like: str) -> str:
     head, tail = len(_unwrapped(before)), len(_unwrapped(after))
     if dots and len(lines) > head + tail + 1:
         lines = [*lines[:head], _LEFT_OUT, *lines[len(lines) - tail :]]
-    wrapped = (line if line[:1] in " →" else textwrap.fill(line, _WIDTH) for line in lines)
+    wrapped = (line if line[:1] in _OF_TABLES else textwrap.fill(line, _WIDTH) for line in lines)
     return "\n".join(wrapped) + "\n"
 
 
@@ -383,7 +385,7 @@ def _unwrapped(text: str) -> list[str]:
     before = ""
     for line in text.splitlines():
         word = line.split(" ", 1)[0]
-        if before[:1] not in ("", " ", "→") and len(before) + 1 + len(word) > _WIDTH:
+        if before[:1] not in _OF_TABLES and len(before) + 1 + len(word) > _WIDTH:
             lines[-1] += f" {line}"
         else:
             lines.append(line)
