@@ -1,13 +1,15 @@
 /**
  * Notices of what is bundled: of every package that a module comes from, and of all that regl-scatterplot depends on,
- * since it has copies of most of that inside.
+ * since it has copies of most of that inside. They are shown on the page, and kept in licences/bundled.txt for those who
+ * pass the package on.
  */
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 
 const ROOT = "regl-scatterplot";
+const KEPT = "licences/bundled.txt";
 
 interface Package {
   version: string;
@@ -62,6 +64,7 @@ export function licences(fileName: string): Plugin {
       notices.push(`kdbush 4.0.2 (ISC)\n\n${readFileSync("licences/kdbush.txt", "utf8").trim()}`);
       const source = `${notices.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
       this.emitFile({ type: "asset", fileName, source });
+      if (!existsSync(KEPT) || readFileSync(KEPT, "utf8") !== source) writeFileSync(KEPT, source);
     },
   };
 }
