@@ -27,7 +27,7 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,\
 	$(shell command -v $(name))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test bench mutants docs lint clean remake page
+.PHONY: help demo studio test bench mutants docs release lint clean remake page
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ docs: $(VENV)/.ready-docs ## build the site into build/site; its links are check
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto docs build/site $(ARGS)
 	$(BIN)/python docs/check_links.py build/site
 	@echo "The site: build/site/index.html"
+
+release: $(VENV)/.ready-release ## make a release but for the upload, in dist; ARGS=--trial for a trial
+	$(BIN)/python .ci/release.py make $(ARGS)
 
 lint: $(READY) ## check style, types and the direction of imports; the page's tests too
 	$(BIN)/ruff check
@@ -106,6 +109,10 @@ remake:
 
 $(VENV)/.ready-docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+$(VENV)/.ready-release: $(READY)
+	$(BIN)/python -m pip install --quiet --group release
 	touch $@
 
 $(READY): pyproject.toml $(CONSTRAINTS)
