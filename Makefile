@@ -3,11 +3,13 @@
 #   PYTHON=python3.13             the Python that .venv is made with
 #   CONSTRAINTS=.ci/oldest.txt    versions to install; these go to a .venv of their own
 #   WORKERS=4                     test processes (auto: one for each core, at most 8)
+#   EXTRAS=all,torch              extras of nearkin to install
 #   ARGS="-k pairs"               more arguments for demo, test, bench or mutants
 
 PYTHON      ?= python3
 CONSTRAINTS ?=
 WORKERS     ?= auto
+EXTRAS      ?= all
 ARGS        ?=
 
 VENV  := .venv$(if $(CONSTRAINTS),-$(basename $(notdir $(CONSTRAINTS))))
@@ -119,5 +121,5 @@ $(READY): pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
-		--group $(GROUP) --editable '.[all]'
+		--group $(GROUP) --editable '.[$(EXTRAS)]'
 	touch $@

@@ -143,20 +143,23 @@ def _part(name: str, version: str, licence: str, locked: dict[str, Any]) -> dict
     """A package of npm, as a component of a bill of materials."""
     group, _, own_name = name.rpartition("/")
     purl = f"pkg:npm/{quote(name, safe='/')}@{version}"
-    found = locked.get(f"node_modules/{name}", {})
-    method, _, digest = found.get("integrity", "").partition("-")
-    same = found.get("version") == version and method == "sha512"
+    digests = {
+        one.get("integrity", "")
+        for folder, one in locked.items()
+        if folder.endswith(f"node_modules/{name}") and one.get("version") == version
+    }
+    hashes = [
+        {"alg": "SHA-512", "content": base64.b64decode(digest.removeprefix("sha512-")).hex()}
+        for digest in sorted(digests)
+        if digest.startswith("sha512-")
+    ]
     return {
         "type": "library",
         "bom-ref": purl,
         **({"group": group} if group else {}),
         "name": own_name,
         "version": version,
-        **(
-            {"hashes": [{"alg": "SHA-512", "content": base64.b64decode(digest).hex()}]}
-            if same
-            else {}
-        ),
+        **({"hashes": hashes} if hashes else {}),
         "licenses": [{"license": {"id": licence}}],
         "purl": purl,
     }

@@ -231,7 +231,9 @@ def once(tmp_path_factory: pytest.TempPathFactory, name: str, make):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from these sources, with the page of the studio."""
+    """The wheel, built from these sources, with the page of the studio; or the one to be tested."""
+    if "NEARKIN_WHEEL" in os.environ:
+        return Path(os.environ["NEARKIN_WHEEL"])
     need_what_builds()
 
     def make(folder: Path) -> None:
