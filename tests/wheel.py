@@ -157,7 +157,7 @@ def make_environment(
     quietly = {"capture_output": True, "text": True, "check": True}
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], **quietly)
     python = made.programs / ("python.exe" if os.name == "nt" else "python")
-    install = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
     pip = [sys.executable, "-m", "pip", "--python", str(python), *install]
     subprocess.run([*pip, str(wheel)], **quietly)
     (info,) = made.packages.glob("nearkin-*.dist-info")
