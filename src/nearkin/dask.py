@@ -28,15 +28,18 @@ from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import dask
-import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, _clone_parametrized
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError, InputTypeError
+from nearkin.errors import InputError, InputTypeError, needing
+
+with needing("rows of dask need dask", "dask"):
+    import dask
+    import dask.array as da
+
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.registry import LEARNERS

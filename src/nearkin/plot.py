@@ -76,9 +76,9 @@ def embedding(
     >>> ax.get_title()
     'before learning'
     """
+    ax = _axes(ax)  # says what is missing, if matplotlib is
     from matplotlib.collections import LineCollection
 
-    ax = _axes(ax)
     plane = in_the_plane(Z)
     classes = np.full(len(plane), -1) if y is None else class_numbers(y)
     for number in np.unique(classes):
