@@ -25,11 +25,18 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "drawn",
     "mathml",
     "repository_text",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["extensions", "_templates", "**/GALLERY_HEADER.*", "**/.ipynb_checkpoints"]
+exclude_patterns = [
+    "extensions",
+    "figures",
+    "_templates",
+    "**/GALLERY_HEADER.*",
+    "**/.ipynb_checkpoints",
+]
 
 # Pages
 
