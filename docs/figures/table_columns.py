@@ -6,8 +6,9 @@ import pandas as pd
 import nearkin as nk
 
 table, person = nk.datasets.make_records(300, random_state=0)
+people = pd.DataFrame(table).drop(columns="born")  # in which there are typos
 pairs = nk.Pairs.from_labels(person, n_pairs=40, random_state=0)
-metric = nk.ColumnWeights(random_state=0).fit(pd.DataFrame(table), pairs=pairs)
+metric = nk.ColumnWeights(random_state=0).fit(people, pairs=pairs)
 weights = metric.group_weights_
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 2.8), sharey=True, layout="constrained")
