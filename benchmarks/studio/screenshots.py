@@ -27,8 +27,9 @@ from nearkin.datasets import make_records
 FOLDER = ROOT / "docs" / "images"
 THEMES = ("light", "dark")
 DESK = {"width": 1180, "height": 760}
+TALL = {"width": 1180, "height": 1000}
 PHONE = {"width": 390, "height": 780}
-N_ANSWERS, N_PEOPLE = 80, 150
+N_ANSWERS, N_PEOPLE = 80, 300
 COLOURS = 128
 # Frames that colours and pictures may need after points have come to rest.
 _A_MOMENT = 1500
@@ -59,13 +60,14 @@ def digits(folder: Path) -> Iterator[Studio]:
 @contextmanager
 def people(folder: Path) -> Iterator[Studio]:
     """A table of records, after a few answers."""
-    table, person = make_records(N_PEOPLE, random_state=1)
+    table, person = make_records(N_PEOPLE, mistakes=4, random_state=1)
     with (folder / "people.csv").open("w", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(["id", *table])
         lines.writerows([f"p{i}", *(table[name][i] for name in table)] for i in range(N_PEOPLE))
-    with running_studio("people.csv", "--id", "id", folder=folder) as studio:
-        teach(studio, lambda left, right: bool(person[left] == person[right]), 6)
+    given = ("people.csv", "--id", "id", "--kinds", "born=name")
+    with running_studio(*given, folder=folder) as studio:
+        teach(studio, lambda left, right: bool(person[left] == person[right]), 10)
         yield studio
 
 
@@ -87,6 +89,7 @@ def grouped(tab: Tab, studio: Studio) -> None:
 
 
 def explained(tab: Tab, studio: Studio) -> None:
+    coloured(tab, "digit")
     tab.wait_for_question()
     tab.press("y")
     tab.part("why-sentence").wait_for()
@@ -95,24 +98,23 @@ def explained(tab: Tab, studio: Studio) -> None:
 
 def found(tab: Tab, studio: Studio) -> None:
     tab.part("search").fill("road")
-    tab.part("found-actions").wait_for()
-    tab.part("filter-toggle").click()
-    tab.part("filter-column").wait_for()
+    tab.part("found-table").click()
+    tab.part("table").locator("tbody th").first.wait_for()
 
 
 def reviewed(tab: Tab, studio: Studio) -> None:
-    tab.press("r")
     tab.part("review-pair").first.wait_for()
+    tab.press("r")
 
 
 # What is done before each picture, in which studio and window.
 PICTURES: dict[str, tuple[Any, Callable[[Tab, Studio], None], dict[str, int]]] = {
     "studio": (digits, the_page, DESK),
-    "studio_why": (digits, explained, DESK),
+    "studio_why": (digits, explained, TALL),
     "studio_phone": (digits, the_page, PHONE),
     "studio_groups": (digits, grouped, DESK),
     "studio_find": (people, found, DESK),
-    "studio_review": (people, reviewed, DESK),
+    "studio_review": (people, reviewed, TALL),
 }
 
 
