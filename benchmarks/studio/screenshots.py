@@ -97,9 +97,9 @@ def explained(tab: Tab, studio: Studio) -> None:
 
 
 def found(tab: Tab, studio: Studio) -> None:
+    tab.part("review-pair").first.wait_for()
     tab.part("search").fill("road")
-    tab.part("found-table").click()
-    tab.part("table").locator("tbody th").first.wait_for()
+    tab.part("found-actions").wait_for()
 
 
 def reviewed(tab: Tab, studio: Studio) -> None:
