@@ -1,16 +1,20 @@
 """Formulas as MathML, made while the site is built: pages need no script and no font from afar."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 log = logging.getLogger(__name__)
+# What docutils knows by another name.
+_SAME = {r"\dots": r"\ldots", r"\lVert": r"\|", r"\rVert": r"\|"}
 
 
 def converted(node, *, as_block):
     """MathML of a formula, or its source where LaTeX has what docutils does not know."""
-    tex = node.astext()
+    tex = re.sub(r"\\[A-Za-z]+", lambda found: _SAME.get(found[0], found[0]), node.astext())
     if as_block and r"\\" in tex and r"\begin{" not in tex:
         tex = rf"\begin{{align*}}{tex}\end{{align*}}"
     try:
