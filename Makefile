@@ -48,9 +48,10 @@ mutants: $(READY) ## change the code in small ways, and see whether tests notice
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
-docs: $(VENV)/.ready-docs ## build the site into build/site; its links are checked
+docs: $(VENV)/.ready-docs ## build the site into build/site; its links and its code are checked
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto docs build/site $(ARGS)
 	$(BIN)/python docs/check_links.py build/site
+	$(BIN)/python -m tests.page_blocks --check docs
 	@echo "The site: build/site/index.html"
 
 lint: $(READY) ## check style, types and the direction of imports; the page's tests too

@@ -1,4 +1,4 @@
-"""The commands of the README, as it prints them, on files such as it names."""
+"""Every command once, one after the other, on files as people have them."""
 
 import io
 import shlex
@@ -8,18 +8,32 @@ import pytest
 from nearkin import Pairs
 from nearkin.datasets import make_records, make_xor
 from tests.cli.conftest import write_csv
-from tests.readme_blocks import README, blocks_of
 
 ANSWERS = "y\nn\nu\nq\n"
-# A server: tests/cli/test_as_a_user.py starts and ends one.
-ENDLESS = "studio"
-
-
-def commands():
-    """Lines of shell blocks that call nearkin, without their comments."""
-    blocks = blocks_of(README.read_text(encoding="utf-8"))
-    lines = [line for b in blocks if b.language == "console" for line in b.text.splitlines()]
-    return [shlex.split(line, comments=True) for line in lines if line.startswith("nearkin ")]
+# All but the studio, a server: tests/cli/test_as_a_user.py starts and ends one.
+COMMANDS = """
+nearkin fit rows.csv --id name --pairs pairs.csv -o model.nearkin
+nearkin fit rows.csv --id name --pairs pairs.csv --test 0.2 -o tested.nearkin
+nearkin info model.nearkin
+nearkin evaluate model.nearkin new.csv --labels kind
+nearkin transform model.nearkin new.csv --id name -o learned.parquet
+nearkin same model.nearkin new.csv --id name --pairs questions.csv
+nearkin neighbors model.nearkin rows.csv --id name --queries new.csv -k 5
+nearkin duplicates model.nearkin rows.csv --id name
+nearkin cluster rows.csv --id name --pairs pairs.csv -o clustered.csv
+nearkin cluster model.nearkin rows.csv --clusters 10 -o clustered.csv
+nearkin suggest model.nearkin rows.csv --id name --pairs pairs.csv --ask -o answers.csv
+nearkin suggest none rows.csv --id name --ask -o answers.csv
+nearkin plot model.nearkin new.csv --kind embedding --labels kind -o picture.svg
+nearkin suggest none people.csv --id id --ask -o answers.csv
+nearkin duplicates people.csv --id id --pairs answers.csv --save people.nearkin -o groups.csv
+nearkin duplicates people.csv --id id --pairs answers.csv --precision 0.99 --canonical -o once.csv
+nearkin duplicates people.nearkin more.csv --id id -o more_groups.csv
+nearkin neighbors people.nearkin people.csv --id id -k 3
+nearkin evaluate people.nearkin more.csv --id id --pairs known.csv
+nearkin suggest none people.csv --id id --pairs answers.csv --review -n 20
+nearkin link people.csv more.csv --id id -o links.csv
+"""
 
 
 def test_all_commands_run_in_order(run, tmp_path, monkeypatch):
@@ -45,15 +59,13 @@ def test_all_commands_run_in_order(run, tmp_path, monkeypatch):
     ]
     write_csv(tmp_path / "known.csv", ["left", "right", "same"], known)
     done = []
-    for _, *arguments in commands():
-        if arguments[0] == ENDLESS:
-            continue
+    for _, *arguments in map(shlex.split, COMMANDS.strip().splitlines()):
         monkeypatch.setattr("sys.stdin", io.StringIO(ANSWERS))
         if (
             "-o" in arguments
             and (there := tmp_path / arguments[arguments.index("-o") + 1]).exists()
         ):
-            there.unlink()  # the README shows two ways to make it
+            there.unlink()  # there are two ways to make it
         run(*arguments)
         done.append(arguments[0])
     assert {"fit", "evaluate", "transform", "same", "neighbors", "duplicates"} < set(done)
