@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "drawn",
     "mathml",
+    "reference",
     "repository_text",
 ]
 templates_path = ["_templates"]
@@ -54,6 +55,11 @@ suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 autosummary_imported_members = True
+# Files whose names differ in capitals only are one file on some systems.
+autosummary_filename_map = {
+    "nearkin.Estimate": "nearkin.EstimateOfCost",
+    "nearkin.Outlook": "nearkin.OutlookOfAnswers",
+}
 autodoc_typehints = "none"  # numpydoc says them in words
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False

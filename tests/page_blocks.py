@@ -58,7 +58,10 @@ _SAID = re.compile(r"^([\w.]+\([^#\n]*\))  # (-?\d+(?:\.\d+)?)(?=[:;,]|$)", re.M
 _SHELL = re.compile(r"[|<>&;$`*]|^(?!nearkin )")
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\S+")
 _LEFT_OUT = "  ..."
+# What lines of tables begin with, which are not wrapped.
+_OF_TABLES = " →│┃└┡┏"
 _WIDTH = 100
+_PATIENCE = 1800  # seconds for a page
 _TERMINAL = {"COLUMNS": str(_WIDTH), "LINES": "40", "TERM": "dumb", "NO_COLOR": "1"}
 # The processes share the cores.
 _ONE_THREAD = {
@@ -260,6 +263,15 @@ class _Stream(io.TextIOWrapper):
         """Leave the buffer to the other stream."""
 
 
+class _Keyboard(io.StringIO):
+    """What is typed, which terminals show."""
+
+    def readline(self, size: int | None = -1) -> str:
+        line = super().readline(size)
+        print(line, end="")
+        return line
+
+
 class _CommandFailed(Exception):
     pass
 
@@ -289,7 +301,7 @@ def _run_here(arguments: list[str], typed: str) -> int:
     from nearkin.cli import main
 
     before = sys.stdin
-    sys.stdin = io.StringIO(typed)
+    sys.stdin = _Keyboard(typed)
     try:
         return main(arguments)
     finally:
@@ -360,10 +372,10 @@ def shortened(printed: str, like: str) -> str:
     printed = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     lines = _ADDRESS.sub("http://127.0.0.1:8765/?token=...", printed).rstrip().splitlines()
     before, dots, after = like.partition(f"{_LEFT_OUT}\n")
-    head, tail = before.count("\n"), len(_unwrapped(after))
+    head, tail = len(_unwrapped(before)), len(_unwrapped(after))
     if dots and len(lines) > head + tail + 1:
         lines = [*lines[:head], _LEFT_OUT, *lines[len(lines) - tail :]]
-    wrapped = (line if line[:1] in " →" else textwrap.fill(line, _WIDTH) for line in lines)
+    wrapped = (line if line[:1] in _OF_TABLES else textwrap.fill(line, _WIDTH) for line in lines)
     return "\n".join(wrapped) + "\n"
 
 
@@ -373,7 +385,7 @@ def _unwrapped(text: str) -> list[str]:
     before = ""
     for line in text.splitlines():
         word = line.split(" ", 1)[0]
-        if before[:1] not in ("", " ", "→") and len(before) + 1 + len(word) > _WIDTH:
+        if before[:1] not in _OF_TABLES and len(before) + 1 + len(word) > _WIDTH:
             lines[-1] += f" {line}"
         else:
             lines.append(line)
@@ -444,7 +456,7 @@ def results_of(page: Path, *, python: str = sys.executable, **environ: str) -> l
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=600,
+            timeout=_PATIENCE,
         )
         if done.returncode:
             raise RuntimeError(f"{page}: {done.stdout}{done.stderr}")

@@ -364,13 +364,6 @@ def stopping() -> str:
     return without_title(Table("", [table.columns[i] for i in kept], rows, 3))
 
 
-def enough_by_set() -> str:
-    """How many answers were enough, by data set."""
-    table = published("stopping/RESULTS.md", "Data sets (ITML)")
-    rows = [[_words(row[1]), *row[3:]] for row in table.rows if row[0] == "random"]
-    return without_title(Table("", ["", *table.columns[3:]], rows))
-
-
 def questions() -> str:
     """Questions beside random pairs."""
     body = []
@@ -578,7 +571,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "report_intervals": report_intervals,
     "by_number_of_pairs": by_number_of_pairs,
     "stopping_rule": stopping,
-    "enough_by_set": enough_by_set,
     "questions_or_random": questions,
     "gain_kept_with_wrong_pairs": gain_kept,
     "suspects_found": suspects,

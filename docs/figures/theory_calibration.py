@@ -32,7 +32,8 @@ borne_out.set_aspect("equal")
 curve = verdicts_of(metric)
 distance = np.linspace(0, 2 * curve.threshold, 200)
 for prevalence in (0.5, 0.1, 0.01):
-    curves.plot(distance / curve.threshold, curve.chance(distance, prevalence), label=f"{prevalence:g}")
+    chances = curve.chance(distance, prevalence)
+    curves.plot(distance / curve.threshold, chances, label=f"{prevalence:g}")
 curves.set(xlabel="distance / threshold", ylabel="chance of being the same")
 curves.legend(title="prevalence")
 

@@ -35,7 +35,8 @@ left.plot(true, expected, "o", markersize=4)
 left.set(xlabel="adjusted Rand index", ylabel="expected by 120 pairs")
 left.set_aspect("equal")
 
-places = np.array([[0, 2], [1, 1.2], [2, 2.1], [3, 1.1], [0.4, 0.2], [4.2, 1.9], [5, 0.9], [4.6, 0], [2.6, 0.1]])
+across = [0, 1, 2, 3, 0.4, 4.2, 5, 4.6, 2.6]
+places = np.column_stack([across, [2, 1.2, 2.1, 1.1, 0.2, 1.9, 0.9, 0, 0.1]])
 group = np.array([0, 1, 0, 1, 0, 0, 1, 0, 1])
 joined = [(0, 1), (1, 2), (2, 3), (5, 6), (6, 7)]
 chain = [0, 1, 2, 3]

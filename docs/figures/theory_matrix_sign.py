@@ -29,7 +29,8 @@ left.set(xlabel="step", ylabel="size of an eigenvalue")
 
 rng = np.random.default_rng(0)
 classes = np.repeat(np.arange(3), 200)
-X = rng.standard_normal((600, 8)) @ rng.standard_normal((8, 8)) + rng.standard_normal((3, 8))[classes]
+X = rng.standard_normal((600, 8)) @ rng.standard_normal((8, 8))
+X += rng.standard_normal((3, 8))[classes]
 Phi = bias_matrices(X[::3], fit_class_models(X, classes))
 exact = local_metrics(Phi)
 scaled = Phi / np.linalg.norm(Phi, axis=(1, 2), keepdims=True)
