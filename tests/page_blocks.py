@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -180,35 +181,36 @@ def shown_after(page: str) -> dict[int, Block]:
 
 def run(page: str, name: str = "page") -> list[Result]:
     """What each block printed and said, in the folder where this is. The first error ends it."""
-    os.environ.update(_TERMINAL)
-    _be_patient()
-    from nearkin.errors import MissingPackageError
-
-    names: dict[str, Any] = {"__name__": "__main__"}
     results: list[Result] = []
+    names: dict[str, Any] = {"__name__": "__main__"}
     absent = ""
-    for block in programs_of(page):
-        screen = _Screen()
-        try:
-            with screen:
-                if block.language == "console":
-                    _run_commands(block.text, screen, names.get("typed", ""))
-                    said = []
-                else:
-                    code = compile("\n" * (block.line - 1) + block.text, name, "exec")
-                    exec(code, names)
-                    said = [(n, eval(call, names)) for call, n in _SAID.findall(block.text)]
-        except Exception as error:
-            missing = isinstance(error, ModuleNotFoundError | MissingPackageError)
-            if missing and not str(error.name).startswith("nearkin"):
-                absent = f"{error.name} is not installed" if error.name else str(error)
-            elif not (absent and isinstance(error, NameError)):
-                return [*results, _failed(block, screen, error)]
-            results.append(Result(block.line, skipped=absent))
-        else:
-            numbers = [Said(float(number), float(value)) for number, value in said]
-            results.append(Result(block.line, screen.shown(), numbers))
+    with _as_elsewhere(page):
+        from nearkin.errors import MissingPackageError
+
+        for block in programs_of(page):
+            screen = _Screen()
+            try:
+                with screen:
+                    said = _run_block(block, name, names, screen)
+            except Exception as error:
+                missing = isinstance(error, ModuleNotFoundError | MissingPackageError)
+                if missing and not str(error.name).startswith("nearkin"):
+                    absent = f"{error.name} is not installed" if error.name else str(error)
+                elif not (absent and isinstance(error, NameError)):
+                    return [*results, _failed(block, screen, error)]
+                results.append(Result(block.line, skipped=absent))
+            else:
+                results.append(Result(block.line, screen.shown(), said))
     return results
+
+
+def _run_block(block: Block, name: str, names: dict[str, Any], screen: _Screen) -> list[Said]:
+    if block.language == "console":
+        _run_commands(block.text, screen, names.get("typed", ""))
+        return []
+    exec(compile("\n" * (block.line - 1) + block.text, name, "exec"), names)
+    said = _SAID.findall(block.text)
+    return [Said(float(number), float(eval(call, names))) for call, number in said]
 
 
 def _failed(block: Block, screen: _Screen, error: Exception) -> Result:
@@ -217,16 +219,22 @@ def _failed(block: Block, screen: _Screen, error: Exception) -> Result:
     return Result(block.line, screen.shown(), error="".join(traceback.format_exception(error)))
 
 
-def _be_patient() -> None:
-    """Have what a machine that is not in a hurry has."""
+@contextlib.contextmanager
+def _as_elsewhere(page: str) -> Iterator[None]:
+    """Have a terminal, and what a machine has that is not in a hurry."""
     import nearkin
 
     # Candidates are compared until time is up.
-    nearkin.MetricLearner.__init__.__kwdefaults__["time_budget"] = 600.0
-    # Threads do what processes would, which import for seconds first.
-    with contextlib.suppress(ModuleNotFoundError):
-        distributed: Any = importlib.import_module("distributed")
-        distributed.LocalCluster = functools.partial(distributed.LocalCluster, processes=False)
+    defaults = nearkin.MetricLearner.__init__.__kwdefaults__
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, _TERMINAL))
+        stack.enter_context(mock.patch.dict(defaults, time_budget=600.0))
+        if "LocalCluster" in page and find_spec("distributed"):
+            # Threads do what processes would, which import for seconds first.
+            distributed = importlib.import_module("distributed")
+            threads = functools.partial(distributed.LocalCluster, processes=False)
+            stack.enter_context(mock.patch.object(distributed, "LocalCluster", threads))
+        yield
 
 
 class _Screen:
