@@ -14,19 +14,16 @@ def supported_versions() -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pythons = re.findall(r":: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
     optional = project["optional-dependencies"]
-    named = {"needed": project["dependencies"]}
-    named |= {f"`nearkin[{extra}]`": lines for extra, lines in optional.items() if extra != "all"}
-    rows = [("Python", f"{pythons[0]} to {pythons[-1]}", "needed")]
-    for who, lines in named.items():
+    named = {"": project["dependencies"]}
+    named |= {extra: lines for extra, lines in optional.items() if extra != "all"}
+    extras: dict[tuple[str, str], list[str]] = {("Python", f"{pythons[0]} to {pythons[-1]}"): [""]}
+    for extra, lines in named.items():
         for line in lines:
             package, version = re.fullmatch(r"([\w-]+)(?:\[.*\])?(?:>=([\w.]+))?", line).groups()
             if version is not None:
-                rows.append((package, f"{version} or later", who))
-    places: dict[tuple[str, str], list[str]] = {}
-    for package, version, who in rows:
-        places.setdefault((package, version), []).append(who)
-    table = [f"| {p} | {v} | {', '.join(who)} |" for (p, v), who in places.items()]
-    return "\n".join(["| | version | for |", "| --- | --- | --- |", *table])
+                extras.setdefault((package, f"{version} or later"), []).append(extra)
+    table = [f"| {p} | {v} | {', '.join(which)} |" for (p, v), which in extras.items()]
+    return "\n".join(["| package | version | for the extra |", "| --- | --- | --- |", *table])
 
 
 def installed_times() -> str:
