@@ -47,7 +47,7 @@ results = {
 scores = {
     name: [result.metric.score(X_new, y_new) for result in found] for name, found in results.items()
 }
-scores["Euclidean"] = nk.Euclidean().fit(X).score(X_new, y_new)
+scores["Euclidean"] = nk.scores.pair_auc(X_new, y_new)
 ax = nk.plot.course(BUDGETS, scores, x="questions", y="pair AUC on new rows", log=True)
 
 # %%

@@ -24,22 +24,26 @@ metric = nk.ITML(random_state=0).fit(
 )
 
 # %%
-# Random pairs of new rows: a tenth of them are the same, as there are ten digits. Chances before
-# and after calibration by 400 other pairs, as frequent as they are there:
+# After ``fit``, chances suppose that same and different are equally frequent. Of random pairs of
+# new rows only a tenth are the same, as there are ten digits. ``prevalence=0.1`` says so;
+# calibration by a thousand other pairs finds it by itself, and mends the rest.
 
 rng = np.random.default_rng(0)
 left, right = rng.integers(len(new), size=(2, 5000))
 same = y[900:][left] == y[900:][right]
-before = metric.chance_same(new[left], new[right])
+said = {
+    "after fit": metric.chance_same(new[left], new[right]),
+    "with prevalence=0.1": metric.chance_same(new[left], new[right], prevalence=0.1),
+}
 
-others = rng.integers(len(check), size=(400, 2))
+others = rng.integers(len(check), size=(1000, 2))
 others = others[others[:, 0] != others[:, 1]]
 truth = y[500:900][others[:, 0]] == y[500:900][others[:, 1]]
 metric.calibrate(check, pairs=nk.Pairs(others[truth], others[~truth]))
-after = metric.chance_same(new[left], new[right])
+said["calibrated"] = metric.chance_same(new[left], new[right])
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-nk.plot.calibration({"after fit": before, "calibrated": after}, same, ax=axes[0])
+nk.plot.calibration(said, same, ax=axes[0])
 
 # %%
 # Two thresholds: the distance where same and different are equally likely, and the one up to which

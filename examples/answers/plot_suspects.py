@@ -2,7 +2,7 @@
 Find the answers that are wrong
 ===============================
 
-Three of a hundred answers were slips. Can they be found?
+Some answers in a hundred are slips. Can they be found?
 
 A wrong answer is contradicted by all the others: the metric that those teach puts the two rows
 where the answer says they are not. ``suspects_`` lists such pairs, the worst first. They count less
@@ -29,17 +29,17 @@ pairs = nk.Pairs(
 metric = nk.MetricLearner(random_state=0).fit(X, pairs=pairs)
 
 # %%
-# The suspects, each above what was said of it. The chance is that of the opposite.
+# The suspects, two pictures each, with what was said of them and the chance that it is not so:
 
 suspects = metric.suspects_[:8]
 wrong = {tuple(sorted(pair)) for pair in slips.tolist()}
 rows = np.array([suspect.pair for suspect in suspects])
 titles = [
-    f"said: {'same' if one.same else 'different'}\n{one.chance_opposite:.0%} the opposite"
+    f"said: {'same' if one.same else 'different'} ({one.chance_opposite:.0%} not)"
     for one in suspects
 ]
-both = np.concatenate([X[rows[:, 0]].reshape(-1, 8, 8), X[rows[:, 1]].reshape(-1, 8, 8)], axis=1)
-axes = nk.plot.pictures(both.reshape(len(rows), -1), (16, 8), titles=titles, n_columns=4)
+both = np.concatenate([X[rows[:, 0]].reshape(-1, 8, 8), X[rows[:, 1]].reshape(-1, 8, 8)], axis=2)
+axes = nk.plot.pictures(both.reshape(len(rows), -1), (8, 16), titles=titles, n_columns=4)
 
 # %%
 

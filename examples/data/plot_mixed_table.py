@@ -46,10 +46,10 @@ print(metric.table_.kinds_)
 # %%
 # Before learning, all columns count the same; after it, those that tell kinds apart:
 
-plain = nk.Euclidean().fit(table[:150])
+plain = nk.Euclidean().fit(table[:150], pairs=pairs)
 new = table[150:]
 spaces = {"all columns alike": plain.transform(new), "learned": metric.transform(new)}
-axes = nk.plot.side_by_side(spaces, kind[150:], size=18)
+axes = nk.plot.side_by_side(spaces, kind[150:], size=24)
 
 # %%
 # The weight of each column, as a share of all:

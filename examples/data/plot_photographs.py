@@ -46,7 +46,7 @@ for row, kind in zip(axes, ("temple", "flower"), strict=True):
 # :class:`nearkin.Chain` does both, and is a metric like any other.
 
 pairs = nk.Pairs.from_labels(y[:300], 100, random_state=0)
-metric = nk.Chain([PCA(30, random_state=0), nk.KernelBeta(random_state=0)])
+metric = nk.Chain([PCA(30, random_state=0), nk.CosineMetric(kernel="rbf", random_state=0)])
 metric.fit(X[:300], pairs=pairs)
 new = slice(300, None)
 axes = nk.plot.side_by_side({"pixels": X[new], "learned": metric.transform(X[new])}, name[new])

@@ -20,8 +20,9 @@ table = pd.DataFrame(table)
 table.head()
 
 # %%
+# Some birthdays are cut short, so that they are compared letter by letter and not as dates.
 
-matcher = nk.RecordMatcher(random_state=0).fit(table)
+matcher = nk.RecordMatcher(kinds={"born": "name"}, random_state=0).fit(table)
 found = matcher.duplicates()
 print(found)
 

@@ -1,12 +1,12 @@
 """
-Objects that turn: along the shape of the data
-==============================================
+Objects that turn
+=================
 
 A thing looks different from every side. Can a few pairs bring all its views together?
 
 Six small objects are seen in 60 directions each. Two views of one object from opposite sides have
-less in common than views of two objects from one side. But each view resembles the next one, and
-that is what :class:`nearkin.GeometryAware` goes by: pairs reach others along the data.
+less in common than views of two objects from one side. But each view resembles the next one: a
+Gaussian kernel sees that, and :class:`nearkin.KernelBeta` weighs its directions.
 """
 
 import numpy as np
@@ -40,17 +40,17 @@ y = np.repeat(list(OBJECTS), 60)
 nk.plot.pictures(X[::12][:30], (SIZE, SIZE), n_columns=10)
 
 # %%
-# Two views in three are known to nobody but the learner, which sees them without a word of what
-# they show. Forty pairs are about the others.
+# Forty pairs are about every third view. The others are seen by the learner, too, but nobody says
+# what they show.
 
 known = np.flatnonzero(np.arange(len(X)) % 3 == 0)
 told = nk.Pairs.from_labels(y[known], 40, random_state=0)
 pairs = nk.Pairs(known[told.must_link], known[told.cannot_link])
-metric = nk.GeometryAware(random_state=0).fit(X, pairs=pairs)
+metric = nk.KernelBeta(random_state=0).fit(X, pairs=pairs)
 others = np.setdiff1d(np.arange(len(X)), known)
 
 # %%
-# Each ring is an object that turns once around.
+# The views that no pair is about, before and after:
 
 # sphinx_gallery_thumbnail_number = 2
 spaces = {"pixels": X[others], "learned": metric.transform(X[others])}

@@ -41,5 +41,5 @@ scores = {
 # Lines are means, and bands go from the worst draw of pairs to the best. With few pairs, which ones
 # they are matters more than the learner.
 
-scores["Euclidean"] = nk.Euclidean().fit(X).score(X_new, y_new)
+scores["Euclidean"] = nk.scores.pair_auc(X_new, y_new)
 ax = nk.plot.course(N_PAIRS, scores, y="pair AUC on new rows", log=True)

@@ -36,7 +36,7 @@ kept, metrics = [], {}
 for n in N_TRIPLETS:
     metrics[n] = nk.ITML(random_state=0).fit(X, pairs=asked(np.arange(200), n))
     kept.append(metrics[n].score(X, pairs=others))
-plain = nk.Euclidean().fit(X).score(X, pairs=others)
+plain = nk.Euclidean().fit(X, pairs=others).score(X, pairs=others)
 ax = nk.plot.course(
     N_TRIPLETS,
     {"ITML": kept, "Euclidean": plain},

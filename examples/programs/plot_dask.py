@@ -5,8 +5,8 @@ Dask: rows that stay on the workers
 What if the rows are on a cluster of machines?
 
 Learners of ``nearkin.dask`` take dask arrays and data frames. Workers make the sums over their
-rows; only landmarks and rows of pairs come to the client. The cluster here has two workers within this
-process; with another address it is one of a hundred machines.
+rows; only landmarks and rows of pairs come to the client. The cluster here has two workers within
+this process; with another address it is one of a hundred machines.
 """
 
 import dask.array as da

@@ -27,7 +27,7 @@ left, right = table[first].reset_index(drop=True), table[~first].reset_index(dro
 row_of = {who: row for row, who in enumerate(person[first])}
 truth = {(row_of[who], row) for row, who in enumerate(person[~first])}
 print(f"{len(left)} and {len(right)} records; {len(truth)} are in both")
-links = nk.link(left, right, random_state=0)
+links = nk.link(left, right, kinds={"born": "name"}, random_state=0)
 print(links)
 
 # %%

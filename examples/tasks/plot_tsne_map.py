@@ -18,7 +18,7 @@ X, digit = load_digits(return_X_y=True)
 X, digit = X[:700], digit[:700]
 parity = digit % 2
 pairs = nk.Pairs.from_labels(parity[:400], 120, random_state=0)
-metric = nk.KernelBeta(random_state=0).fit(X[:400], pairs=pairs)
+metric = nk.CosineMetric(kernel="rbf", random_state=0).fit(X[:400], pairs=pairs)
 
 # %%
 # Both maps in the colours of digits, with crosses where they are odd. The last 300 pictures are in

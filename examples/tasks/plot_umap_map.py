@@ -36,4 +36,4 @@ def drawn(rows):
 
 
 spaces = {"UMAP of embeddings": drawn(X), "UMAP of learned rows": drawn(metric.transform(X))}
-axes = nk.plot.side_by_side(spaces, subject, size=18)
+axes = nk.plot.side_by_side(spaces, subject, size=24)

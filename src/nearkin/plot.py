@@ -137,7 +137,7 @@ def side_by_side(
     y: Any = None,
     *,
     pairs: Pairs | None = None,
-    size: float = 12,
+    size: float = 18,
     legend: bool = True,
 ) -> NDArray[Any]:
     """The same rows in several spaces, a panel for each, such as before and after learning.
@@ -151,10 +151,10 @@ def side_by_side(
         closer than two of different classes, in all its columns.
     pairs : Pairs, optional
         Drawn as :func:`embedding` does.
-    size : float, default=12
+    size : float, default=18
         Of the markers.
     legend : bool, default=True
-        Say in the first panel what colours and lines mean, of twelve classes at most.
+        Say below what colours and lines mean, of twelve classes at most.
 
     Returns
     -------
@@ -171,10 +171,15 @@ def side_by_side(
     'before: pair AUC 0.50'
     """
     axes = _row_of_axes(len(spaces))
-    for number, (ax, (name, Z)) in enumerate(zip(axes, spaces.items(), strict=True)):
+    for ax, (name, Z) in zip(axes, spaces.items(), strict=True):
         title = name if y is None else f"{name}: pair AUC {pair_auc(np.asarray(Z), y):.2f}"
-        embedding(Z, y, pairs=pairs, ax=ax, title=title, size=size, legend=legend and not number)
+        embedding(Z, y, pairs=pairs, ax=ax, title=title, size=size)
         ax.set(xticks=[], yticks=[])  # only distances mean something
+    handles, names = axes[0].get_legend_handles_labels()
+    if legend and handles:
+        axes[0].figure.legend(
+            handles, names, loc="outside lower center", ncols=min(len(names), 7), fontsize=8
+        )
     return axes
 
 
@@ -264,7 +269,10 @@ def pictures(
     rows = np.asarray(rows)
     if axes is None:
         width = min(checked_count(n_columns, "n_columns", least=1), len(rows))
-        axes = _grid_of_axes(-(-len(rows) // width), width, side=1.0)
+        aspect = shape[1] / shape[0]
+        margin = 0.0 if titles is None else 0.3
+        height = -(-len(rows) // width)
+        axes = _grid_of_axes(height, width, (1.1 * max(aspect, 1.0), 1.1 / min(aspect, 1) + margin))
     axes = np.asarray(axes).ravel()
     for ax in axes:
         ax.set_axis_off()
@@ -297,7 +305,7 @@ def kernel_matrix(
     --------
     >>> import nearkin as nk
     >>> X, y = nk.datasets.make_xor(60, random_state=0)
-    >>> ax = nk.plot.kernel_matrix(nk.Euclidean().fit(X).kernel_matrix(X), y)
+    >>> ax = nk.plot.kernel_matrix(nk.Euclidean().fit(X, y).kernel_matrix(X), y)
     """
     ax = _axes(ax)
     K = np.asarray(K, dtype=np.float64)
@@ -681,7 +689,7 @@ def importances(
     """
     shares = metric if isinstance(metric, Mapping) else metric.importances_
     names = sorted(shares, key=lambda name: -shares[name])[: checked_count(most, "most", least=1)]
-    ax = _share_bars(_axes(ax), {name: shares[name] for name in names})
+    ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
     ax.set_xlabel("part of squared distances, in %")
     if title:
         ax.set_title(title, fontsize=10)
@@ -729,10 +737,10 @@ def explanation(
     return ax
 
 
-def _share_bars(ax: Axes, shares: Mapping[str, float]) -> Axes:
-    """A bar for each share, the first on top: red above 0, blue below."""
+def _share_bars(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
+    """A bar for each share, the first on top: blue below 0, and red above unless said otherwise."""
     values = [100 * share for share in reversed(shares.values())]
-    ax.barh(range(len(shares)), values, color=["C3" if value > 0 else "C0" for value in values])
+    ax.barh(range(len(shares)), values, color=[above if value > 0 else "C0" for value in values])
     ax.set_yticks(range(len(shares)), list(reversed(shares)), fontsize=8)
     ax.axvline(0, color="0.3", linewidth=0.8)
     return ax
@@ -758,17 +766,18 @@ def _axes(ax: Axes | None) -> Axes:
 def _row_of_axes(count: int) -> NDArray[Any]:
     """Panels of a new figure beside each other, or below each other where there are many."""
     width = count if count <= 4 else -(-count // 2)
-    axes = _grid_of_axes(-(-count // width), width, side=3.4 if width < 4 else 2.6)
+    side = 3.4 if width < 4 else 2.7
+    axes = _grid_of_axes(-(-count // width), width, (side, side))
     for ax in axes[count:]:
         ax.set_axis_off()
     return np.asarray(axes[:count])
 
 
-def _grid_of_axes(height: int, width: int, side: float) -> NDArray[Any]:
-    size = (side * width, side * height)
-    figure_axes = _pyplot().subplots(height, width, figsize=size, squeeze=False)
-    figure_axes[0].set_layout_engine("constrained")
-    return np.asarray(figure_axes[1]).ravel()
+def _grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:
+    """Panels of a new figure, each of this width and height in inches."""
+    size = (panel[0] * width, panel[1] * height)
+    axes = _pyplot().subplots(height, width, figsize=size, squeeze=False, layout="constrained")[1]
+    return np.asarray(axes).ravel()
 
 
 def _pyplot() -> Any:
