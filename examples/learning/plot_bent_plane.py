@@ -37,3 +37,9 @@ for ax, title, view in (
     auc = nk.scores.pair_auc(view(X), y)
     nk.plot.embedding(view(X), y, ax=ax, title=f"{title}: pair AUC {auc:.2f}")
     ax.set(xticks=[], yticks=[])
+
+# %%
+# Where each point has gone. Those that pairs name lead, and others follow.
+
+ax = nk.plot.motion(X - X.mean(axis=0), metric.transform(X), y, size=18)
+ax.set(xticks=[], yticks=[])

@@ -43,8 +43,6 @@ for number in range(1, 30):
 axes = nk.plot.side_by_side({f"{n} answers": Z for n, Z in pictures.items()}, y)
 
 # %%
-# The way of each point from the first picture to the last:
+# Each picture took milliseconds; that is what makes points move while people answer.
 
-ax = nk.plot.motion(pictures[2], pictures[60], y, title="from 2 answers to 60")
-ax.set(xticks=[], yticks=[])
 print(f"{len(X)} rows are in their new places within a second: {np.median(times) < 1}")

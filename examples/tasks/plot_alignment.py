@@ -52,7 +52,8 @@ for ax, places, title in (
 ):
     hours = hour if len(places) == 240 else np.tile(hour, 2)
     points = ax.scatter(*places.T, c=hours, cmap="twilight_shifted", s=16)
-    ax.set(title=title, xticks=[], yticks=[], aspect="equal")
+    ax.set(title=title, xticks=[], yticks=[])
+    ax.set_aspect("equal", adjustable="datalim")
 figure.colorbar(points, label="hour", ticks=[0, 6, 12, 18, 24])
 
 # %%

@@ -15,7 +15,7 @@ import pandas as pd
 import nearkin as nk
 
 table, person = nk.datasets.make_records(
-    800, duplicates=0.5, most_copies=1, mistakes=2.5, missing=0.06, random_state=0
+    800, duplicates=0.5, most_copies=1, mistakes=6, missing=0.1, random_state=0
 )
 table = pd.DataFrame(table)
 
@@ -56,5 +56,5 @@ ax.errorbar(
     capsize=3,
     label="expected, with 90 % intervals",
 )
-ax.set(xlabel="recall", ylabel="precision", ylim=(0.85, 1.01))
+ax.set(xlabel="recall", ylabel="precision", ylim=(0.8, 1.01))
 ax.legend(loc="lower left")

@@ -168,7 +168,7 @@ def side_by_side(
     >>> Z = nk.KernelBeta(random_state=0).fit_transform(X, y)
     >>> before, after = nk.plot.side_by_side({"before": X, "after": Z}, y)
     >>> before.get_title()
-    'before: pair AUC 0.50'
+    'before: pair AUC 0.51'
     """
     axes = _row_of_axes(len(spaces))
     for ax, (name, Z) in zip(axes, spaces.items(), strict=True):
@@ -639,7 +639,7 @@ def tree(
         sizes[n_leaves + t] = sizes[ends].sum()
     left = n_leaves - np.arange(1, len(joined) + 1)
     heights = np.log2(n_leaves) - np.log2(left)
-    chosen = np.log2(n_leaves) - np.log2(clusters.n_clusters_ + 0.5)
+    chosen = np.log2(n_leaves) - np.log2(clusters.n_clusters_ - 0.5)
     labels = None
     if names is not None:
         first = np.unique(found.blocks.of, return_index=True)[1]
