@@ -33,7 +33,7 @@ def converted(node, *, as_block):
     tex = _NAMED.sub(r"\1\\, ", tex)
     try:
         found = latex2mathml.tex2mathml(tex, as_block=as_block)
-        return _STEADY.sub(r'<mo\1 stretchy="false">\2</mo>', found)
+        return _STEADY.sub(r'<mo\1 stretchy="false" lspace="0" rspace="0">\2</mo>', found)
     except MathError as error:
         log.warning("formula: %s", error, location=node)
         return nodes.Text(tex).astext()
