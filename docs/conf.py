@@ -25,6 +25,7 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "accessible",
     "drawn",
     "mathml",
     "reference",
@@ -99,9 +100,11 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # which needs a server
 html_theme_options = {
     "logo": {"text": "nearkin"},
     "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
