@@ -25,8 +25,10 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "accessible",
     "drawn",
     "mathml",
+    "reference",
     "repository_text",
 ]
 templates_path = ["_templates"]
@@ -54,6 +56,11 @@ suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 autosummary_imported_members = True
+# Files whose names differ in capitals only are one file on some systems.
+autosummary_filename_map = {
+    "nearkin.Estimate": "nearkin.EstimateOfCost",
+    "nearkin.Outlook": "nearkin.OutlookOfAnswers",
+}
 autodoc_typehints = "none"  # numpydoc says them in words
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
@@ -93,9 +100,11 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # which needs a server
 html_theme_options = {
     "logo": {"text": "nearkin"},
     "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],

@@ -66,10 +66,19 @@ def embedding(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 10, random_state=0)
+    >>> ax = nk.plot.embedding(X, y, pairs=pairs, title="before learning")
+    >>> ax.get_title()
+    'before learning'
     """
+    ax = _axes(ax)  # says what is missing, if matplotlib is
     from matplotlib.collections import LineCollection
 
-    ax = _axes(ax)
     plane = in_the_plane(Z)
     classes = np.full(len(plane), -1) if y is None else class_numbers(y)
     for number in np.unique(classes):
@@ -112,7 +121,14 @@ def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None
 
 
 def in_the_plane(Z: Any) -> Floats:
-    """Two columns: the data's own, or the two principal axes where there are more."""
+    """Two columns: the data's own, or the two principal axes where there are more.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> nk.plot.in_the_plane([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape
+    (2, 2)
+    """
     Z = np.asarray(Z)
     if Z.shape[1] > 2:
         return principal_coordinates(Z)
@@ -132,6 +148,13 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> nk.plot.spectrum(nk.KernelBeta(random_state=0).fit(X, y)).get_ylabel()
+    'weight'
     """
     ax = _axes(ax)
     metric = last_learner(metric)
@@ -163,6 +186,12 @@ def distances(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> nk.plot.distances([0.1, 0.2], [0.8, 0.9, 1.0], threshold=0.5).get_xlabel()
+    'distance'
     """
     ax = _axes(ax)
     both = [np.asarray(same, dtype=np.float64), np.asarray(different, dtype=np.float64)]
@@ -192,6 +221,15 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(200, random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 40, random_state=0)
+    >>> ax = nk.plot.selection(nk.MetricLearner(random_state=0).fit(X, pairs=pairs))
+    >>> len(ax.get_yticks()) > 3
+    True
     """
     ax = _axes(ax)
     report = getattr(last_learner(report), "report_", report)
@@ -221,6 +259,15 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> clusters = nk.Clusters((2, 5), metric=nk.Euclidean(), families=["k-means"], random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 40, random_state=0)
+    >>> nk.plot.grouping(clusters.fit(X, pairs=pairs)).get_xlabel()
+    'groups'
     """
     ax = _axes(ax)
     report = getattr(report, "report_", report)
@@ -271,6 +318,14 @@ def explanation(
     -------
     matplotlib Axes
         What sets them apart is red, what brings them together blue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nearkin as nk
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
+    >>> ax = nk.plot.explanation(metric.explain(X[0], X[1]), shape=(2, 2))
     """
     ax = _axes(ax)
     if shape is not None:

@@ -71,6 +71,15 @@ class Outlook:
         Numbers of answers, and by how much pair AUC will have risen by then; none where it is too
         early to say.
     reason : str
+
+    Examples
+    --------
+    >>> from nearkin import Pairs, outlook
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> found = outlook(X, Pairs.from_labels(y, 6, random_state=0))
+    >>> found.n_answers, found.advice
+    (6, 'too early to tell')
     """
 
     n_answers: int
