@@ -3,11 +3,13 @@
 #   PYTHON=python3.13             the Python that .venv is made with
 #   CONSTRAINTS=.ci/oldest.txt    versions to install; these go to a .venv of their own
 #   WORKERS=4                     test processes (auto: one for each core, at most 8)
+#   EXTRAS=all,torch              extras of nearkin to install
 #   ARGS="-k pairs"               more arguments for demo, test, bench or mutants
 
 PYTHON      ?= python3
 CONSTRAINTS ?=
 WORKERS     ?= auto
+EXTRAS      ?= all
 ARGS        ?=
 
 VENV  := .venv$(if $(CONSTRAINTS),-$(basename $(notdir $(CONSTRAINTS))))
@@ -27,7 +29,7 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome,\
 	$(shell command -v $(name))))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio test bench mutants docs lint clean remake page
+.PHONY: help demo studio test bench mutants docs release lint clean remake page
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
@@ -48,16 +50,26 @@ mutants: $(READY) ## change the code in small ways, and see whether tests notice
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
-docs: $(VENV)/.ready-docs ## build the site into build/site; its links are checked
+docs: $(VENV)/.ready-docs ## build the site into build/site; links, code and pages are checked
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto docs build/site $(ARGS)
 	$(BIN)/python docs/check_links.py build/site
+	$(BIN)/python -m tests.page_blocks --check docs
+ifneq ($(NPM),)
+	@$(MAKE) --no-print-directory page/node_modules/.ready || echo "npm could not fetch axe-core."
+endif
+	$(BIN)/python docs/check_pages.py build/site
 	@echo "The site: build/site/index.html"
 
-lint: $(READY) ## check style, types and the direction of imports; the page's tests too
+release: $(VENV)/.ready-release ## make a release but for the upload, in dist; ARGS=--trial for a trial
+	$(BIN)/python .ci/release.py make $(ARGS)
+
+lint: $(READY) ## check style, types, the direction of imports and spelling; the page's tests too
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
+	$(BIN)/python docs/check_spelling.py
 ifneq ($(NPM),)
 	@$(MAKE) --no-print-directory page/node_modules/.ready
 	cd page && npm run --silent check
@@ -108,9 +120,13 @@ $(VENV)/.ready-docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
+$(VENV)/.ready-release: $(READY)
+	$(BIN)/python -m pip install --quiet --group release
+	touch $@
+
 $(READY): pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS)) \
-		--group $(GROUP) --editable '.[all]'
+		--group $(GROUP) --editable '.[$(EXTRAS)]'
 	touch $@

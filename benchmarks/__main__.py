@@ -58,15 +58,15 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10, help="random draws of pairs (10)")
     parser.add_argument("--tables", action="store_true", help="only from stored raw results")
     parser.add_argument(
-        "--check", action="store_true", help="only whether pages of papers are right"
+        "--check", action="store_true", help="only whether pages of papers and the site are right"
     )
-    parser.add_argument("--write", action="store_true", help="with --check: put right what is not")
+    parser.add_argument("--write", action="store_true", help="the same, and put right what is not")
     options = parser.parse_intermixed_args()
     names = [one for name in options.names for one in (PAPERS if name == "papers" else [name])]
     for name in names:
         if name not in BENCHMARKS:
             parser.error(f"no benchmark {name!r}: there are {', '.join(BENCHMARKS)}")
-    if options.check:
+    if options.check or options.write:
         sys.exit(check([name for name in names or PAPERS if name in PAPERS], options.write))
     for name in names or BENCHMARKS:
         module = import_module(BENCHMARKS[name])
@@ -76,7 +76,8 @@ def main() -> None:
 
 
 def check(names: list[str], write: bool) -> int:
-    """Say where pages of papers differ from what the stored results give; 1 if they do."""
+    """Say where pages differ from what the stored results give; 1 if they do."""
+    from benchmarks import site
     from benchmarks.papers import claims, overview
 
     modules = {name: import_module(BENCHMARKS[name]) for name in PAPERS}
@@ -84,12 +85,14 @@ def check(names: list[str], write: bool) -> int:
     whole = all(hasattr(paper, "overview") for paper in papers)  # or there is no page over all yet
     if write:
         for name in names:
-            modules[name].score()
+            if not claims.is_right(modules[name]):
+                modules[name].score()
             if hasattr(modules[name], "SEEN"):
                 claims.write(modules[name])
         if whole:
             publish_page(overview.README, overview.page(papers))
-    found = [text for name in names for text in claims.problems(modules[name])]
+    found = list(site.problems(write=write))
+    found += [text for name in names for text in claims.problems(modules[name])]
     if whole:
         found += overview.problems(papers)
     for text in found:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -45,6 +44,8 @@ def peak_memory_gb() -> float:
     if status.exists():
         line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024 / 1e9
+    import resource  # which Windows has not
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 

@@ -9,6 +9,7 @@ sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # which has benchma
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import runnable
+from pygments.lexers.shell import BashLexer
 
 import nearkin
 
@@ -25,11 +26,20 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "accessible",
+    "drawn",
     "mathml",
+    "reference",
     "repository_text",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["extensions", "_templates", "**/GALLERY_HEADER.*", "**/.ipynb_checkpoints"]
+exclude_patterns = [
+    "extensions",
+    "figures",
+    "_templates",
+    "**/GALLERY_HEADER.*",
+    "**/.ipynb_checkpoints",
+]
 
 # Pages
 
@@ -47,6 +57,11 @@ suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 autosummary_imported_members = True
+# Files whose names differ in capitals only are one file on some systems.
+autosummary_filename_map = {
+    "nearkin.Estimate": "nearkin.EstimateOfCost",
+    "nearkin.Outlook": "nearkin.OutlookOfAnswers",
+}
 autodoc_typehints = "none"  # numpydoc says them in words
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
@@ -89,9 +104,11 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # which needs a server
 html_theme_options = {
     "logo": {"text": "nearkin"},
     "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
@@ -117,3 +134,5 @@ def is_page(app, name):
 
 def setup(app):
     app.connect("source-read", without_absent)
+    # Commands stand without prompts: the usual lexer would take them for output, not to be copied.
+    app.add_lexer("console", BashLexer)

@@ -88,7 +88,12 @@ def is_there(library, device):
 PLACES = [("array_api_strict", "host"), ("torch", "cpu"), ("torch", "cuda"), ("cupy", "cuda")]
 
 
-@pytest.fixture(params=[place for place in PLACES if is_there(*place)], ids=" ".join)
+def marked(library, device):
+    marks = [pytest.mark.gpu] if device == "cuda" else []
+    return pytest.param((library, device), marks=marks, id=f"{library} {device}")
+
+
+@pytest.fixture(params=[marked(*place) for place in PLACES if is_there(*place)])
 def place(request, monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # what scikit-learn looks at
     found = Place(*request.param)

@@ -33,7 +33,15 @@ def has_cuda():
 PLACES = ["cpu", "cuda"] if HAS_TORCH and has_cuda() else ["cpu"]
 on_torch = [
     needs_torch,
-    pytest.mark.parametrize("device", PLACES, ids=[f"torch {place}" for place in PLACES]),
+    pytest.mark.parametrize(
+        "device",
+        [
+            pytest.param(
+                place, marks=[pytest.mark.gpu] if place == "cuda" else [], id=f"torch {place}"
+            )
+            for place in PLACES
+        ],
+    ),
 ]
 
 N, D = 500, 4

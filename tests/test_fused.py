@@ -22,6 +22,7 @@ if devices.array_api_compat is None:
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 if DEVICE == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("no CUDA device, and TRITON_INTERPRET=1 is not set", allow_module_level=True)
+pytestmark = [pytest.mark.gpu] if DEVICE == "cuda" else []
 
 PAIRS = Pairs([(0, 1), (2, 3), (4, 5)], [(6, 7), (8, 9)])
 

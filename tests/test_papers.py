@@ -34,7 +34,7 @@ def paper(tmp_path, monkeypatch):
     """A folder with one measured number, on all its pages."""
     readme = tmp_path / "README.md"
     readme.write_text("Read this: the mean of\nall is 2.50.\n")
-    monkeypatch.setattr(claims, "README", readme)
+    monkeypatch.setattr(claims, "pages", lambda: [tmp_path / "docs" / "index.md", readme])
     raw = tmp_path / "results.jsonl"
     store(raw, [{"J": 2.0}, {"J": 3.0}])
 
@@ -58,7 +58,7 @@ def paper(tmp_path, monkeypatch):
         TITLE="A paper",
         TIME="a second",
         SEEN=[Claim("The mean is {mean:.2f}.", mean), Claim("There is no more.")],
-        IN_README=[Claim("the mean of all is {mean:.2f}", mean)],
+        ON_SITE=[Claim("the mean of all is {mean:.2f}", mean)],
         page=page,
         overview=lines,
     )
@@ -83,8 +83,8 @@ def test_pages_that_were_written_are_right(paper):
         ("NOTES.md", "- There is no more.\n", "", "NOTES.md does not say: There is no more."),
         ("NOTES.md", "- The", "Nearly 7.\n\n- The", "do not: Nearly 7."),
         ("RESULTS.md", "2.50", "2.51", "RESULTS.md is not what the stored results give"),
-        ("README.md", "2.50", "2.49", "README.md does not say: the mean of all is 2.50"),
-        ("results.jsonl", "3.0", "3.2", "README.md does not say: the mean of all is 2.60"),
+        ("README.md", "2.50", "2.49", "a page of the site says: the mean of all is 2.50"),
+        ("results.jsonl", "3.0", "3.2", "a page of the site says: the mean of all is 2.60"),
     ],
 )
 def test_what_is_wrong_is_found(paper, file, right, wrong, said):

@@ -157,7 +157,7 @@ def make_environment(
     quietly = {"capture_output": True, "text": True, "check": True}
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], **quietly)
     python = made.programs / ("python.exe" if os.name == "nt" else "python")
-    install = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
     pip = [sys.executable, "-m", "pip", "--python", str(python), *install]
     subprocess.run([*pip, str(wheel)], **quietly)
     (info,) = made.packages.glob("nearkin-*.dist-info")
@@ -231,7 +231,9 @@ def once(tmp_path_factory: pytest.TempPathFactory, name: str, make):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from these sources, with the page of the studio."""
+    """The wheel, built from these sources, with the page of the studio; or the one to be tested."""
+    if "NEARKIN_WHEEL" in os.environ:
+        return Path(os.environ["NEARKIN_WHEEL"])
     need_what_builds()
 
     def make(folder: Path) -> None:

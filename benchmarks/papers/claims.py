@@ -1,8 +1,9 @@
 """Sentences with numbers: each number is computed from stored results when the sentence is checked.
 
 A paper's folder has the tables (RESULTS.md), notes (NOTES.md) whose section "What was seen" is made
-of claims, and claims that stand in the project's README. ``python -m benchmarks papers --check``
-says where a page differs from what the stored results give, ``--write`` puts it right.
+of claims, and claims that stand in the project's README or on a page of its site.
+``python -m benchmarks papers --check`` says where a page differs from what the stored results give,
+``--write`` puts it right. (Tables and sentences of the site itself: benchmarks/site.)
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from benchmarks.record import ROOT, Page, stored
+from benchmarks.record import Page, stored
+from benchmarks.site import pages
 
 if TYPE_CHECKING:
     from benchmarks.papers.overview import Line
 
 Row = dict[str, Any]
-README = ROOT / "README.md"
 SECTION = "## What was seen"
 _WIDTH = 110
 
@@ -52,7 +53,7 @@ class Paper(Protocol):
     TITLE: str
     TIME: str  # how long all of it takes, in words
     SEEN: Sequence[Claim]  # all of NOTES.md's section
-    IN_README: Sequence[Claim]
+    ON_SITE: Sequence[Claim]  # or in README.md
 
     def page(self) -> Page: ...
 
@@ -64,12 +65,17 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_right(paper: Paper) -> bool:
+    """Whether the page of tables is what the stored results give."""
+    return (paper.FOLDER / "RESULTS.md").read_text() == paper.page().markdown()
+
+
 def problems(paper: Paper) -> Iterator[str]:
     """Where the pages differ from what the stored results give."""
     name = paper.FOLDER.name
-    if (paper.FOLDER / "RESULTS.md").read_text() != paper.page().markdown():
+    if not is_right(paper):
         yield f"{name}/RESULTS.md is not what the stored results give"
-    missing = [part for part in ("SEEN", "IN_README", "overview") if not hasattr(paper, part)]
+    missing = [part for part in ("SEEN", "ON_SITE", "overview") if not hasattr(paper, part)]
     if missing:
         yield f"{name}/run.py has no {', '.join(missing)} yet: its NOTES.md is not checked"
         return
@@ -82,10 +88,11 @@ def problems(paper: Paper) -> Iterator[str]:
     for text in expected:
         if text not in found:
             yield f"{name}/NOTES.md does not say: {text}"
-    readme = plain(README.read_text())
-    for claim in paper.IN_README:
-        if claim.sentence(rows) not in readme:
-            yield f"README.md does not say: {claim.sentence(rows)}"
+    said = [plain(page.read_text()) for page in pages() if page.is_file()]
+    for claim in paper.ON_SITE:
+        sentence = claim.sentence(rows)
+        if not any(sentence in text for text in said):
+            yield f"neither README.md nor a page of the site says: {sentence}"
 
 
 def items(notes: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which examples of the gallery can be run here: those whose imports are all there."""
+"""Which programs of the site can be run here: those whose imports are all there."""
 
 import ast
 import re
@@ -20,13 +20,16 @@ def imported(path):
     return names
 
 
+def missing(path):
+    """Packages that a program imports and that are not there, nor beside it."""
+    beside = {other.stem for other in path.parent.glob("*.py")}
+    return sorted(name for name in imported(path) - beside if not find_spec(name))
+
+
 def not_runnable(folder):
     """Examples that need what is not installed, and what that is."""
-    missing = {
-        path: sorted(name for name in imported(path) if not find_spec(name))
-        for path in sorted(folder.rglob("plot_*.py"))
-    }
-    return {path: names for path, names in missing.items() if names}
+    needs = {path: missing(path) for path in sorted(folder.rglob("plot_*.py"))}
+    return {path: names for path, names in needs.items() if names}
 
 
 def pattern(folder):

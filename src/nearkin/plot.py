@@ -15,6 +15,7 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.arrays import Floats
+from nearkin.rows.sparse import is_sparse
 from nearkin.scores import pair_auc
 from nearkin.spaces.linalg import principal_coordinates
 
@@ -79,10 +80,19 @@ def embedding(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 10, random_state=0)
+    >>> ax = nk.plot.embedding(X, y, pairs=pairs, title="before learning")
+    >>> ax.get_title()
+    'before learning'
     """
+    ax = _axes(ax)  # says what is missing, if matplotlib is
     from matplotlib.collections import LineCollection
 
-    ax = _axes(ax)
     plane = in_the_plane(Z)
     classes = np.full(len(plane), -1) if y is None else class_numbers(y)
     for number in np.unique(classes):
@@ -125,8 +135,15 @@ def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None
 
 
 def in_the_plane(Z: Any) -> Floats:
-    """Two columns: the data's own, or the two principal axes where there are more."""
-    Z = np.asarray(Z)
+    """Two columns: the data's own, or the two principal axes where there are more.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> nk.plot.in_the_plane([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape
+    (2, 2)
+    """
+    Z = Z.toarray() if is_sparse(Z) else np.asarray(Z)
     if Z.shape[1] > 2:
         return principal_coordinates(Z)
     return np.column_stack([Z, np.zeros(len(Z))]) if Z.shape[1] == 1 else Z
@@ -336,6 +353,13 @@ def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> nk.plot.spectrum(nk.KernelBeta(random_state=0).fit(X, y)).get_ylabel()
+    'weight'
     """
     ax = _axes(ax)
     metric = last_learner(metric)
@@ -367,6 +391,12 @@ def distances(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> nk.plot.distances([0.1, 0.2], [0.8, 0.9, 1.0], threshold=0.5).get_xlabel()
+    'distance'
     """
     ax = _axes(ax)
     both = [np.asarray(same, dtype=np.float64), np.asarray(different, dtype=np.float64)]
@@ -510,10 +540,10 @@ def estimates(
     if not isinstance(found, Mapping):
         x = "share of wrong answers" if x is None else x
         found = {f"{one.name}, {one.n_answers} answers": one.wrong for one in found}
-    for place, figure in enumerate(reversed(found.values())):
+    for place, figure in enumerate(list(found.values())[::-1]):
         ends = [[figure.value - figure.low], [figure.high - figure.value]]
         ax.errorbar(figure.value, place, xerr=ends, fmt="o", color="C0", capsize=3)
-    ax.set_yticks(range(len(found)), list(reversed(found)), fontsize=9)
+    ax.set_yticks(range(len(found)), list(found)[::-1], fontsize=9)
     ax.set_ylim(-0.5, len(found) - 0.5)
     ax.set_xlabel(f"{x or ''} (with 90 % interval)".strip())
     if title:
@@ -536,6 +566,15 @@ def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) 
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(200, random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 40, random_state=0)
+    >>> ax = nk.plot.selection(nk.MetricLearner(random_state=0).fit(X, pairs=pairs))
+    >>> len(ax.get_yticks()) > 3
+    True
     """
     ax = _axes(ax)
     report = getattr(last_learner(report), "report_", report)
@@ -565,6 +604,15 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> clusters = nk.Clusters((2, 5), metric=nk.Euclidean(), families=["k-means"], random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 40, random_state=0)
+    >>> nk.plot.grouping(clusters.fit(X, pairs=pairs)).get_xlabel()
+    'groups'
     """
     ax = _axes(ax)
     report = getattr(report, "report_", report)
@@ -687,7 +735,7 @@ def importances(
     >>> X, y = nk.datasets.make_three_normal(random_state=0)
     >>> ax = nk.plot.importances(nk.ITML(random_state=0).fit(X, y))
     """
-    shares = metric if isinstance(metric, Mapping) else metric.importances_
+    shares: dict[str, float] = dict(metric if isinstance(metric, Mapping) else metric.importances_)
     names = sorted(shares, key=lambda name: -shares[name])[: checked_count(most, "most", least=1)]
     ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
     ax.set_xlabel("part of squared distances, in %")
@@ -722,6 +770,14 @@ def explanation(
     -------
     matplotlib Axes
         What sets them apart is red, what brings them together blue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nearkin as nk
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
+    >>> ax = nk.plot.explanation(metric.explain(X[0], X[1]), shape=(2, 2))
     """
     ax = _axes(ax)
     if shape is not None:
@@ -739,9 +795,9 @@ def explanation(
 
 def _share_bars(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
     """A bar for each share, the first on top: blue below 0, and red above unless said otherwise."""
-    values = [100 * share for share in reversed(shares.values())]
+    values = [100 * share for share in list(shares.values())[::-1]]
     ax.barh(range(len(shares)), values, color=[above if value > 0 else "C0" for value in values])
-    ax.set_yticks(range(len(shares)), list(reversed(shares)), fontsize=8)
+    ax.set_yticks(range(len(shares)), list(shares)[::-1], fontsize=8)
     ax.axvline(0, color="0.3", linewidth=0.8)
     return ax
 

@@ -49,6 +49,8 @@ def run(capsys, tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def program():
     """``nearkin`` as a program that starts at once, for shells and processes: see copies.py."""
+    if sys.platform == "win32":
+        pytest.skip("copies of a process are forks")
     python = [sys.executable, str(Path(__file__).with_name("copies.py"))]
     with tempfile.TemporaryDirectory(prefix="nearkin") as folder:  # sockets have short names
         address, program = Path(folder, "address"), Path(folder, "nearkin")

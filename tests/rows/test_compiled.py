@@ -4,7 +4,6 @@ import builtins
 import io
 import os
 import pickle
-import pty
 import re
 import subprocess
 import sys
@@ -101,6 +100,8 @@ def shown_by_a_process(cache, *, terminal):
     if not terminal:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return done.stderr
+    import pty
+
     ours, theirs = pty.openpty()
     subprocess.run(command, env=environment, stderr=theirs, check=True)
     os.write(theirs, b"end")
@@ -113,6 +114,7 @@ def shown_by_a_process(cache, *, terminal):
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
 def test_the_first_process_says_it_and_the_next_has_nothing_to_compile(tmp_path):
     assert shown_by_a_process(tmp_path / "another", terminal=False) == ""
     assert shown_by_a_process(tmp_path / "cache", terminal=True).count("compiling") == 1

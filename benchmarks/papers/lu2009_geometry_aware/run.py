@@ -15,12 +15,12 @@ from benchmarks.papers.lu2009_geometry_aware import (
     two_dimensions,
     widths,
 )
-from benchmarks.papers.lu2009_geometry_aware.seen import IN_README, SEEN
+from benchmarks.papers.lu2009_geometry_aware.seen import ON_SITE, SEEN
 from benchmarks.papers.overview import NOT_COMPARABLE, Line
 from benchmarks.record import Page, Picture, publish_page, stored
 from benchmarks.resume import complete
 
-__all__ = ["FOLDER", "IN_README", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
+__all__ = ["FOLDER", "ON_SITE", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

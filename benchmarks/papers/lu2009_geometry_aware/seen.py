@@ -366,7 +366,7 @@ SEEN = [
     ),
 ]
 
-IN_README = [
+ON_SITE = [
     Claim(
         "`GeometryAware`: {ten_spectral_fitted:.1f} % errors on ten digits with 50 labels among "
         "4000 images, where the same nearest neighbours in input space have "

@@ -26,11 +26,11 @@ from benchmarks.papers.shi2011_generative import (
     trials,
 )
 from benchmarks.papers.shi2011_generative.cells import Measured
-from benchmarks.papers.shi2011_generative.seen import IN_README, SEEN
+from benchmarks.papers.shi2011_generative.seen import ON_SITE, SEEN
 from benchmarks.record import Page, Picture, publish_page, stored
 from benchmarks.resume import complete
 
-__all__ = ["FOLDER", "IN_README", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
+__all__ = ["FOLDER", "ON_SITE", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

@@ -45,12 +45,12 @@ from benchmarks.papers.yeung2007_kernel_approach.methods import (
     data_set,
     jobs,
 )
-from benchmarks.papers.yeung2007_kernel_approach.seen import IN_README, SEEN
+from benchmarks.papers.yeung2007_kernel_approach.seen import ON_SITE, SEEN
 from benchmarks.record import Page, Picture, Table, Text, publish_page, stored
 from benchmarks.resume import complete
 from nearkin import Pairs, plot
 
-__all__ = ["FOLDER", "IN_README", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
+__all__ = ["FOLDER", "ON_SITE", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

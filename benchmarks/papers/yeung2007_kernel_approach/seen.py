@@ -188,7 +188,7 @@ SEEN: list[Claim] = [
     ),
 ]
 
-IN_README: list[Claim] = [
+ON_SITE: list[Claim] = [
     Claim(
         "`KernelA`: significantly above k-means in input space on {plain} of six UCI sets",
         _counts("KernelA"),

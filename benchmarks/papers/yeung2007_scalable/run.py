@@ -18,11 +18,11 @@ from benchmarks.papers.yeung2007_scalable import (
     xor_figure,
 )
 from benchmarks.papers.yeung2007_scalable.methods import AS_PUBLISHED, Row
-from benchmarks.papers.yeung2007_scalable.seen import IN_README, SEEN
+from benchmarks.papers.yeung2007_scalable.seen import ON_SITE, SEEN
 from benchmarks.record import Page, Picture, publish_page, stored
 from benchmarks.resume import complete
 
-__all__ = ["FOLDER", "IN_README", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
+__all__ = ["FOLDER", "ON_SITE", "RAW", "SEEN", "TIME", "TITLE", "overview", "page"]
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "results.jsonl"

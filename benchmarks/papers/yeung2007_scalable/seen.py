@@ -277,7 +277,7 @@ SEEN = [
     ),
 ]
 
-IN_README = [
+ON_SITE = [
     Claim(
         "`KernelBeta`, as published: {n_agrees} of {n} figures of Tables 1 and 2 agree with the "
         "paper's within two combined standard errors, {n_above} are above and {n_below} below; "

@@ -107,7 +107,7 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
             known(lost)
             return
         number = lost.exc_value.number if isinstance(lost.exc_value, Ended) else signal.SIGINT
-        again = threading.Timer(_SECONDS, os.kill, [os.getpid(), number])
+        again = threading.Timer(_SECONDS, _signal_ourselves, [number])
         again.daemon = True
         again.start()
         waiting.append(again)
@@ -125,6 +125,14 @@ def _interruptible(came: list[int], *, is_all: bool) -> Iterator[None]:
         sys.unraisablehook = known
         for again in waiting:
             again.cancel()
+
+
+def _signal_ourselves(number: int) -> None:
+    """As Ctrl-C does: on Windows ``os.kill`` would end the process instead."""
+    if sys.platform == "win32":
+        signal.raise_signal(number)
+    else:  # it wakes a main thread that waits, too
+        os.kill(os.getpid(), number)
 
 
 def _end_at_once(number: int, frame: Any) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from nearkin._version import __version__
+from nearkin.costs.windows import free_memory
 
 # With whose versions the costs of a job change.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "llvmlite", "torch")
@@ -21,7 +23,7 @@ def available_memory() -> int:
 
 def _meminfo() -> int | None:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     free = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
@@ -40,6 +42,8 @@ def _limit_of_container() -> int | None:
 
 
 def _all_memory() -> int:
+    if sys.platform == "win32":
+        return free_memory()
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -67,7 +71,7 @@ def _cores() -> int:
 
 def _cpu() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if "model name" in line)
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()

@@ -10,7 +10,6 @@ import ctypes
 import json
 import os
 import pickle
-import resource
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from nearkin.costs.formulas import Size, fewest_rows, has_squares
 from nearkin.costs.kept import Run, Runs
 from nearkin.costs.machine import available_memory
 from nearkin.costs.memory import images_beyond
+from nearkin.costs.windows import peak_working_set
 from nearkin.errors import InputError
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
@@ -267,7 +267,7 @@ def forget_peak(on_device: bool = False, *, trim: bool = True) -> None:
         torch.cuda.reset_peak_memory_stats()
         return
     if trim:
-        with suppress(OSError, AttributeError):
+        with suppress(OSError, AttributeError, TypeError):  # Windows knows no CDLL(None)
             ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
@@ -283,6 +283,10 @@ def peak_memory(on_device: bool = False) -> int:
     if status.exists():  # what children are said to have held may be their parents'
         line = next(one for one in status.read_text().splitlines() if one.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
+    if sys.platform == "win32":
+        return peak_working_set()
+    import resource
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -55,10 +55,10 @@ def whole_file(path: StrPath) -> Iterator[Path]:
             old = _status(target)
             _make(unfinished, path, private=old is not None)
             yield unfinished
+            with open(unfinished, "r+b") as file:  # Windows flushes what may be written only
+                os.fsync(file.fileno())
             if old is not None:
                 _take_over(unfinished, old)
-            with open(unfinished, "rb") as file:
-                os.fsync(file.fileno())
             os.replace(unfinished, target)
         except BaseException:
             with suppress(OSError):

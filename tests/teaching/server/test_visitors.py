@@ -180,7 +180,9 @@ def test_the_log_is_bounded_whatever_goes_wrong(caplog):
 
 
 def test_what_is_promised_is_what_is_done():
-    promised = " ".join((Path(__file__).parents[3] / "SECURITY.md").read_text().split())
+    promised = " ".join(
+        (Path(__file__).parents[3] / "docs/project/promises.md").read_text("utf-8").split()
+    )
     assert (visitors.PATIENCE, guard.PATIENCE_WITH_BODIES) == (10, 30)
     for words in (
         f"ten seconds to ask and no more than {visitors.MOST_STRANGERS} connections",

@@ -47,7 +47,7 @@ def test_the_address_is_rid_of_the_token_and_still_opens(browser, handle):
         assert tab.page.evaluate("() => history.length") == 2  # an empty page, and this
         assert context.cookies() == []
         token = handle.url.partition("=")[2]
-        assert all(token not in address for address in tab.asked[1:])
+        assert all(token not in address for address in tab.addresses[1:])
         tab.check()
         # A wrong address in one tab does not spoil the others.
         second.goto(f"{home(handle)}?token=of-an-earlier-run")
@@ -151,7 +151,7 @@ def test_below_the_path_of_a_proxy_all_is_as_ever(browser):
             assert len(one.pairs) == 1
             assert tab.page.url == addresses[0].partition("?")[0]
             own = "/user/ann/proxy/"
-            assert all(urlsplit(asked).path.startswith(own) for asked in tab.asked)
+            assert all(urlsplit(asked).path.startswith(own) for asked in tab.addresses)
             tab.check()
         # Names that nobody has named are refused.
         elsewhere = addresses[0].replace("hub.localhost", "evil.localhost")

@@ -59,7 +59,7 @@ def test_unsure_is_an_answer_and_nothing_moves_nor_is_asked_elsewhere(tab, demo)
     assert tab.question() != question
     assert differ(before, tab.positions()) < 1e-6
     # No other server is asked.
-    schemes = {address.partition(":")[0] for address in tab.asked}
+    schemes = {address.partition(":")[0] for address in tab.addresses}
     assert {"http", "ws"} <= schemes <= {"http", "ws", "data", "blob"}
     tab.check()
     # The browser would not let it happen either.
@@ -67,7 +67,7 @@ def test_unsure_is_an_answer_and_nothing_moves_nor_is_asked_elsewhere(tab, demo)
     assert tab.page.evaluate(escape) == "TypeError"
     assert any("Content Security Policy" in complaint for complaint in tab.complaints)
     tab.complaints.clear()
-    tab.asked.clear()
+    tab.addresses.clear()
 
 
 def test_ten_answers_by_keyboard_move_the_points(open_tab, demo):

@@ -29,12 +29,12 @@ class WatchedTab(Tab):
         super().__init__(page)
         self.url = url
         self.complaints = []
-        self.asked = []
+        self.addresses = []
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         page.on("dialog", self._refuse)
-        page.on("request", lambda request: self.asked.append(request.url))
-        page.on("websocket", lambda socket: self.asked.append(socket.url))
+        page.on("request", lambda request: self.addresses.append(request.url))
+        page.on("websocket", lambda socket: self.addresses.append(socket.url))
 
     @classmethod
     @contextmanager
@@ -74,7 +74,7 @@ class WatchedTab(Tab):
         """No complaint, and no word to another server."""
         assert self.complaints == [], self.complaints
         home = urlsplit(self.url).netloc
-        foreign = [one for one in self.asked if _host(one) not in (home, None)]
+        foreign = [one for one in self.addresses if _host(one) not in (home, None)]
         assert foreign == []
 
     def wait_for(self, condition):
