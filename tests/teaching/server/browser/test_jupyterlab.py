@@ -144,7 +144,7 @@ def studio_of(cell):
 def shoot(page, frame):
     """Keep a picture, if somebody wants one: docs/images/jupyterlab.png is made of it."""
     if SCREENSHOTS:
-        frame.get_by_label("Colour").first.select_option(label="digit")
+        frame.get_by_test_id("colour-by").select_option(label="digit")
         page.keyboard.press("Control+B")  # no list of files beside the notebook
         page.locator(".jp-Notebook .jp-CodeCell").nth(1).scroll_into_view_if_needed()
         page.wait_for_timeout(2000)  # points come to rest
