@@ -1,6 +1,7 @@
 """Pictures say what they are to say."""
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -17,7 +18,7 @@ mpl.use("Agg")
 @pytest.fixture(autouse=True)
 def _closed():
     yield
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_selection_shows_gains_with_two_standard_errors_and_the_choice():
