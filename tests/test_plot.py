@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -21,7 +22,7 @@ mpl.use("Agg")
 @pytest.fixture(autouse=True)
 def _closed():
     yield
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_selection_shows_gains_with_two_standard_errors_and_the_choice():
