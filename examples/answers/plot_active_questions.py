@@ -24,7 +24,7 @@ def oracle(i, j):
     return y[i] == y[j]
 
 
-BUDGETS = [20, 40, 80, 160]
+BUDGETS = [20, 60, 160]
 LEARNER = nk.ITML(random_state=0)
 
 

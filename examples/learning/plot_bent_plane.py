@@ -41,5 +41,6 @@ for ax, title, view in (
 # %%
 # Where each point has gone. Those that pairs name lead, and others follow.
 
-ax = nk.plot.motion(X - X.mean(axis=0), metric.transform(X), y, size=18)
+Z = metric.transform(X)
+ax = nk.plot.motion(X - X.mean(axis=0), Z - Z.mean(axis=0), y, size=18)
 ax.set(xticks=[], yticks=[])

@@ -37,24 +37,16 @@ a, b = links.pairs[np.argmin(links.chance)]
 pd.concat([left.iloc[[a]], right.iloc[[b]]])
 
 # %%
-# How many links are right when only the surer ones are taken:
+# How many of the seven cells of two records agree to the letter, and whether they were linked:
 
-order = np.argsort(-links.chance)
-right_so_far = np.cumsum([tuple(pair) in truth for pair in links.pairs[order].tolist()])
-taken = np.arange(1, len(order) + 1)
+found = {tuple(pair) for pair in links.pairs.tolist()}
+agree = {pair: int((left.iloc[pair[0]] == right.iloc[pair[1]]).sum()) for pair in truth | found}
+numbers = range(len(left.columns) + 1)
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-ax.plot(right_so_far / len(truth), right_so_far / taken, label="true")
-ax.errorbar(
-    links.recall.value,
-    links.precision.value,
-    xerr=[[links.recall.value - links.recall.low], [links.recall.high - links.recall.value]],
-    yerr=[
-        [links.precision.value - links.precision.low],
-        [links.precision.high - links.precision.value],
-    ],
-    fmt="o",
-    capsize=3,
-    label="expected, with 90 % intervals",
-)
-ax.set(xlabel="recall", ylabel="precision", ylim=(0.8, 1.01))
-ax.legend(loc="lower left")
+bottom = np.zeros(len(numbers))
+for name, some in (("found", truth & found), ("missed", truth - found), ("wrong", found - truth)):
+    counts = np.bincount([agree[pair] for pair in some], minlength=len(numbers))
+    ax.bar(numbers, counts, bottom=bottom, label=f"{name}: {len(some)}")
+    bottom += counts
+ax.set(xlabel="cells that agree", ylabel="pairs of records")
+ax.legend()

@@ -195,7 +195,7 @@ def side_by_side(
     handles, names = axes[0].get_legend_handles_labels()
     if legend and handles:
         axes[0].figure.legend(
-            handles, names, loc="outside lower center", ncols=min(len(names), 7), fontsize=8
+            handles, names, loc="outside lower center", ncols=min(len(names), 10), fontsize=8
         )
     return axes
 

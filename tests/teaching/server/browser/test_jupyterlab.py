@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.teaching.server.browser.watched import PATIENCE_MS, SCREENSHOTS, expect
+from tests.teaching.server.browser.watched import PAIRS_ONLY, PATIENCE_MS, SCREENSHOTS, expect
 
 pytestmark = pytest.mark.skipif(
     find_spec("jupyterlab") is None,
@@ -104,6 +104,7 @@ def test_the_studio_is_below_its_cell_and_answers_stay_when_it_runs_again(browse
     notebook_in(tmp_path)
     with running_jupyterlab(tmp_path) as url:
         context = browser.new_context(viewport=WINDOW, reduced_motion="reduce")
+        context.add_init_script(PAIRS_ONLY)
         try:
             page = context.new_page()
             page.set_default_timeout(PATIENCE_MS)
