@@ -9,6 +9,7 @@ sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # which has benchma
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import runnable
+from pygments.lexers.shell import BashLexer
 
 import nearkin
 
@@ -130,3 +131,5 @@ def is_page(app, name):
 
 def setup(app):
     app.connect("source-read", without_absent)
+    # Commands stand without prompts: the usual lexer would take them for output, not to be copied.
+    app.add_lexer("console", BashLexer)

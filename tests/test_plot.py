@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 
 from nearkin import KernelBeta, Pairs, plot
 from nearkin.datasets import make_xor
@@ -49,6 +50,11 @@ def test_embedding_draws_pairs_as_lines_and_unknown_labels_in_grey():
     assert plot.embedding(X).get_legend() is None
     names = plot.embedding(X, np.array(["b", "a"])[y], legend=True).get_legend().get_texts()
     assert [text.get_text() for text in names] == ["a", "b"]
+
+
+def test_sparse_rows_are_drawn_as_dense_ones():
+    Z = np.random.default_rng(0).normal(size=(20, 4)) * [3, 2, 1, 0]
+    assert_allclose(plot.in_the_plane(csr_array(Z)), plot.in_the_plane(Z))
 
 
 def test_spectrum_shows_weights_before_and_after():

@@ -14,6 +14,8 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 _COMMANDS = re.compile(r"^<!-- commands -->$", re.MULTILINE)
+# Names such as n_components_ in a type, which reStructuredText would take for links.
+_ENDS_SO = re.compile(r"(?<=[\s(,])([A-Za-z]\w*)_(?=[,)\s×]|$)(?! :)")
 _ITEM = re.compile(r"([\\*_<>\[\]`$|])")
 
 
@@ -23,6 +25,13 @@ def is_left_out(app, what, name, member, skip, options):
     function = inspect.unwrap(getattr(function, "__func__", function))
     ours = (getattr(function, "__module__", None) or "").startswith("nearkin")
     return True if name.startswith("_") or not callable(function) or not ours else skip
+
+
+def with_names_escaped(app, what, name, found, options, lines):
+    """Keep a docstring's names that end in an underscore from being links."""
+    for i, line in enumerate(lines):
+        if "`" not in line and not line.lstrip().startswith((">>>", "...")):
+            lines[i] = _ENDS_SO.sub(r"\1\\_", line)
 
 
 def is_there(name):
@@ -98,6 +107,7 @@ def put_in(app, docname, source):
 
 def setup(app):
     app.connect("autodoc-skip-member", is_left_out)
+    app.connect("autodoc-process-docstring", with_names_escaped, priority=100)
     app.connect("missing-reference", without_link)
     app.connect("source-read", put_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

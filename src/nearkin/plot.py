@@ -14,6 +14,7 @@ from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.arrays import Floats
+from nearkin.rows.sparse import is_sparse
 from nearkin.spaces.linalg import principal_coordinates
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def in_the_plane(Z: Any) -> Floats:
     >>> nk.plot.in_the_plane([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape
     (2, 2)
     """
-    Z = np.asarray(Z)
+    Z = Z.toarray() if is_sparse(Z) else np.asarray(Z)
     if Z.shape[1] > 2:
         return principal_coordinates(Z)
     return np.column_stack([Z, np.zeros(len(Z))]) if Z.shape[1] == 1 else Z
