@@ -91,6 +91,9 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "plot_gallery": "True",
         "matplotlib_animations": False,
         "within_subsection_order": "FileNameSortKey",
+        "subsection_order": [
+            str(EXAMPLES / name) for name in ("data", "learning", "answers", "tasks", "programs")
+        ],
     }
 
 # Looks
