@@ -92,7 +92,7 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "matplotlib_animations": False,
         "within_subsection_order": "FileNameSortKey",
         "subsection_order": [
-            str(EXAMPLES / name) for name in ("data", "learning", "answers", "tasks", "programs")
+            f"../examples/{name}" for name in ("data", "learning", "answers", "tasks", "programs")
         ],
     }
 
