@@ -78,7 +78,7 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "examples_dirs": str(EXAMPLES),
         "gallery_dirs": "gallery",
         "filename_pattern": runnable.pattern(EXAMPLES),
-        "ignore_pattern": r"^(?!.*[\\/]plot_).*\.py$",
+        "ignore_pattern": r"^(?!(?:.*[\\/])?plot_).*\.py$",
         "parallel": 2,
         "doc_module": ("nearkin",),
         "backreferences_dir": "api/backreferences",
