@@ -50,20 +50,26 @@ mutants: $(READY) ## change the code in small ways, and see whether tests notice
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python -m benchmarks.mutants $(ARGS)
 
-docs: $(VENV)/.ready-docs ## build the site into build/site; its links and its code are checked
+docs: $(VENV)/.ready-docs ## build the site into build/site; links, code and pages are checked
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto docs build/site $(ARGS)
 	$(BIN)/python docs/check_links.py build/site
 	$(BIN)/python -m tests.page_blocks --check docs
+ifneq ($(NPM),)
+	@$(MAKE) --no-print-directory page/node_modules/.ready || echo "npm could not fetch axe-core."
+endif
+	$(BIN)/python docs/check_pages.py build/site
 	@echo "The site: build/site/index.html"
 
 release: $(VENV)/.ready-release ## make a release but for the upload, in dist; ARGS=--trial for a trial
 	$(BIN)/python .ci/release.py make $(ARGS)
 
-lint: $(READY) ## check style, types and the direction of imports; the page's tests too
+lint: $(READY) ## check style, types, the direction of imports and spelling; the page's tests too
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
+	$(BIN)/python docs/check_spelling.py
 ifneq ($(NPM),)
 	@$(MAKE) --no-print-directory page/node_modules/.ready
 	cd page && npm run --silent check

@@ -85,7 +85,8 @@ def check(names: list[str], write: bool) -> int:
     whole = all(hasattr(paper, "overview") for paper in papers)  # or there is no page over all yet
     if write:
         for name in names:
-            modules[name].score()
+            if not claims.is_right(modules[name]):
+                modules[name].score()
             if hasattr(modules[name], "SEEN"):
                 claims.write(modules[name])
         if whole:

@@ -9,6 +9,7 @@ sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # which has benchma
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import runnable
+from pygments.lexers.shell import BashLexer
 
 import nearkin
 
@@ -25,8 +26,10 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "accessible",
     "drawn",
     "mathml",
+    "reference",
     "repository_text",
 ]
 templates_path = ["_templates"]
@@ -54,6 +57,11 @@ suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 autosummary_imported_members = True
+# Files whose names differ in capitals only are one file on some systems.
+autosummary_filename_map = {
+    "nearkin.Estimate": "nearkin.EstimateOfCost",
+    "nearkin.Outlook": "nearkin.OutlookOfAnswers",
+}
 autodoc_typehints = "none"  # numpydoc says them in words
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
@@ -70,7 +78,7 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "examples_dirs": str(EXAMPLES),
         "gallery_dirs": "gallery",
         "filename_pattern": runnable.pattern(EXAMPLES),
-        "ignore_pattern": r"^(?!.*[\\/]plot_).*\.py$",
+        "ignore_pattern": r"^(?!(?:.*[\\/])?plot_).*\.py$",
         "parallel": 2,
         "doc_module": ("nearkin",),
         "backreferences_dir": "api/backreferences",
@@ -83,6 +91,9 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "plot_gallery": "True",
         "matplotlib_animations": False,
         "within_subsection_order": "FileNameSortKey",
+        "subsection_order": [
+            f"../examples/{name}" for name in ("data", "learning", "answers", "tasks", "programs")
+        ],
     }
 
 # Looks
@@ -93,9 +104,11 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # which needs a server
 html_theme_options = {
     "logo": {"text": "nearkin"},
     "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
@@ -121,3 +134,5 @@ def is_page(app, name):
 
 def setup(app):
     app.connect("source-read", without_absent)
+    # Commands stand without prompts: the usual lexer would take them for output, not to be copied.
+    app.add_lexer("console", BashLexer)

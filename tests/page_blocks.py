@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -58,7 +59,10 @@ _SAID = re.compile(r"^([\w.]+\([^#\n]*\))  # (-?\d+(?:\.\d+)?)(?=[:;,]|$)", re.M
 _SHELL = re.compile(r"[|<>&;$`*]|^(?!nearkin )")
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\S+")
 _LEFT_OUT = "  ..."
+# What lines of tables begin with, which are not wrapped.
+_OF_TABLES = " →│┃└┡┏"
 _WIDTH = 100
+_PATIENCE = 1800  # seconds for a page
 _TERMINAL = {"COLUMNS": str(_WIDTH), "LINES": "40", "TERM": "dumb", "NO_COLOR": "1"}
 # The processes share the cores.
 _ONE_THREAD = {
@@ -177,35 +181,36 @@ def shown_after(page: str) -> dict[int, Block]:
 
 def run(page: str, name: str = "page") -> list[Result]:
     """What each block printed and said, in the folder where this is. The first error ends it."""
-    os.environ.update(_TERMINAL)
-    _be_patient()
-    from nearkin.errors import MissingPackageError
-
-    names: dict[str, Any] = {"__name__": "__main__"}
     results: list[Result] = []
+    names: dict[str, Any] = {"__name__": "__main__"}
     absent = ""
-    for block in programs_of(page):
-        screen = _Screen()
-        try:
-            with screen:
-                if block.language == "console":
-                    _run_commands(block.text, screen, names.get("typed", ""))
-                    said = []
-                else:
-                    code = compile("\n" * (block.line - 1) + block.text, name, "exec")
-                    exec(code, names)
-                    said = [(n, eval(call, names)) for call, n in _SAID.findall(block.text)]
-        except Exception as error:
-            missing = isinstance(error, ModuleNotFoundError | MissingPackageError)
-            if missing and not str(error.name).startswith("nearkin"):
-                absent = f"{error.name} is not installed" if error.name else str(error)
-            elif not (absent and isinstance(error, NameError)):
-                return [*results, _failed(block, screen, error)]
-            results.append(Result(block.line, skipped=absent))
-        else:
-            numbers = [Said(float(number), float(value)) for number, value in said]
-            results.append(Result(block.line, screen.shown(), numbers))
+    with _as_elsewhere(page):
+        from nearkin.errors import MissingPackageError
+
+        for block in programs_of(page):
+            screen = _Screen()
+            try:
+                with screen:
+                    said = _run_block(block, name, names, screen)
+            except Exception as error:
+                missing = isinstance(error, ModuleNotFoundError | MissingPackageError)
+                if missing and not str(error.name).startswith("nearkin"):
+                    absent = f"{error.name} is not installed" if error.name else str(error)
+                elif not (absent and isinstance(error, NameError)):
+                    return [*results, _failed(block, screen, error)]
+                results.append(Result(block.line, skipped=absent))
+            else:
+                results.append(Result(block.line, screen.shown(), said))
     return results
+
+
+def _run_block(block: Block, name: str, names: dict[str, Any], screen: _Screen) -> list[Said]:
+    if block.language == "console":
+        _run_commands(block.text, screen, names.get("typed", ""))
+        return []
+    exec(compile("\n" * (block.line - 1) + block.text, name, "exec"), names)
+    said = _SAID.findall(block.text)
+    return [Said(float(number), float(eval(call, names))) for call, number in said]
 
 
 def _failed(block: Block, screen: _Screen, error: Exception) -> Result:
@@ -214,16 +219,22 @@ def _failed(block: Block, screen: _Screen, error: Exception) -> Result:
     return Result(block.line, screen.shown(), error="".join(traceback.format_exception(error)))
 
 
-def _be_patient() -> None:
-    """Have what a machine that is not in a hurry has."""
+@contextlib.contextmanager
+def _as_elsewhere(page: str) -> Iterator[None]:
+    """Have a terminal, and what a machine has that is not in a hurry."""
     import nearkin
 
     # Candidates are compared until time is up.
-    nearkin.MetricLearner.__init__.__kwdefaults__["time_budget"] = 600.0
-    # Threads do what processes would, which import for seconds first.
-    with contextlib.suppress(ModuleNotFoundError):
-        distributed: Any = importlib.import_module("distributed")
-        distributed.LocalCluster = functools.partial(distributed.LocalCluster, processes=False)
+    defaults = nearkin.MetricLearner.__init__.__kwdefaults__
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch.dict(os.environ, _TERMINAL))
+        stack.enter_context(mock.patch.dict(defaults, time_budget=600.0))
+        if "LocalCluster" in page and find_spec("distributed"):
+            # Threads do what processes would, which import for seconds first.
+            distributed = importlib.import_module("distributed")
+            threads = functools.partial(distributed.LocalCluster, processes=False)
+            stack.enter_context(mock.patch.object(distributed, "LocalCluster", threads))
+        yield
 
 
 class _Screen:
@@ -260,6 +271,15 @@ class _Stream(io.TextIOWrapper):
         """Leave the buffer to the other stream."""
 
 
+class _Keyboard(io.StringIO):
+    """What is typed, which terminals show."""
+
+    def readline(self, size: int | None = -1) -> str:
+        line = super().readline(size)
+        print(line, end="")
+        return line
+
+
 class _CommandFailed(Exception):
     pass
 
@@ -289,7 +309,7 @@ def _run_here(arguments: list[str], typed: str) -> int:
     from nearkin.cli import main
 
     before = sys.stdin
-    sys.stdin = io.StringIO(typed)
+    sys.stdin = _Keyboard(typed)
     try:
         return main(arguments)
     finally:
@@ -360,10 +380,10 @@ def shortened(printed: str, like: str) -> str:
     printed = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     lines = _ADDRESS.sub("http://127.0.0.1:8765/?token=...", printed).rstrip().splitlines()
     before, dots, after = like.partition(f"{_LEFT_OUT}\n")
-    head, tail = before.count("\n"), len(_unwrapped(after))
+    head, tail = len(_unwrapped(before)), len(_unwrapped(after))
     if dots and len(lines) > head + tail + 1:
         lines = [*lines[:head], _LEFT_OUT, *lines[len(lines) - tail :]]
-    wrapped = (line if line[:1] in " →" else textwrap.fill(line, _WIDTH) for line in lines)
+    wrapped = (line if line[:1] in _OF_TABLES else textwrap.fill(line, _WIDTH) for line in lines)
     return "\n".join(wrapped) + "\n"
 
 
@@ -373,7 +393,7 @@ def _unwrapped(text: str) -> list[str]:
     before = ""
     for line in text.splitlines():
         word = line.split(" ", 1)[0]
-        if before[:1] not in ("", " ", "→") and len(before) + 1 + len(word) > _WIDTH:
+        if before[:1] not in _OF_TABLES and len(before) + 1 + len(word) > _WIDTH:
             lines[-1] += f" {line}"
         else:
             lines.append(line)
@@ -444,7 +464,7 @@ def results_of(page: Path, *, python: str = sys.executable, **environ: str) -> l
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=600,
+            timeout=_PATIENCE,
         )
         if done.returncode:
             raise RuntimeError(f"{page}: {done.stdout}{done.stderr}")

@@ -1,9 +1,10 @@
-"""Pages do what they say: see tests/page_blocks.py."""
+"""The README does what it says, as other pages do: see tests/page_blocks.py.
+
+Pages of docs/start are in tests/test_newcomer.py.
+"""
 
 import re
 from pathlib import Path
-
-import pytest
 
 import nearkin
 from tests.page_blocks import (
@@ -24,41 +25,23 @@ from tests.page_blocks import (
     shown_after,
 )
 
-PAGES = [README, *sorted(IN_TESTS.glob("*.md"))]
-NEEDED = (
-    "dask",
-    "distributed",
-    "fastapi",
-    "matplotlib",
-    "onnx",
-    "onnxruntime",
-    "pandas",
-    "pyarrow",
-)
-# Packages that need not be there: torch is large, and not among what the tests install.
-MAY_BE_ABSENT = {"torch is not installed"}
+TEXT = README.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_page_runs_and_prints_what_it_shows(page):
-    for package in NEEDED:
-        pytest.importorskip(package)
-    text = page.read_text(encoding="utf-8")
-    results = results_of(page)
-    assert [f"line {line}: {what}" for line, what in problems(text, results)] == []
-    assert [result.line for result in results] == [block.line for block in programs_of(text)]
-    assert {result.skipped for result in results if result.skipped} <= MAY_BE_ABSENT
+def test_the_readme_runs_and_prints_what_it_shows():
+    results = results_of(README)
+    assert [f"line {line}: {what}" for line, what in problems(TEXT, results)] == []
+    assert [result.line for result in results] == [block.line for block in programs_of(TEXT)]
+    assert not [result.skipped for result in results if result.skipped]
 
 
 def test_the_first_example_is_short():
-    blocks = blocks_of(README.read_text(encoding="utf-8"))
-    first = next(block for block in blocks if block.language == "python")
+    first = next(block for block in blocks_of(TEXT) if block.language == "python")
     assert len(first.text.strip().splitlines()) <= 12
 
 
 def test_links_of_the_readme_lead_somewhere():
-    text = README.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT):
         assert (README.parent / Path(target)).exists(), target
 
 

@@ -65,10 +65,15 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_right(paper: Paper) -> bool:
+    """Whether the page of tables is what the stored results give."""
+    return (paper.FOLDER / "RESULTS.md").read_text() == paper.page().markdown()
+
+
 def problems(paper: Paper) -> Iterator[str]:
     """Where the pages differ from what the stored results give."""
     name = paper.FOLDER.name
-    if (paper.FOLDER / "RESULTS.md").read_text() != paper.page().markdown():
+    if not is_right(paper):
         yield f"{name}/RESULTS.md is not what the stored results give"
     missing = [part for part in ("SEEN", "ON_SITE", "overview") if not hasattr(paper, part)]
     if missing:

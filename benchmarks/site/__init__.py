@@ -14,6 +14,7 @@ stored results. Modules of this package have such functions in ``BLOCKS``, by na
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,7 @@ from benchmarks.record import ROOT, stored
 Block = Callable[[], str]
 Row = dict[str, Any]
 
+_WIDTH = 110
 _OPENED = re.compile(r"<!-- measured: (\S+) -->")
 _CLOSED = "<!-- /measured -->"
 _MADE_BY_THE_BUILD = (
@@ -53,6 +55,11 @@ class Region:
 def rows_of(path: str) -> list[Row]:
     """Stored rows of a file under ``benchmarks/``; read once, so leave them as they are."""
     return stored(ROOT / "benchmarks" / path)[1]
+
+
+def wrapped(sentences: str) -> str:
+    """Sentences in lines as people write them."""
+    return textwrap.fill(sentences, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def blocks() -> dict[str, Block]:

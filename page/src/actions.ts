@@ -78,10 +78,10 @@ function saidOf(same: Same): string {
   return same ? "Same" : "Different";
 }
 
-/** Changes go to the server one after the other, as they were asked for. */
+/** Changes go to the server one after the other, as they were asked for. One that sends nothing gives null. */
 export function change(
   model: Model,
-  send: () => Promise<State>,
+  send: () => Promise<State | null>,
   said: (state: State) => string,
   inConflict: (said: Word) => void = () => undefined,
   label = "a change",
@@ -94,6 +94,7 @@ export function change(
   return model.changes.run(async () => {
     try {
       const state = await send();
+      if (state === null) return null;
       noteStep(model, state);
       acceptState(model, state);
       announce(said(state));
@@ -220,7 +221,7 @@ async function answerPair(
   );
 }
 
-function tellDispute(model: Model, { left, right }: Pair): void {
+export function tellDispute(model: Model, { left, right }: Pair): void {
   const of = `${nameOf(model, left)} and ${nameOf(model, right)}`;
   notify(`Others said the opposite of ${of}. The list of answers (h) has both, to settle it.`);
 }
@@ -328,27 +329,39 @@ export async function say(model: Model, same: Same, pressedAt: number): Promise<
   await answerQuestion(model, same, pressedAt);
 }
 
-/** A step back or forth. What others are told of it waits for its reply, which says what to ask now. */
+/** What a step back or forth asks for, and what becomes of the reply. */
+interface Ahead {
+  send: () => Promise<State>;
+  onReply: (changes: Change[], n: number, undone?: Which) => void;
+}
+
+/**
+ * A step back or forth. Which one is seen when all that was pressed before is done; null if there is none. What others
+ * are told of it waits for its reply, which says what to ask now.
+ */
 async function step(
   model: Model,
-  send: () => Promise<State>,
-  onReply: (changes: Change[], n: number, undone?: Which) => void,
+  next: () => Ahead | null,
   said: (state: State) => string,
   label: string,
 ): Promise<State | null> {
-  model.steps += 1;
+  let begun = false;
   const reply = await change(
     model,
     async () => {
-      const state = await send();
-      onReply(state.changes ?? [], state.n_changes ?? 0, state.undone);
+      const ahead = next();
+      if (ahead === null) return null;
+      begun = true;
+      model.steps += 1;
+      const state = await ahead.send();
+      ahead.onReply(state.changes ?? [], state.n_changes ?? 0, state.undone);
       return state;
     },
     said,
     () => undefined,
     label,
   );
-  model.steps -= 1;
+  if (begun) model.steps -= 1;
   if (model.steps === 0) {
     for (const state of model.heldBack.splice(0)) acceptState(model, state);
   }
@@ -366,64 +379,78 @@ function lastStep(model: Model): Step | null {
 }
 
 export async function undo(model: Model): Promise<void> {
-  await model.changes.idle();
-  const what = lastStep(model);
-  if (what === null) {
-    return model.state.value.can_undo
-      ? notify("The last change was made by somebody else. The list of answers (h) takes back any.")
-      : announce("There is nothing to undo.");
-  }
-  const askedNow = asked(model);
-  const reply = await step(
-    model,
-    () => api.undo(what),
-    ([undone], n, which) => {
-      const own = model.mine.pop();
-      if (own !== undefined) model.undone.push(own);
-      model.askedThen.push(askedNow);
-      // What was undone is asked again, as it was shown, so that it can be put right.
-      if (which !== undefined) return askFirst(model, { ...askedOf(which), hint: "Undone." });
-      if (undone === undefined) return;
-      const { left, right } = undone;
-      askFirst(model, {
-        left,
-        right,
-        origin: "question",
-        before: undone.now,
-        hint: undoneInWords(undone, n),
-      });
-    },
-    (state) => `Undone. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`,
-    "undo",
-  );
+  let what: Step | null = null;
+  const next = (): Ahead | null => {
+    const last = lastStep(model);
+    what = last;
+    if (last === null) {
+      if (!model.state.value.can_undo) announce("There is nothing to undo.");
+      else notify(MADE_BY_OTHERS);
+      return null;
+    }
+    const askedNow = asked(model);
+    return {
+      send: () => api.undo(last),
+      onReply: ([undone], n, which) => {
+        const own = model.mine.pop();
+        if (own !== undefined) model.undone.push(own);
+        model.askedThen.push(askedNow);
+        // What was undone is asked again, as it was shown, so that it can be put right.
+        if (which !== undefined) return askFirst(model, { ...askedOf(which), hint: "Undone." });
+        if (undone === undefined) return;
+        const { left, right } = undone;
+        askFirst(model, {
+          left,
+          right,
+          origin: "question",
+          before: undone.now,
+          hint: undoneInWords(undone, n),
+        });
+      },
+    };
+  };
+  const said = (state: State): string =>
+    `Undone. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`;
+  const reply = await step(model, next, said, "undo");
   // What cannot be undone any more does not stand before earlier steps.
-  if (reply === null && !gone(model) && "step" in what) {
-    model.mine = model.mine.filter((one) => one !== what.step);
+  if (reply === null && !gone(model)) {
+    model.mine = model.mine.filter((one) => one !== ownStep(what));
   }
 }
 
+const MADE_BY_OTHERS =
+  "The last change was made by somebody else. The list of answers (h) takes back any.";
+
+function ownStep(step: Step | null): number | null {
+  return step !== null && "step" in step ? step.step : null;
+}
+
 export async function redo(model: Model): Promise<void> {
-  await model.changes.idle();
-  const own = model.undone.at(-1);
-  if (!model.state.value.can_redo) return announce("There is nothing to redo.");
-  const { version } = model.state.value;
-  await step(
-    model,
-    () => api.redo(own === undefined ? { version } : { step: own }),
-    (changes) => {
-      if (own !== undefined) model.mine.push(own);
-      model.undone.pop();
-      for (const pair of changes) {
-        askNoMore(model, pair);
-        if (pair.now !== "nothing") reviewNoMore(model, pair);
-      }
-      // The card returns to what was asked when it was undone.
-      const then = model.askedThen.pop() ?? null;
-      if (then !== null && !changes.some((pair) => isPair(pair, then))) askFirst(model, then);
-    },
-    (state) => `Done again. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`,
-    "redo",
-  );
+  const next = (): Ahead | null => {
+    const own = model.undone.at(-1);
+    const { can_redo, version } = model.state.value;
+    if (!can_redo) {
+      announce("There is nothing to redo.");
+      return null;
+    }
+    return {
+      send: () => api.redo(own === undefined ? { version } : { step: own }),
+      onReply: (changes) => {
+        if (own !== undefined) model.mine.push(own);
+        model.undone.pop();
+        for (const pair of changes) {
+          askNoMore(model, pair);
+          if (pair.now !== "nothing") reviewNoMore(model, pair);
+        }
+        // The card returns to what was asked when it was undone.
+        const then = model.askedThen.pop() ?? null;
+        if (then !== null && !changes.some((pair) => isPair(pair, then))) askFirst(model, then);
+      },
+    };
+  };
+  const said = (state: State): string =>
+    `Done again. ${counted(state.n_answers, "answer")}. ${questionSentence(model)}`;
+  await step(model, next, said, "redo");
 }
 
 export async function withdraw(model: Model, suspect: Suspect): Promise<void> {

@@ -4,7 +4,7 @@ import { askFirst, change, nameOf } from "./actions";
 import { api } from "./api";
 import type { Answered, Same, Word } from "./logic/types";
 import { counted } from "./logic/words";
-import type { Asked, Model } from "./model";
+import { type Asked, askedOf, type Model } from "./model";
 import { announce } from "./notices";
 import { myName } from "./who";
 
@@ -23,8 +23,7 @@ export function showAnswered(model: Model, item: Answered): void {
   const { left, right, said } = item;
   const disputed = said === "disputed";
   const asked: Asked = {
-    left,
-    right,
+    ...(item.which === null ? { left, right } : askedOf(item.which)),
     origin: disputed ? "conflict" : "list",
     before: said === "several" ? "same" : said,
     title: disputed ? "People disagree: which is right?" : "Answered before",

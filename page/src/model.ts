@@ -218,8 +218,8 @@ export function asked(model: Model): Asked | null {
   if (model.panel.value === "review") return reviewed(model);
   const { question, which, check, second } = model.state.value;
   if (check !== null) return { ...check, origin: "check", before: "nothing", hint: CHECK_HINT };
-  if (which !== null && model.byGroups.value) return askedOf(which);
   const hint = second ? { hint: SECOND } : {};
+  if (which !== null && model.byGroups.value) return { ...askedOf(which), ...hint };
   return question && { ...question, origin: "question", before: "nothing", ...hint };
 }
 

@@ -8,9 +8,4 @@ export class Queue {
     this.last = result.catch(() => undefined);
     return result;
   }
-
-  /** When all tasks so far are done. */
-  async idle(): Promise<void> {
-    await this.last;
-  }
 }

@@ -7,6 +7,7 @@ import {
   nameOf,
   questionSentence,
   reviewNoMore,
+  tellDispute,
   tellOfContradiction,
   traced,
 } from "./actions";
@@ -70,6 +71,8 @@ export async function answerWhich(
         );
       }
       for (const row of rows) reviewNoMore(model, { left, right: row });
+      const disputed = state.changes?.find(({ now }) => now === "disputed");
+      if (disputed !== undefined) tellDispute(model, disputed);
       tellOfContradiction(model, conflicts, state);
       return `${said}. ${counted(state.n_answers, "answer")}. Next: ${questionSentence(model)}`;
     },

@@ -19,6 +19,7 @@ const item: Answered = {
   by: "Ann",
   at: "2026-11-17T14:03:09.120+00:00",
   voices: [],
+  which: null,
 };
 const soon = new Date("2026-11-17T14:04:00Z");
 

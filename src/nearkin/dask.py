@@ -72,7 +72,14 @@ def _initialiser(learner: type[Any]) -> Any:
 
 
 class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """What learners for dask share: ``class DaskRCA(DaskMetric, learner=RCA)`` makes one."""
+    """What learners for dask share: ``class DaskRCA(DaskMetric, learner=RCA)`` makes one.
+
+    Examples
+    --------
+    >>> from nearkin.dask import DaskMetric, DaskRCA
+    >>> issubclass(DaskRCA, DaskMetric)
+    True
+    """
 
     _learner: ClassVar[type[Any]]
     client: Any
@@ -100,6 +107,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.n_components_
+        2
         """
         rows = DaskRows(X, client=self.client)
         local = self._learner(**self._local_params())
@@ -118,6 +136,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         dask array of shape (n, n_components_)
             Not computed yet, in chunks of the same rows (for a data frame, of sizes not known
             yet). An ndarray for an array.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.transform(rows).compute().shape
+        (100, 2)
         """
         local = self.to_local()
         with config_context(transform_output="default"):
@@ -134,6 +163,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         -------
         dask array of shape (n,)
             Not computed yet. An ndarray for arrays.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.pair_distance(rows[:50], rows[50:]).compute().shape
+        (50,)
         """
         local = self.to_local()
         if not (is_dask(X_a) or is_dask(X_b)):
@@ -171,6 +211,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         -------
         dask array of bool of shape (n,)
             Not computed yet. An ndarray for arrays.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> bool(metric.same(rows[:50], rows[:50]).compute().all())
+        True
         """
         return self.pair_distance(X_a, X_b) <= verdicts_of(self.to_local()).radius
 
@@ -187,6 +238,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         -------
         dask array of shape (n,)
             Not computed yet. An ndarray for arrays.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> bool((metric.chance_same(rows[:50], rows[:50]).compute() >= 0.5).all())
+        True
         """
         return verdicts_of(self.to_local()).chance(self.pair_distance(X_a, X_b), prevalence)
 
@@ -208,6 +270,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.calibrate(rows, y, prevalence=0.1).prevalence_
+        0.1
         """
         rows = DaskRows(X, client=self.client) if is_dask(X) else X
         local = self.to_local()
@@ -231,6 +304,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         -------
         float
             Between 0 and 1, as of the local learner.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> 0 <= metric.score(rows, y) <= 1
+        True
         """
         local = self.to_local()
         y = self._labels(y)
@@ -242,13 +326,37 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         return order_kept(self._computed(self.transform(X)), y, pairs=pairs)
 
     def distance(self, X_a: Any, X_b: Any = None) -> Floats:
-        """Learned distance between all rows of two arrays, as of the local learner."""
+        """Learned distance between all rows of two arrays, as of the local learner.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.distance(X[:3]).shape
+        (3, 3)
+        """
         _refuse_dask("distance", X_a, X_b)
         found: Floats = self.to_local().distance(X_a, X_b)
         return found
 
     def kernel_matrix(self, X_a: Any, X_b: Any = None) -> Floats:
-        """Learned kernel between all rows of two arrays, as of the local learner."""
+        """Learned kernel between all rows of two arrays, as of the local learner.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.kernel_matrix(X[:3]).shape
+        (3, 3)
+        """
         _refuse_dask("kernel_matrix", X_a, X_b)
         found: Floats = self.to_local().kernel_matrix(X_a, X_b)
         return found
@@ -260,6 +368,17 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         -------
         learner
             For example KernelBeta of a DaskKernelBeta, as if it was fitted to the rows in memory.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.to_local()
+        ITML(random_state=0)
         """
         check_is_fitted(self)
         return copy(self._local)
@@ -272,11 +391,37 @@ class DaskMetric(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         path : path
         forget_names : bool, default=False
             Leave out the names of the columns.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     metric.save(f"{folder}/xor.nearkin")
+        ...     nk.load(f"{folder}/xor.nearkin")
+        ITML(random_state=0)
         """
         self.to_local().save(path, forget_names=forget_names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that ``transform`` gives, as of the local learner."""
+        """Names of the columns that ``transform`` gives, as of the local learner.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> import nearkin as nk
+        >>> from nearkin.dask import DaskITML
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> rows = da.from_array(X, chunks=(50, 2))
+        >>> metric = DaskITML(random_state=0).fit(rows, y)
+        >>> metric.get_feature_names_out()
+        array(['itml0', 'itml1'], dtype=object)
+        """
         found: NDArray[Any] = self.to_local().get_feature_names_out(input_features)
         return found
 
@@ -342,6 +487,16 @@ def _on_dask(name: str, home: str) -> type[DaskMetric]:
         In use.
     **attributes
         Those of :class:`{name}`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import nearkin as nk
+    >>> from nearkin.dask import Dask{name}
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> metric = Dask{name}().fit(da.from_array(X, chunks=(100, 2)), y)
+    >>> metric.transform(X).shape[0] == len(X)
+    True
     """
 
     class OnDask(DaskMetric, learner=getattr(import_module(home), name)):

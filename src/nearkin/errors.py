@@ -11,7 +11,17 @@ from contextlib import contextmanager
 
 
 class NearkinError(Exception):
-    """Something that you can put right: the message says what, where, and what would be right."""
+    """Something that you can put right: the message says what, where, and what would be right.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> try:
+    ...     nk.Pairs(must_link=[(0, 0.5)])
+    ... except nk.NearkinError as error:
+    ...     print(type(error).__name__)
+    InputTypeError
+    """
 
 
 class InputError(NearkinError, ValueError):

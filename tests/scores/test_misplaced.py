@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from nearkin.scores.misplaced import chance_misplaced, distances_from_groups
+from nearkin.scores.misplaced import distances_from_groups, placed
 
 
 def clouds(apart, n=120, seed=0):
@@ -11,7 +11,7 @@ def clouds(apart, n=120, seed=0):
 
 
 def chances(Z, said):
-    return chance_misplaced(distances_from_groups(Z, np.arange(len(Z)), Z, said), said)
+    return placed(distances_from_groups(Z, np.arange(len(Z)), Z, said), said).misplaced
 
 
 def test_rows_in_wrong_groups_are_found():

@@ -173,3 +173,37 @@ def test_answers_about_records_that_are_gone_are_kept_and_not_listed(tmp_path):
         assert listed(fewer, text="r10") == []
     with Lesson(records_of(X, ids=ids), journal=tmp_path / "journal") as lesson:
         assert listed(lesson) == [(10, 11, "same"), (0, 1, "same")]
+
+
+def told_of_groups(lesson, left, right, by):
+    """Row 0, 1 and 2 stand for groups; this one is like one of them, or none."""
+    return lesson.answer_which(left, [0, 1, 2], right, right is not None, before="nothing", by=by)
+
+
+def test_opposite_choices_among_groups_are_one_dispute_that_one_answer_settles(lesson, tmp_path):
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        lesson.answer(first, second, False, by="Ann")
+    n = lesson.state()["n_answers"]
+    told_of_groups(lesson, 5, 1, "Bob")
+    # The same choice is one more voice.
+    assert told_of_groups(lesson, 5, 1, "Cy")["n_same"] == 1
+    state = told_of_groups(lesson, 5, 2, "Ann")
+    assert (state["n_answers"], state["n_disputed"], state["n_same"]) == (n + 1, 1, 0)
+    changed = {(one["left"], one["right"]): one["now"] for one in state["changes"]}
+    assert changed == {(1, 5): "disputed", (2, 5): "disputed"}
+    # What they agree about still counts.
+    known = lesson.known()
+    assert known["must_link"] == []
+    assert [0, 5] in np.reshape(known["cannot_link"], (-1, 2)).tolist()
+    (item,) = lesson.answers(said="disputed")["answers"]
+    assert item["which"]["left"] == 5
+    assert item["which"]["rows"] == [0, 1, 2]
+    assert {one["by"]: one["said"] for one in item["voices"]} == {
+        "Bob": "same",
+        "Cy": "same",
+        "Ann": "different",
+    }
+    state = lesson.answer_which(5, [0, 1, 2], 2, True, "conflict", by="Bob")
+    assert (state["n_answers"], state["n_disputed"], state["n_same"]) == (n + 1, 0, 1)
+    assert [2, 5] in np.reshape(lesson.known()["must_link"], (-1, 2)).tolist()
+    assert lesson.undo()["n_disputed"] == 1

@@ -11,7 +11,8 @@ from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.teaching.history import Past
 from nearkin.teaching.knowledge import MOST_TOLD, knowledge_of
-from nearkin.teaching.quality import quality_of, suspects_of, trial_of
+from nearkin.teaching.quality import quality_of, trial_of
+from nearkin.teaching.suspicion import suspects_of
 from nearkin.teaching.taught_metric import first_learned
 
 X, Y = make_xor(300, random_state=0)

@@ -225,6 +225,8 @@ export interface Answered extends Pair {
   by: string | null;
   at: string | null;
   voices: Voice[];
+  /** What people disagree about, if it was asked beside groups. */
+  which: Which | null;
 }
 
 export interface AnswerList {

@@ -60,7 +60,7 @@ export function answerersSection(model: Model): HTMLElement {
 
 const SHARES = [0, 0.1, 0.2, 0.5, 1];
 
-/** How many of the pairs two people are asked about. */
+/** How many of the questions two people are asked. */
 function overlapChoice(model: Model): HTMLElement {
   const select = h("select", { id: "overlap", testid: "overlap" });
   select.addEventListener("change", () => {
@@ -84,7 +84,7 @@ function overlapChoice(model: Model): HTMLElement {
   const box = h(
     "label",
     { class: "my-name", for: "overlap" },
-    "Pairs that two people are asked about",
+    "Questions that two people are asked",
     select,
   );
   model.people.show((people) => {
@@ -93,4 +93,4 @@ function overlapChoice(model: Model): HTMLElement {
   return box;
 }
 
-const SECOND = (share: number): string => `${percent(share)} of the pairs are asked of two people.`;
+const SECOND = (share: number): string => `${percent(share)} of the questions are asked of two people.`;

@@ -55,6 +55,15 @@ class Estimate:
         Bytes that are free for a job here.
     remedy : str or None
         What to do if the job does not fit; None if it does.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> cost = nk.estimate(nk.KernelBeta(n_landmarks=500), n=100_000, d=64)
+    >>> cost.seconds_low < cost.seconds < cost.seconds_high
+    True
+    >>> cost.fits
+    True
     """
 
     seconds: float
@@ -81,7 +90,15 @@ class Estimate:
         return said
 
     def table(self) -> str:
-        """The parts, one to a line."""
+        """The parts, one to a line.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> cost = nk.estimate(nk.KernelBeta(n_landmarks=500), n=100_000, d=64)
+        >>> " % " in cost.table()
+        True
+        """
         return "\n".join(
             f"{in_time(cost):>10}  {100 * cost / max(self.seconds, 1e-12):3.0f} %  {name}"
             for name, cost in self.parts.items()

@@ -210,7 +210,21 @@ class Chain(MetricMixin, BaseEstimator):
         return found
 
     def after_table(self) -> Chain:
-        """A fitted chain without its first step, which makes numbers of a table."""
+        """A fitted chain without its first step, which makes numbers of a table.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import nearkin as nk
+        >>> people = pd.DataFrame(
+        ...     {"name": ["Ada", "Ada", "Bob"], "city": ["Rome", "Paris", "Bonn"]}
+        ... )
+        >>> metric = nk.Chain([nk.TableEncoder(), nk.Euclidean()]).fit(
+        ...     people, pairs=nk.Pairs([(0, 1)])
+        ... )
+        >>> metric.after_table().transform(metric.steps_[0].transform(people)).shape[0]
+        3
+        """
         width = len(self.steps_[0].groups_)
         rest = Chain(self.steps[1:])._made_of(self.steps_[1:], width)
         rest._calibrate_as(self)

@@ -166,6 +166,15 @@ class ExplainingMixin:
 
         It is the mean over 30 random pairs of 60 rows, found when it is first asked for. Shares
         sum to 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
+        >>> max(metric.importances_, key=metric.importances_.get)
+        '1'
         """
         check_is_fitted(self)
         known: dict[str, float] | None = self.__dict__.get("_importances")

@@ -340,6 +340,15 @@ class Generative(MetricMixin, BaseEstimator):
             Under the metric at each row of X with ``combine="local"``.
         rows : int ndarray of shape (n, k)
             Row numbers of the training X, nearest first.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from nearkin import Generative
+        >>> X, y = load_iris(return_X_y=True)
+        >>> distances, rows = Generative().fit(X, y).kneighbors(X[:1], n_neighbors=3)
+        >>> rows.shape, int(rows[0, 0])  # a row is nearest to itself
+        ((1, 3), 0)
         """
         distances, positions = self._neighbors(X, n_neighbors)
         return distances, device_math.gathered(devices.moved(self._rows, positions), positions)
@@ -355,6 +364,14 @@ class Generative(MetricMixin, BaseEstimator):
         -------
         ndarray of shape (n,)
             Of ``classes_``. Of equally frequent classes, that of the nearest row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from nearkin import Generative
+        >>> X, y = load_iris(return_X_y=True)
+        >>> Generative().fit(X[::2], y[::2]).predict(X[[1, 75, 149]])
+        array([0, 1, 2])
         """
         _, positions = self._neighbors(X, None)
         voted = majority(self._classes[devices.to_numpy(positions)])

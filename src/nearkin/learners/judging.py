@@ -75,6 +75,16 @@ class JudgingMixin:
         bool ndarray of shape (n,)
             True where :meth:`chance_same` is ½ or more: after ``fit``, where the learned distance
             is at most ``threshold_``.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(200, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X, y)
+        >>> y[[0, 1, -1]].tolist()
+        [1, 1, 0]
+        >>> metric.same(X[[0, 0]], X[[1, -1]])
+        array([ True, False])
         """
         found: NDArray[np.bool_] = self.pair_distance(X_a, X_b) <= verdicts_of(self).radius
         return found
@@ -150,6 +160,17 @@ class JudgingMixin:
         distances tell same from different well, and ½ where they tell nothing; how far off it was
         is in ``benchmarks/calibration``.
         State what you know.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(400, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
+        >>> metric = metric.calibrate(
+        ...     X[200:], y[200:], prevalence=0.01
+        ... )  # one pair of 100 is the same
+        >>> metric.prevalence_
+        0.01
         """
         check_is_fitted(self)
         verdicts = verdicts_of(self)

@@ -93,6 +93,14 @@ class LiveView:
         -------
         ndarray of shape (len(rows), q)
             As ``metric.transform(X[rows])``, but for coordinates that are zero throughout.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> metric = nk.ITML(random_state=0).fit(X, y)
+        >>> nk.LiveView(metric, X).embedding([3, 5]).shape
+        (2, 2)
         """
         image = self._image()
         found: Floats = image(self._rows if rows is None else access.take(self._rows, rows))
@@ -104,6 +112,14 @@ class LiveView:
         Returns
         -------
         ndarray of shape (q,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> first, second = nk.LiveView(nk.ITML(random_state=0).fit(X, y), X).variances()
+        >>> bool(first >= second)
+        True
         """
         with one_core():
             _, covariance, _ = self._learned()
@@ -121,6 +137,17 @@ class LiveView:
         -------
         LiveView
             It shares the rows with this one, and looks for nothing again.
+
+        Examples
+        --------
+        >>> from copy import copy
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(100, random_state=0)
+        >>> metric = nk.ITML(random_state=0).fit(X, pairs=nk.Pairs([(0, 1)], [(2, 3)]))
+        >>> view = nk.LiveView(metric, X)
+        >>> another = copy(metric).partial_fit(X, pairs=nk.Pairs([(4, 5)]))
+        >>> view.seen_by(another).coordinates().shape
+        (100, 2)
         """
         other = copy(self)
         other._metric = last_learner(metric)

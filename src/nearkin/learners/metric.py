@@ -89,6 +89,14 @@ class MetricMixin(
         -----
         It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
         input and output it needs a few megabytes.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [0.0, 9.0], [5.0, 0.0], [5.0, 9.0]]
+        >>> metric = nk.RCA().fit(X, pairs=nk.Pairs([(0, 1), (2, 3)]))  # the second column varies
+        >>> metric.transform(X).shape
+        (4, 2)
         """
         check_is_fitted(self)
         X = self._checked(X)
@@ -120,6 +128,17 @@ class MetricMixin(
         -------
         ndarray of shape (n_a, n_b)
             n_a × n_b numbers are held in memory.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [3.0, 4.0]]
+        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)]))
+        >>> metric.distance(X)
+        array([[0., 5.],
+               [5., 0.]])
+        >>> float(metric.distance(X[0], X[1]))
+        5.0
         """
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
@@ -138,6 +157,14 @@ class MetricMixin(
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
+        >>> metric = nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 2)]))
+        >>> metric.pair_distance(X[:2], X[1:])
+        array([5.        , 4.24264069])
         """
         Z_a, Z_b = self._embedded(X_a), self._embedded(X_b)
         if Z_a.shape[0] != Z_b.shape[0]:
@@ -162,6 +189,14 @@ class MetricMixin(
         Returns
         -------
         ndarray of shape (n_a, n_b)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X = [[1.0, 0.0], [1.0, 2.0]]
+        >>> nk.Euclidean().fit(X, pairs=nk.Pairs([(0, 1)])).kernel_matrix(X)
+        array([[1., 1.],
+               [1., 5.]])
         """
         Z_a = self._embedded(X_a)
         Z_b = Z_a if X_b is None else self._embedded(X_b)
@@ -187,6 +222,16 @@ class MetricMixin(
             Between 0 and 1; see :func:`nearkin.scores.pair_auc`. By triplets it is their share that
             is in order (:func:`nearkin.scores.triplets_kept`), by both the mean of the two, each
             with the weight of what it is of.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(400, random_state=0)
+        >>> metric = nk.KernelBeta(random_state=0).fit(X[:200], y[:200])
+        >>> metric.score(X[200:], y[200:]) > 0.95
+        True
+        >>> metric.score(X, pairs=nk.Pairs.from_labels(y, 50, random_state=0)) > 0.95
+        True
         """
         check_roles(y, pairs, triplets=True)
         if y is None and pairs is None:
@@ -209,7 +254,7 @@ class MetricMixin(
         """Write the fitted learner to a file that :func:`nearkin.load` reads.
 
         The file holds parameters and arrays, never code, and no more of the training data than
-        the metric needs: landmarks are rows of it (:func:`nearkin.storage.models.describe` says how
+        the metric needs: landmarks are rows of it (:func:`nearkin.model_file.describe` says how
         many). A file that is there already is replaced once the new one is complete.
 
         Parameters

@@ -374,6 +374,17 @@ class MetricLearner(MetricMixin, BaseEstimator):
         MetricLearner
             Its ``metric_`` and ``map_`` are new. Its report, suspects and threshold are those of
             this one.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> X, y = nk.datasets.make_xor(200, random_state=0)
+        >>> metric = nk.MetricLearner(random_state=0).fit(
+        ...     X, pairs=nk.Pairs.from_labels(y, 40, random_state=0)
+        ... )
+        >>> more = nk.Pairs.from_labels(y, 60, random_state=1)
+        >>> metric.relearned(X, more).report_ is metric.report_
+        True
         """
         check_is_fitted(self)
         seen = self._seen_by_metric.apply(self._checked(X))

@@ -17,7 +17,19 @@ EUCLIDEAN = "Euclidean"
 
 
 class SelectionWarning(UserWarning):
-    """No learned metric was chosen by its merits; the message says why."""
+    """No learned metric was chosen by its merits; the message says why.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(40, random_state=0)
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     metric = nk.MetricLearner(random_state=0).fit(X, pairs=nk.Pairs([(0, 3)], [(0, 1)]))
+    >>> [warning.category.__name__ for warning in told]
+    ['SelectionWarning']
+    """
 
 
 @stored(name=text, auc=real, gain=real, error=real, chosen=truth)

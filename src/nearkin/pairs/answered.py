@@ -140,6 +140,14 @@ class Answers:
         Returns
         -------
         Answers
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from nearkin import Answers
+        >>> said = {"left": [0, 0, 1], "right": [1, 1, 2], "same": ["yes", "no", "yes"]}
+        >>> Answers.from_frame(pd.DataFrame({**said, "by": ["Ann", "Bob", "Ann"]}))
+        Answers(3 answers by 2 to 2 pairs)
         """
         ends, same, names, n_rows = read_answers(frame, by, ids, n_rows)
         return cls(ends, same, names, n_rows=n_rows)
@@ -164,6 +172,16 @@ class Answers:
         Parameters
         ----------
         rows : bool array of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Answers
+        >>> answers = Answers(
+        ...     [(0, 1), (1, 3), (2, 3)], [True, True, False], by=["Ann", "Bob", "Ann"]
+        ... )
+        >>> answers.restrict(np.array([False, True, True, True])).links.tolist()
+        [[0, 2], [1, 2]]
         """
         kept = np.asarray(rows[self.links].all(axis=1))[self._pair]
         if not kept.any():
@@ -204,6 +222,16 @@ class Answers:
         before : ndarray of shape (k,), optional
             Probability that each of ``links`` is the same, by something else than its answers; NaN
             where nothing is known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Answers
+        >>> answers = Answers([(0, 1), (0, 1)], [True, False], by=["Ann", "Bob"])
+        >>> answers.agreed(before=np.array([0.9])).pairs  # a metric is for Ann
+        Pairs(1 must-link, 0 cannot-links)
+        >>> answers.agreed(before=np.array([0.1])).pairs
+        Pairs(0 must-links, 1 cannot-link)
         """
         found = judge(self._pair, self._same, self._who, self.links, before)
         # What is right with probability p tells (2 p - 1)² of what a certain answer tells.

@@ -28,6 +28,18 @@ class Answerer(NamedTuple):
     n_answers : int
     wrong : Estimate
         Share of answers that are wrong, with its 90 % interval.
+
+    Examples
+    --------
+    >>> from nearkin import Answers
+    >>> links = [(i, i + 1) for i in range(20)]
+    >>> answers = Answers(
+    ...     3 * links, 20 * [1] + 20 * [1] + 10 * [0, 1], by=20 * ["A"] + 20 * ["B"] + 20 * ["C"]
+    ... )
+    >>> [(one.name, one.n_answers) for one in answers.answerers]
+    [('A', 20), ('B', 20), ('C', 20)]
+    >>> answers.answerers[-1].wrong.value > 0.3
+    True
     """
 
     name: str

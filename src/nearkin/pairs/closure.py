@@ -39,6 +39,13 @@ class Conflict(NamedTuple):
         The two rows said to differ.
     chain : tuple of ints
         Rows from one end to the other; each two neighbours are a given must-link.
+
+    Examples
+    --------
+    >>> from nearkin import Pairs
+    >>> conflict = Pairs([(3, 5), (5, 9)], [(3, 9)]).conflicts()[0]
+    >>> conflict.cannot_link, conflict.chain
+    ((3, 9), (3, 5, 9))
     """
 
     cannot_link: tuple[int, int]
@@ -48,7 +55,14 @@ class Conflict(NamedTuple):
         return self.told()
 
     def told(self, name: Callable[[int], str] = str) -> str:
-        """What contradicts what, with rows by their names."""
+        """What contradicts what, with rows by their names.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 1)], [(0, 1)]).conflicts()[0].told("abc".__getitem__)
+        'rows a and b cannot be linked, yet a = b by must-links'
+        """
         first, second = map(name, self.cannot_link)
         chain = " = ".join(map(name, self.chain))
         return f"rows {first} and {second} cannot be linked, yet {chain} by must-links"

@@ -91,7 +91,14 @@ class CutWithRows:
     loc = iloc
 
     def take(self, rows: ArrayLike, axis: int = 0) -> Self:
-        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have."""
+        """Keep the pairs among some rows of X: ``restrict`` by the name that data frames have.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5), (2, 5)]).take([5, 1, 2]).must_link.tolist()
+        [[0, 2]]
+        """
         return self.restrict(rows)
 
     def check_rows(self, n_rows: int) -> None:
@@ -101,6 +108,15 @@ class CutWithRows:
         ----------
         n_rows : int
             How many rows X has.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5)]).check_rows(6)
+        >>> Pairs([(0, 5)]).check_rows(5)
+        Traceback (most recent call last):
+        ...
+        nearkin.errors.InputError: must-link (0, 5) names row 5, but X has 5 rows
         """
         if self.n_rows not in (None, n_rows):
             raise InputError(
@@ -133,6 +149,13 @@ class CutWithRows:
         Returns
         -------
         train, test : Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> pairs = Pairs([(0, 1), (2, 3), (4, 5), (6, 7)], [(0, 2), (1, 3), (4, 6), (5, 7)])
+        >>> pairs.split(test_size=0.25, random_state=0)
+        (Pairs(3 must-links, 3 cannot-links), Pairs(1 must-link, 1 cannot-link))
         """
         counts = counts_to_test(test_size, *(len(links) for links, _ in self._kinds))
         rng = check_random_state(random_state)

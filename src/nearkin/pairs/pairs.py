@@ -225,6 +225,14 @@ class Pairs(CutWithRows):
         Returns
         -------
         Pairs
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from nearkin import Pairs
+        >>> said = pd.DataFrame({"left": ["a", "a"], "right": ["b", "c"], "same": ["yes", "no"]})
+        >>> Pairs.from_frame(said, ids=["c", "b", "a"]).must_link.tolist()
+        [[1, 2]]
         """
         if (found := read_triplets(frame, ids, n_rows)) is not None:
             closer, weights, n_rows = found
@@ -257,6 +265,14 @@ class Pairs(CutWithRows):
         dataframe
             With the columns left, right, same and weight, must-links first; or with the columns
             anchor, closer, farther and weight.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> print(Pairs([(0, 1)], [(1, 2)]).to_frame(ids=["a", "b", "c"], backend="pandas"))
+          left right   same  weight
+        0    a     b   True     1.0
+        1    b     c  False     1.0
         """
         n_pairs = len(self) - len(self.closer)
         if closer is None and n_pairs and len(self.closer):
@@ -370,6 +386,13 @@ class Pairs(CutWithRows):
         Returns
         -------
         Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> everything = Pairs([(0, 1), (1, 2)], [(2, 3)]).closure()
+        >>> everything.must_link.tolist(), everything.cannot_link.tolist()
+        ([[0, 1], [0, 2], [1, 2]], [[0, 3], [1, 3], [2, 3]])
         """
         must, cannot = (self.must_link, self.must_weight), (self.cannot_link, self.cannot_weight)
         found = all_that_follows(self.groups, must, cannot, max_pairs)
@@ -384,6 +407,13 @@ class Pairs(CutWithRows):
         -------
         Pairs
             Without triplets.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> weak = Pairs(closer=[(0, 1, 2)]).as_weak_pairs()  # 0 is closer to 1 than to 2
+        >>> weak.must_link.tolist(), weak.cannot_link.tolist(), weak.must_weight.tolist()
+        ([[0, 1]], [[0, 2]], [0.5])
         """
         if not len(self.closer):
             return self

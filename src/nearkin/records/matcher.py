@@ -94,10 +94,10 @@ class RecordMatcher(WholeState, BaseEstimator):
     Examples
     --------
     >>> import nearkin as nk
-    >>> from nearkin.tables.columns import Column
     >>> table, person = nk.datasets.make_records(300, random_state=0)
-    >>> columns = [Column(name, "name", values) for name, values in table.items()]
-    >>> matcher = nk.RecordMatcher(random_state=0).fit(columns)
+    >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(
+    ...     table
+    ... )  # or a data frame
     >>> found = matcher.duplicates()
     >>> len(found.groups) > 30
     True
@@ -160,6 +160,17 @@ class RecordMatcher(WholeState, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> left = {name: cells[:30] for name, cells in table.items()}
+        >>> right = {name: cells[30:] for name, cells in table.items()}
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right)
+        >>> found = matcher.link()
+        >>> bool((person[found.pairs[:, 0]] == person[30 + found.pairs[:, 1]]).mean() > 0.8)
+        True
         """
         self._validate_params()
         tables = columns_of_both(left, right, self.kinds, self.dates)
@@ -174,6 +185,17 @@ class RecordMatcher(WholeState, BaseEstimator):
         Parameters
         ----------
         pairs : Pairs
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> asked = matcher.suggest(10)
+        >>> same = person[asked[:, 0]] == person[asked[:, 1]]
+        >>> matcher = matcher.teach(nk.Pairs(asked[same], asked[~same]))
+        >>> matcher.chance_of_pairs(asked).round().astype(bool).tolist() == same.tolist()
+        True
         """
         work = self._judge(None).work
         self._learn(work, _answers(pairs, None, work))
@@ -197,6 +219,15 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         RecordMatcher
             A new one; :meth:`teach` learns anew, from this table alone.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> others, _ = nk.datasets.make_records(40, random_state=1)
+        >>> len(matcher.on(others).duplicates().labels)
+        40
         """
         check_is_fitted(self, "matching_")
         if table is None:
@@ -216,6 +247,16 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         RecordMatcher
             A new one.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> left = {name: cells[:30] for name, cells in table.items()}
+        >>> right = {name: cells[30:] for name, cells in table.items()}
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> len(matcher.on_link(left, right).link()) > 5
+        True
         """
         columns, side = self._both(left, right)
         return self._on(columns, self._work(columns, side), pairs)
@@ -228,6 +269,16 @@ class RecordMatcher(WholeState, BaseEstimator):
         comparisons : float32 ndarray of shape (n, d)
             Similarities from 0 to 1, and −1 where a cell is missing, among others.
         names : list of str
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> first = {name: cells[:3] for name, cells in table.items()}
+        >>> compared, names = matcher.compare(first, first)
+        >>> compared.shape == (3, len(names))
+        True
         """
         columns, side = self._both(left, right)
         n = int((~side).sum())
@@ -241,6 +292,15 @@ class RecordMatcher(WholeState, BaseEstimator):
         """Chance that each row of one table is the same thing as that in its place of another.
 
         It is that of candidates: of two records that look alike at first sight.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> first = {name: cells[:3] for name, cells in table.items()}
+        >>> bool((matcher.chance_same(first, first) > 0.9).all())
+        True
         """
         compared, _ = self.compare(left, right)
         return self.matching_.chances(self.matching_.scores(self.comparisons_, compared))
@@ -258,6 +318,15 @@ class RecordMatcher(WholeState, BaseEstimator):
         Returns
         -------
         ndarray of shape (k,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> pairs, chance = matcher.candidates()
+        >>> bool((matcher.chance_of_pairs(pairs) == chance).all())
+        True
         """
         check_is_fitted(self, "matching_")
         plan = self.comparisons_
@@ -297,6 +366,15 @@ class RecordMatcher(WholeState, BaseEstimator):
             The likeliest first; −1 where there are no more.
         chance : ndarray of shape (n, n_neighbors)
             0 where there are no more.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> rows, chance = matcher.neighbors(n_neighbors=3)
+        >>> rows.shape, chance.shape
+        ((60, 3), (60, 3))
         """
         n_neighbors = checked_count(n_neighbors, "n_neighbors", least=1)
         check_is_fitted(self, "matching_")
@@ -316,7 +394,17 @@ class RecordMatcher(WholeState, BaseEstimator):
         return judged.neighbors(n_neighbors)
 
     def same(self, left: Any, right: Any) -> Mask:
-        """Whether each row of one table is the same thing as that in its place of another."""
+        """Whether each row of one table is the same thing as that in its place of another.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> first = {name: cells[:3] for name, cells in table.items()}
+        >>> matcher.same(first, first)
+        array([ True,  True,  True])
+        """
         return np.asarray(self.chance_same(left, right) > 0.5)
 
     def candidates(self, table: Any = None) -> tuple[Ints, Doubles]:
@@ -331,6 +419,16 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         pairs : int ndarray of shape (k, 2)
         chance : ndarray of shape (k,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> pairs, chance = matcher.candidates()
+        >>> i, j = pairs[chance.argmax()]
+        >>> bool(person[i] == person[j])
+        True
         """
         judged = self._judge(table)
         return judged.pairs, judged.chances
@@ -345,6 +443,16 @@ class RecordMatcher(WholeState, BaseEstimator):
         precision : float in (0, 1), optional
             Groups are made of surer pairs only, so that this share of those called the same is
             right as far as can be told. By default both mistakes count alike.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> found = matcher.duplicates()
+        >>> surer = matcher.duplicates(precision=0.99)
+        >>> len(surer.groups) <= len(found.groups)
+        True
         """
         judged = self._judge(table)
         return judged.duplicates(judged.level_for(_share(precision)))
@@ -364,6 +472,15 @@ class RecordMatcher(WholeState, BaseEstimator):
         data frame or dict of lists
             As the table is, with cells as they are there. Of cells that are equally frequent, the
             longest text is taken, or else that of the first record, whose id it has, too.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> kept = matcher.canonical()
+        >>> len(kept["surname"]) == 1 + matcher.duplicates().labels.max()
+        np.True_
         """
         judged = self._judge(table)
         given = self._table if table is None else table
@@ -388,6 +505,17 @@ class RecordMatcher(WholeState, BaseEstimator):
             Whether no record is linked twice: each table has a thing once at most.
         precision : float in (0, 1), optional
             As in :meth:`duplicates`.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> left = {name: cells[:30] for name, cells in table.items()}
+        >>> right = {name: cells[30:] for name, cells in table.items()}
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit_link(left, right)
+        >>> links = matcher.link()
+        >>> links.pairs.shape[1], len(links) == len(set(links.pairs[:, 0].tolist()))
+        (2, True)
         """
         if left is None and right is None:
             judged = self._judge(None)
@@ -410,6 +538,14 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         int ndarray of shape (n, 2)
             Fewer where there are not as many candidates left.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> matcher.suggest(5).shape
+        (5, 2)
         """
         n = checked_count(n, "n", least=1)
         judged = self._judge(table)
@@ -437,6 +573,15 @@ class RecordMatcher(WholeState, BaseEstimator):
         -------
         pairs : int ndarray of shape (n, 2)
         chance : ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> pairs, chance = matcher.review(5)
+        >>> pairs.shape, chance.shape
+        ((5, 2), (5,))
         """
         n = checked_count(n, "n", least=1)
         judged = self._judge(table)
@@ -445,13 +590,39 @@ class RecordMatcher(WholeState, BaseEstimator):
         return pairs[first], chance[first]
 
     def save(self, path: StrPath) -> None:
-        """Write what was learned to a file that holds no code; the table is not in it."""
+        """Write what was learned to a file that holds no code; the table is not in it.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     matcher.save(f"{folder}/people.nearkin")
+        ...     known = nk.RecordMatcher.load(f"{folder}/people.nearkin")
+        >>> known.kinds_ == matcher.kinds_
+        True
+        """
         check_is_fitted(self, "matching_")
         save_matcher(self, path)
 
     @classmethod
     def load(cls, path: StrPath) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Read what :meth:`save` wrote.
+
+        Examples
+        --------
+        >>> import nearkin as nk
+        >>> table, person = nk.datasets.make_records(60, random_state=0)
+        >>> matcher = nk.RecordMatcher(kinds={"born": "code"}, random_state=0).fit(table)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     matcher.save(f"{folder}/people.nearkin")
+        ...     known = nk.RecordMatcher.load(f"{folder}/people.nearkin")
+        >>> len(known.duplicates(table).labels)
+        60
+        """
         matcher = load_matcher(path)
         if not isinstance(matcher, cls):
             raise StorageError(f"{path} holds no matcher.")
@@ -631,6 +802,16 @@ def link(
     -------
     Links
         Pairs of rows, the chance of each, and expected precision and recall.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> table, person = nk.datasets.make_records(60, random_state=0)
+    >>> left = {name: cells[:30] for name, cells in table.items()}
+    >>> right = {name: cells[30:] for name, cells in table.items()}
+    >>> links = nk.link(left, right, kinds={"born": "code"}, random_state=0)
+    >>> links.pairs.shape[1]
+    2
     """
     matcher = RecordMatcher(kinds=kinds, dates=dates, random_state=random_state)
     matcher.fit_link(left, right, pairs)

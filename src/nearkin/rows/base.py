@@ -168,12 +168,30 @@ class RemoteRows(ABC):
         """The same rows after a function of blocks of them, which is called when they are read."""
 
     def moments(self) -> tuple[Floats, Floats]:
-        """Mean (d) and covariance (d, d), not corrected for the mean."""
+        """Mean (d) and covariance (d, d), not corrected for the mean.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> rows = nk.open_rows([np.array([[0.0], [2.0]]), np.array([[4.0]])])
+        >>> rows.moments()
+        (array([2.]), array([[2.66666667]]))
+        """
         n, mean, scatter = self.reduced(block_moments, combine=merged_moments)
         return mean, scatter / n
 
     def squared_deviations(self) -> float:
-        """Sum of squared distances from the mean."""
+        """Sum of squared distances from the mean.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nearkin as nk
+        >>> rows = nk.open_rows([np.array([[0.0], [2.0]]), np.array([[4.0]])])
+        >>> rows.squared_deviations()
+        8.0
+        """
         return float(self.reduced(column_moments, combine=merged_moments)[2].sum())
 
     @property

@@ -208,7 +208,16 @@ class DaskRows(RememberingRows):
         *aligned: NDArray[Any],
         combine: Callable[[Parts, Parts], Parts] = added,
     ) -> Parts:
-        """``function`` of each chunk on the workers, all results combined there in their order."""
+        """``function`` of each chunk on the workers, all results combined there in their order.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from nearkin.dask import DaskRows
+        >>> rows = DaskRows(da.arange(12.0, chunks=4).reshape(12, 1))
+        >>> rows.reduced(lambda block: (block.sum(axis=0),))
+        (array([66.]),)
+        """
         starts = self._starts
         work = self._sent(replace(self._work, function=function))
         narrow = [(_narrowed(array), array.dtype) for array in aligned]
@@ -226,7 +235,16 @@ class DaskRows(RememberingRows):
         return found
 
     def mapped(self, function: Callable[[Floats], Floats], names: list[str]) -> Any:
-        """A lazy dask array of the rows after a function of blocks of them."""
+        """A lazy dask array of the rows after a function of blocks of them.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from nearkin.dask import DaskRows
+        >>> rows = DaskRows(da.arange(12.0, chunks=4).reshape(12, 1))
+        >>> rows.mapped(lambda block: -block, names=["x"]).compute()[-1].tolist()
+        [-11.0]
+        """
         return _mapped_array(self._array, self._work, function, len(names), self._client)
 
     def _groups(self, aligned: Sequence[NDArray[Any]]) -> Iterator[list[int]]:

@@ -24,7 +24,21 @@ from nearkin.rows.sparse import is_sparse
 
 
 class ScaleWarning(UserWarning):
-    """Columns have units so different that distances see the widest of them only."""
+    """Columns have units so different that distances see the widest of them only.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import nearkin as nk
+    >>> X = np.random.default_rng(0).normal(size=(40, 2)) * [1, 1000]
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     metric = nk.ITML(random_state=0).fit(X, X[:, 0] > 0)
+    >>> [warning.category.__name__ for warning in told]
+    ['ScaleWarning']
+    >>> metric = nk.ITML(scale=True, random_state=0).fit(X, X[:, 0] > 0)  # no warning
+    """
 
 
 def scaled(learner: Any, X: Any, *, reset: bool) -> Any:

@@ -38,6 +38,13 @@ class Suspect(NamedTuple):
         What was said of them.
     chance_opposite : float
         Probability of the opposite, by their learned distance alone.
+
+    Examples
+    --------
+    >>> from nearkin import Suspect
+    >>> print(Suspect((3, 8), same=True, chance_opposite=0.9))
+    rows 3 and 8 are said to be the same but lie far apart: different, by their distance, with a
+    probability of 90%
     """
 
     pair: tuple[int, int]

@@ -65,7 +65,15 @@ MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLe
 @stored()
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """Rows as they are."""
+    """Rows as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> maps.Identity().apply(np.array([[1.0, 2.0]]))
+    array([[1., 2.]])
+    """
 
     def apply(self, X: Any) -> Any:
         """A copy of the rows; sparse ones stay sparse."""
@@ -83,6 +91,13 @@ class Scaled:
     ----------
     scale : ndarray of shape (d,)
         What columns are divided by.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> maps.Scaled(np.array([1.0, 10.0])).apply(np.array([[1.0, 2.0]]))
+    array([[1. , 0.2]])
     """
 
     scale: Floats
@@ -105,6 +120,14 @@ class Affine:
     matrix : ndarray of shape (q, d)
     origin : ndarray of shape (d,) or None
         What is subtracted first, if anything is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> turned = maps.Affine(np.array([[0.0, 1.0], [-1.0, 0.0]]), origin=np.array([1.0, 1.0]))
+    >>> turned.apply(np.array([[2.0, 1.0]])).tolist()
+    [[0.0, -1.0]]
     """
 
     matrix: Floats
@@ -149,6 +172,16 @@ class ThroughLandmarks:
         The landmarks, and how a row's weights over them are found.
     coordinates : ndarray of shape (m, q)
         Of the landmarks.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(100, random_state=0)
+    >>> learned = nk.KernelBeta(n_landmarks=20, n_components=2, random_state=0).fit(X, y).map_
+    >>> learned
+    ThroughLandmarks(20 landmarks to 2)
+    >>> learned.apply(X).shape
+    (100, 2)
     """
 
     extension: Extension
@@ -178,6 +211,16 @@ class Displaced:
         What is subtracted from the images.
     width : float
         σ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> anchor, zero = np.array([[0.0, 0.0]]), np.zeros(2)
+    >>> moved = maps.Displaced(anchor, np.array([[1.0, 0.0]]), origin=zero, width=0.5)
+    >>> moved.apply(np.array([[0.0, 0.0], [9.0, 9.0]]))
+    array([[1., 0.],
+           [9., 9.]])
     """
 
     anchors: Floats
@@ -227,7 +270,15 @@ def gaussian_weights(U: Floats, anchors: Floats) -> Floats:
 @stored()
 @dataclass(frozen=True, eq=False)
 class UnitLength:
-    """Rows divided by their lengths, so that only directions matter; rows of zeros stay."""
+    """Rows divided by their lengths, so that only directions matter; rows of zeros stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> maps.UnitLength().apply(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
 
     def apply(self, X: Any) -> Any:
         """Directions of rows, in their type."""
@@ -242,6 +293,15 @@ class Transformed:
     ----------
     transformer : estimator
         Fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from nearkin import maps
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    >>> maps.Transformed(PCA(1).fit(X)).apply(X).shape
+    (3, 1)
     """
 
     transformer: Any
@@ -255,7 +315,18 @@ class Transformed:
         return fitted.transform(X)
 
     def named(self, X: Any) -> Any:
-        """What another map gave, with the names of columns that the transformer knows them by."""
+        """What another map gave, with the names of columns that the transformer knows them by.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from nearkin import maps
+        >>> known = maps.Transformed(StandardScaler().fit(pd.DataFrame({"a": [1.0, 2.0]})))
+        >>> list(known.named(np.array([[3.0]])).columns)
+        ['a']
+        """
         names = getattr(self.transformer, "feature_names_in_", None)
         if names is None or not isinstance(X, np.ndarray) or not find_spec("pandas"):
             return X
@@ -276,6 +347,14 @@ class Composed:
     ----------
     maps : tuple of maps
         The first to be applied comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> both = maps.Composed((maps.Scaled(np.array([3.0, 2.0])), maps.UnitLength()))
+    >>> both.apply(np.array([[9.0, 8.0]]))
+    array([[0.6, 0.8]])
     """
 
     maps: tuple[Map, ...]
@@ -301,6 +380,14 @@ class Joined:
     ----------
     maps : tuple of maps
     factors : ndarray of shape (len(maps),)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin import maps
+    >>> both = maps.Joined((maps.Identity(), maps.UnitLength()), factors=np.array([1.0, 10.0]))
+    >>> both.apply(np.array([[3.0, 4.0]]))
+    array([[3., 4., 6., 8.]])
     """
 
     maps: tuple[Map, ...]

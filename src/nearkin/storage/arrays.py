@@ -58,7 +58,19 @@ _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 class StorageError(InputError):
-    """Something cannot be stored, or a file cannot be used; the message says why."""
+    """Something cannot be stored, or a file cannot be used; the message says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearkin as nk
+    >>> with tempfile.NamedTemporaryFile(suffix=".nearkin") as file:
+    ...     try:
+    ...         nk.load(file.name)
+    ...     except nk.StorageError as error:
+    ...         print("refused")
+    refused
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))

@@ -71,6 +71,21 @@ class Trial:
         Of the model, and of the Euclidean distance.
     pairs, rows : int
         How many pairs (or triplets) and rows it was judged by.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearkin as nk
+    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
+    >>> trial = nk.model_file.Trial(
+    ...     "pairs", "pair AUC", learned=0.9, euclidean=0.7, pairs=40, rows=80
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     facts = nk.model_file.Facts(tested=[trial])
+    ...     nk.model_file.save(metric, f"{folder}/example.nearkin", facts=facts)
+    ...     info = nk.model_file.describe(f"{folder}/example.nearkin")
+    >>> info.tested == [trial]
+    True
     """
 
     judged_by: str
@@ -96,6 +111,12 @@ class Facts:
     marks : uint32 ndarray or None
         Of the rows that it was learned from: :func:`nearkin.storage.row_marks.smallest_marks`.
     tested : list of Trial
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> nk.model_file.Facts()
+    Facts(marks=None, tested=())
     """
 
     marks: Marks | None = None
@@ -105,7 +126,18 @@ class Facts:
 def save(
     metric: Any, path: StrPath, *, forget_names: bool = False, facts: Facts | None = None
 ) -> None:
-    """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`."""
+    """Write a fitted learner; see :meth:`nearkin.KernelBeta.save`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearkin as nk
+    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nk.model_file.save(metric, f"{folder}/example.nearkin")
+    ...     nk.model_file.load(f"{folder}/example.nearkin")
+    RCA()
+    """
     packed = pack(metric, ("feature_names_in_", "vector_column_") if forget_names else ())
     _try(metric, "this metric cannot be stored", sum(a.nbytes for a in packed.arrays.values()))
     content: dict[str, Any] = {"nearkin": __version__, "model": packed.node}
@@ -122,12 +154,34 @@ def save(
 
 
 def load(path: StrPath) -> Any:
-    """Fitted learner from a file that its ``save`` wrote; see :func:`nearkin.load`."""
+    """Fitted learner from a file that its ``save`` wrote; see :func:`nearkin.load`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearkin as nk
+    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{folder}/example.nearkin")
+    ...     nk.model_file.load(f"{folder}/example.nearkin")
+    RCA()
+    """
     return load_with_facts(path)[0]
 
 
 def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
-    """Fitted learner, and what is known of it beside; see :func:`load`."""
+    """Fitted learner, and what is known of it beside; see :func:`load`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearkin as nk
+    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{folder}/example.nearkin")
+    ...     nk.model_file.load_with_facts(f"{folder}/example.nearkin")
+    (RCA(), Facts(marks=None, tested=[]))
+    """
     arrays, content = read_arrays(path, KIND, (OLDEST, NEWEST))
     with _refusing(path):
         marks = arrays.pop(_MARKS, None)
@@ -175,6 +229,17 @@ class ModelInfo:
         How many rows it was learned from are marked, so that they are known again.
     kinds : dict or None
         What the columns of the table hold that it was learned from, if that had words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearkin as nk
+    >>> metric = nk.RCA().fit([[0.0, 0], [1, 0], [0, 5]], pairs=nk.Pairs([(0, 1)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     metric.save(f"{folder}/example.nearkin")
+    ...     info = nk.model_file.describe(f"{folder}/example.nearkin")
+    >>> info.learner, info.n_features, info.n_components, info.learned_from["must_links"]
+    ('RCA', 2, 2, 1)
     """
 
     learner: str

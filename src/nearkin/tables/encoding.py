@@ -284,6 +284,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, p)
+
+        Examples
+        --------
+        >>> from nearkin import TableEncoder
+        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+        >>> TableEncoder().fit_transform(people).shape
+        (4, 5)
         """
         del fit_params
         self.fit(X, y)
@@ -312,6 +319,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : data frame, dict of lists or array
         first_row : int, default=0
+
+        Examples
+        --------
+        >>> from nearkin import TableEncoder
+        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+        >>> encoder = TableEncoder().fit(people)
+        >>> encoder.coordinates({"name": ["Eve"], "paid": ["no"]}, first_row=4).shape
+        (1, 5)
         """
         known = self.known_cells(X).items()
         return self.coordinates_of(
@@ -324,6 +339,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame, dict of lists or array
+
+        Examples
+        --------
+        >>> from nearkin import TableEncoder
+        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+        >>> list(TableEncoder().fit(people).known_cells({**people, "more": [1, 2, 3, 4]}))
+        ['name', 'paid']
         """
         check_is_fitted(self)
         return self._known_columns(X)
@@ -335,6 +357,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ----------
         table : mapping of str to Cells
             As :meth:`known_cells` gives them.
+
+        Examples
+        --------
+        >>> from nearkin import TableEncoder
+        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+        >>> encoder = TableEncoder().fit(people)
+        >>> encoder.coordinates_of(encoder.known_cells(people)).shape
+        (4, 5)
         """
         both = {name_of_both(a, b): together(table[a], table[b]) for a, b in self.swapped_}
         cells = {**table, **both}
@@ -346,6 +376,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame, dict of lists or array
+
+        Examples
+        --------
+        >>> from nearkin import TableEncoder
+        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+        >>> TableEncoder().fit(people).cells({"name": ["Eve"], "paid": [None]})
+        {'name': 'eve', 'paid': ''}
         """
         return {name: cell_text(cells) for name, cells in self.known_cells(X).items()}
 
@@ -365,6 +402,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str of shape (p,)
+
+        Examples
+        --------
+        >>> from nearkin import TableEncoder
+        >>> people = {"name": ["Ada", "Bob", "Adah", "Rob"], "paid": ["yes", "no", "yes", None]}
+        >>> TableEncoder().fit(people).get_feature_names_out().tolist()[-2:]
+        ['paid', 'paid is missing']
         """
         check_is_fitted(self)
         return np.array([name for code in self.codes_ for name in code.names], dtype=object)

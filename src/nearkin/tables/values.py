@@ -18,7 +18,20 @@ from nearkin.tables.reading import Cells, plain_text, read_table
 
 
 class TableWarning(UserWarning):
-    """Cells of a table that are read in a way that may not be what was meant."""
+    """Cells of a table that are read in a way that may not be what was meant.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import nearkin as nk
+    >>> born = {"born": ["3/4/2024", "5/6/2023", "7/8/2022"]}
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     encoder = nk.TableEncoder().fit(born)
+    >>> [warning.category.__name__ for warning in told]
+    ['TableWarning']
+    >>> encoder = nk.TableEncoder(dates="day first").fit(born)  # no warning
+    """
 
 
 def columns_of(

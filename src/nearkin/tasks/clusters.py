@@ -129,6 +129,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     >>> clusters = Clusters(random_state=0).fit(X, pairs=pairs)
     >>> clusters.n_clusters_
     3
+    >>> clusters.predict(X[:3]).tolist() == clusters.labels_[:3].tolist()
+    True
+    >>> clusters.predict_proba(X[:3]).shape
+    (3, 3)
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"pairs": True}
@@ -310,6 +314,17 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         -------
         int ndarray of shape (n,)
             Of the rows given to ``fit`` it may differ from ``labels_``, which keep the pairs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Clusters, Euclidean, Pairs
+        >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(
+        ...     size=(40, 1)
+        ... )
+        >>> clusters = Clusters(2, metric=Euclidean(), families=["k-means"], random_state=0)
+        >>> clusters.fit(X, pairs=Pairs([(0, 1)], [(0, 39)])).predict([[1.0], [8.0], [10.0]])
+        array([0, 1, 1])
         """
         check_is_fitted(self)
         Z = self._space.coordinates(self.metric_, X)
@@ -328,6 +343,18 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_clusters_)
             Rows sum to 1; the highest chance is that of :meth:`predict`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Clusters, Euclidean, Pairs
+        >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(
+        ...     size=(40, 1)
+        ... )
+        >>> clusters = Clusters(2, metric=Euclidean(), families=["k-means"], random_state=0)
+        >>> chance = clusters.fit(X, pairs=Pairs([(0, 1)], [(0, 39)])).predict_proba([[1.0], [8.0]])
+        >>> bool(chance[0, 0] > 0.5 > chance[1, 0])
+        True
         """
         check_is_fitted(self)
         Z = self._space.coordinates(self.metric_, X)
@@ -348,6 +375,17 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         Returns
         -------
         int ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import Clusters, Euclidean, Pairs
+        >>> X = np.repeat([[0.0], [9.0]], 20, axis=0) + np.random.default_rng(0).normal(
+        ...     size=(40, 1)
+        ... )
+        >>> clusters = Clusters(2, metric=Euclidean(), families=["k-means"], random_state=0)
+        >>> clusters.fit_predict(X, pairs=Pairs([(0, 1)], [(0, 39)]))[[0, 1, 38, 39]]
+        array([0, 0, 1, 1])
         """
         return np.asarray(self.fit(X, y, pairs=pairs).labels_)
 

@@ -104,6 +104,13 @@ class PairKFold(BaseCrossValidator):
         ------
         ValueError
             If a fold had no pair to learn from or none to judge by.
+
+        Examples
+        --------
+        >>> from nearkin import PairKFold, Pairs
+        >>> pairs = Pairs([(0, 1), (2, 3)], [(0, 4), (2, 5)])
+        >>> [test.tolist() for train, test in PairKFold(2).split(range(6), pairs=pairs)]
+        [[0, 1, 4], [2, 3, 5]]
         """
         check_roles(y, pairs, triplets=True)
         if pairs is None:
@@ -136,7 +143,14 @@ class PairKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: Any = None, y: Any = None, groups: Any = None, *, pairs: Pairs | None = None
     ) -> int:
-        """How many folds there are; the arguments are not used."""
+        """How many folds there are; the arguments are not used.
+
+        Examples
+        --------
+        >>> from nearkin import PairKFold
+        >>> PairKFold(4).get_n_splits()
+        4
+        """
         return self.n_splits
 
 

@@ -175,6 +175,13 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> from nearkin import EnergyClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], [0, 0, 0, 1, 1, 1]
+        >>> EnergyClassifier().fit(X, y).predict([[0.5], [8.5]])
+        array([0, 1])
         """
         found = self._energies(X)
         least = devices.namespace(found).argmin(found, axis=1)
@@ -191,6 +198,14 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
             For two classes, by how much the first's energy exceeds the second's.
+
+        Examples
+        --------
+        >>> from nearkin import EnergyClassifier
+        >>> X, y = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], [0, 0, 0, 1, 1, 1]
+        >>> low, high = EnergyClassifier().fit(X, y).decision_function([[0.5], [8.5]])
+        >>> bool(low < 0 < high)
+        True
         """
         found = self._energies(X)
         if len(self.classes_) == 2:

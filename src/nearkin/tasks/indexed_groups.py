@@ -112,6 +112,12 @@ class IndexedGroups(IndexedRows):
         :func:`nearkin.spaces.neighbors.near_groups`. With the approximate search only the
         ``n_neighbors`` nearest of each row that it finds are joined with it: what is one group
         there is truly one, but it can be a part of a larger one.
+
+        Examples
+        --------
+        >>> from nearkin import NeighborIndex
+        >>> NeighborIndex().fit([[0.0], [7.0], [1.0], [2.0]]).group_labels(radius=1)
+        array([0, 1, 0, 0])
         """
         labels, doubt = self._grouped(radius, precision, prevalence)
         if doubt is not None:

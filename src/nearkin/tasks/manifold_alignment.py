@@ -266,6 +266,17 @@ class ManifoldAlignment(WholeState, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_components_)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import ManifoldAlignment, pairs_between
+        >>> line = np.linspace(0, 1, 30)[:, None]
+        >>> bow = np.column_stack([line**2, line])
+        >>> pairs = pairs_between([line, bow], [(0, i, 1, i) for i in range(0, 30, 5)])
+        >>> alignment = ManifoldAlignment(n_vectors=3, random_state=0).fit([line, bow], pairs=pairs)
+        >>> alignment.transform(bow[:4], of=1).shape
+        (4, 6)
         """
         check_is_fitted(self)
         learned = self._map(of)

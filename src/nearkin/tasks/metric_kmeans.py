@@ -226,6 +226,15 @@ class MetricKMeans(WholeState, ClusterMixin, BaseEstimator):
         Returns
         -------
         int ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from nearkin import MetricKMeans
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clusters = MetricKMeans(3, random_state=0).fit(X)
+        >>> bool((clusters.predict(X) == clusters.labels_).all())
+        True
         """
         check_is_fitted(self)
         X = validation.validated(self, X, reset=False)

@@ -255,6 +255,15 @@ class MPCKMeans(
         -------
         int ndarray of shape (n,)
             ``labels_``.
+
+        Examples
+        --------
+        >>> from nearkin import MPCKMeans, Pairs
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> clusters = MPCKMeans(2, random_state=0)
+        >>> labels = clusters.fit_predict(X, pairs=Pairs([(0, 1)], [(0, 3)]))
+        >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+        True
         """
         self.fit(X, y, pairs=pairs)
         return self.labels_
@@ -269,6 +278,15 @@ class MPCKMeans(
         Returns
         -------
         int ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> from nearkin import MPCKMeans, Pairs
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> clusters = MPCKMeans(2, random_state=0)
+        >>> near, far = clusters.fit(X, pairs=Pairs([(0, 1)], [(0, 3)])).predict([[0.4], [8.4]])
+        >>> bool(near != far)
+        True
         """
         return nearest(*self._around_middle(self._validated(X)), self.metric_weights_)
 
@@ -282,6 +300,14 @@ class MPCKMeans(
         Returns
         -------
         ndarray of shape (n, n_clusters)
+
+        Examples
+        --------
+        >>> from nearkin import MPCKMeans, Pairs
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> clusters = MPCKMeans(2, random_state=0)
+        >>> clusters.fit(X, pairs=Pairs([(0, 1)], [(0, 3)])).transform([[0.4], [8.4], [5.0]]).shape
+        (3, 2)
         """
         X = self._validated(X)
         squared = squared_distances(*self._around_middle(X), self.metric_weights_)

@@ -283,6 +283,15 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n,)
+
+        Examples
+        --------
+        >>> from nearkin import MultipleKernelClassifier
+        >>> from nearkin.datasets import make_xor
+        >>> X, y = make_xor(60, random_state=0)
+        >>> model = MultipleKernelClassifier(random_state=0).fit(X, y)
+        >>> (model.predict(X) == y).mean() > 0.95
+        np.True_
         """
         K = self._kernel_to(X)
         return np.asarray(self.classes_[self._machine.predict(K)])
@@ -297,6 +306,15 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
+
+        Examples
+        --------
+        >>> from nearkin import MultipleKernelClassifier
+        >>> from nearkin.datasets import make_xor
+        >>> X, y = make_xor(60, random_state=0)
+        >>> model = MultipleKernelClassifier(random_state=0).fit(X, y)
+        >>> model.decision_function(X[:3]).shape
+        (3,)
         """
         K = self._kernel_to(X)
         return np.asarray(self._machine.decision_function(K))

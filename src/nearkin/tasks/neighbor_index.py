@@ -120,6 +120,12 @@ class NeighborIndex(IndexedGroups):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from nearkin import NeighborIndex
+        >>> len(NeighborIndex().fit([[0.0], [1.0], [5.0]]))
+        3
         """
         del y
         self._validate_params()
@@ -141,6 +147,13 @@ class NeighborIndex(IndexedGroups):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from nearkin import NeighborIndex
+        >>> index = NeighborIndex().add([[0.0], [1.0]], ids=["a", "b"]).add([[5.0]], ids=["c"])
+        >>> index.ids
+        array(['a', 'b', 'c'], dtype=object)
         """
         if not len(self):
             return self.fit(X, ids=ids)
@@ -182,6 +195,15 @@ class NeighborIndex(IndexedGroups):
         Notes
         -----
         Memory beyond the result: the embedding of the new rows, and some 100 MB.
+
+        Examples
+        --------
+        >>> from nearkin import NeighborIndex
+        >>> distances, ids = (
+        ...     NeighborIndex().fit([[0.0], [1.0], [5.0]]).query([[1.5]], n_neighbors=2)
+        ... )
+        >>> distances, ids
+        (array([[0.5, 1.5]]), array([[1, 0]]))
         """
         self._check_not_empty()
         self._check_metric()
@@ -233,6 +255,14 @@ class NeighborIndex(IndexedGroups):
         -------
         float
             1 for the exact search. What is as near as a true neighbour counts as one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nearkin import NeighborIndex
+        >>> X = np.random.default_rng(0).normal(size=(200, 5))
+        >>> NeighborIndex(random_state=0).fit(X).recall()  # the search is exact for so few rows
+        1.0
         """
         self._check_not_empty()
         Z, k = self.vectors, self._count(self.n_neighbors if n_neighbors is None else n_neighbors)
@@ -254,6 +284,15 @@ class NeighborIndex(IndexedGroups):
         path : str or path
             A safetensors file, without anything that could be executed. It is written to another
             name and renamed, so that no half a file is ever there.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from nearkin import NeighborIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     NeighborIndex().fit([[0.0], [3.0]]).save(f"{folder}/rows.index")
+        ...     len(NeighborIndex.load(f"{folder}/rows.index"))
+        2
         """
         self._check_not_empty()
         self._refuse_sparse("save")
@@ -335,6 +374,17 @@ class NeighborIndex(IndexedGroups):
         path : str or path
             ``.npy`` for the vectors alone, in the order of :attr:`ids`; ``.parquet`` for columns
             ``id`` and ``vector``, lists of one length, which needs pyarrow.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from nearkin import NeighborIndex
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     NeighborIndex().fit([[0.0, 1.0], [3.0, 2.0]]).export(f"{folder}/rows.npy")
+        ...     np.load(f"{folder}/rows.npy")
+        array([[0., 1.],
+               [3., 2.]])
         """
         self._check_not_empty()
         self._refuse_sparse("export")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nearkin.teaching.history import Past, Said, is_pair, is_voice, word_of
+from nearkin.teaching.history import DISPUTED, Past, Said, is_pair, is_voice, word_of
 from nearkin.teaching.row_checks import Pair
 
 Entry = Mapping[str, Any]
@@ -63,8 +63,10 @@ def _item(
     voices: Mapping[Pair, list[tuple[str, Said, int]]],
 ) -> dict[str, Any]:
     entry = entries[number - 1] if number else {}
-    # Of a choice among groups, what it was found to be like.
-    liked = [one for one in said_of if one[1] == "same"] if entry.get("do") == "which" else []
+    # Of a choice among groups, what it was found to be like, or what people disagree about.
+    chosen = entry.get("do") == "which"
+    parts = ([one for one in said_of if one[1] == word] for word in ("same", DISPUTED))
+    liked = next(filter(None, parts), []) if chosen else []
     pair, word = min(liked or said_of)
     single = len(said_of) == 1
     left, right = _shown(pair, entry)
@@ -81,7 +83,7 @@ def _item(
         "origin": entry.get("origin"),
         "voices": [
             {"by": name, "said": word_of(said), "at": entries[source - 1].get("at")}
-            for name, said, source in (voices.get(pair, ()) if single else ())
+            for name, said, source in (voices.get(pair, ()) if single or word == DISPUTED else ())
         ],
     }
 

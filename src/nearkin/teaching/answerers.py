@@ -1,46 +1,116 @@
-"""Who has answered in a lesson, and how often wrong."""
+"""Who has answered in a lesson, how often wrong, and which answers are in doubt."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearkin.pairs.answered import Agreement
+from nearkin.pairs.answered import Agreement, Answers
 from nearkin.pairs.answerers import advice
-from nearkin.pairs.numbering import keys_of
 from nearkin.rows.arrays import Ints
 from nearkin.scores.suspects import chance_by_metric
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.quality import Trial, ranks_of
 from nearkin.teaching.row_checks import Pair
+from nearkin.teaching.spoken import telling_pairs
+from nearkin.teaching.suspicion import misplaced_pairs
 
 # What people come to when they look at a pair again is hardly ever wrong.
 _SETTLED = 0.98
 
 
-def agreement_of(trial: Trial, known: Knowledge) -> Agreement | None:
-    """What the answers of people with names come to; None if nobody is named.
+class Heard(NamedTuple):
+    """What the answers of people with names come to.
+
+    Attributes
+    ----------
+    agreement : Agreement
+    telling : mapping
+        Of the numbers of answers to the pairs by which these are judged.
+    doubts : mapping
+        Of the numbers of those that count to the chance that they are wrong, by all who answered
+        and by the metric.
+    n_answers : mapping
+        Of names.
+    """
+
+    agreement: Agreement
+    telling: Mapping[int, Pair]
+    doubts: Mapping[int, float]
+    n_answers: Mapping[str, int]
+
+
+def heard(trial: Trial, known: Knowledge) -> Heard | None:
+    """Who is right how often; None if nobody is named.
 
     Answers to one pair are evidence, as are pairs that form triangles, and metrics that were not
-    told of a pair.
+    told of a pair. Of an answer that speaks of several pairs, one counts.
 
     Parameters
     ----------
     trial : Trial
     known : Knowledge
     """
-    answers = known.answers
-    if answers is None:
+    by_metric = chances_of(trial, known)
+    telling = telling_pairs(known.spoken, by_metric)
+    judged = set(telling.values())
+    voices = [
+        (pair, said, spoken.by)
+        for spoken in known.spoken
+        for pair, said in spoken.said.items()
+        if pair in judged and said is not None
+    ]
+    if not voices:
         return None
-    before = np.full(len(answers.links), np.nan)
-    judged = np.concatenate([known.pairs.must_link, known.pairs.cannot_link])
-    chance = chance_by_metric(known.pairs, ranks_of(trial, known.pairs))
-    _, here, there = np.intersect1d(keys_of(answers.links), keys_of(judged), return_indices=True)
-    before[here] = chance[there]
+    links, said_of, by = zip(*voices, strict=True)
+    answers = Answers(np.array(links), said_of, by)
+    before = np.array([by_metric.get((i, j), np.nan) for i, j in answers.links.tolist()])
     for place, same in _settled(known, answers.links):
         before[place] = _SETTLED if same else 1 - _SETTLED
-    return answers.agreed(before)
+    agreement = answers.agreed(before)
+    n_answers = Counter(spoken.by for spoken in known.spoken if spoken.number in telling)
+    return Heard(agreement, telling, _doubts(trial, agreement, telling, known), n_answers)
+
+
+def chances_of(trial: Trial, known: Knowledge) -> dict[Pair, float]:
+    """Chance that each pair which was answered is the same, by metrics that were not told of it."""
+    pairs = known.pairs
+    links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
+    chance = chance_by_metric(pairs, ranks_of(trial, pairs)).tolist()
+    return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}
+
+
+def _doubts(
+    trial: Trial, agreement: Agreement, telling: Mapping[int, Pair], known: Knowledge
+) -> dict[int, float]:
+    """Chances that answers are wrong; not of what people disagree about, or have settled."""
+    chance_same = _chances_same(agreement)
+    misplaced, _ = misplaced_pairs(trial, known.pairs)
+    by_groups = {one.pair: one.chance_opposite for one in misplaced}
+    counts = dict.fromkeys(map(tuple, known.pairs.must_link.tolist()), True)
+    counts |= dict.fromkeys(map(tuple, known.pairs.cannot_link.tolist()), False)
+    found = {}
+    for number, _, said in known.spoken:
+        pair = telling.get(number)
+        if pair is not None and counts.get(pair) is said[pair] and pair not in known.settled:
+            wrong = 1 - chance_same[pair] if said[pair] else chance_same[pair]
+            found[number] = by_groups.get(pair, wrong)
+    return found
+
+
+def _chances_same(agreement: Agreement) -> dict[Pair, float]:
+    """Chance that pairs are the same, by what answers come to."""
+    pairs, found = agreement.pairs, {}
+    kinds = ((pairs.must_link, pairs.must_weight), (pairs.cannot_link, pairs.cannot_weight))
+    for same, (links, weight) in zip((True, False), kinds, strict=True):
+        # What is right with probability p has the weight (2 p - 1)².
+        right = (1 + np.sqrt(weight)) / 2
+        for (i, j), p in zip(links.tolist(), right.tolist(), strict=True):
+            found[i, j] = p if same else 1 - p
+    return found
 
 
 def _settled(known: Knowledge, links: Ints) -> list[tuple[int, bool]]:
@@ -55,9 +125,10 @@ def _settled(known: Knowledge, links: Ints) -> list[tuple[int, bool]]:
     ]
 
 
-def answerers_of(agreement: Agreement | None) -> dict[str, Any]:
+def answerers_of(found: Heard | None) -> dict[str, Any]:
     """Answerers with their rates, the most reliable first, and a sentence on them: plain values."""
-    found = [] if agreement is None else agreement.answerers
+    answerers = [] if found is None else found.agreement.answerers
+    told = [one._replace(n_answers=found.n_answers[one.name]) for one in answerers if found]
     listed = [
         {
             "name": one.name,
@@ -66,25 +137,6 @@ def answerers_of(agreement: Agreement | None) -> dict[str, Any]:
             "low": one.wrong.low,
             "high": one.wrong.high,
         }
-        for one in found
+        for one in told
     ]
-    return {"listed": listed, "said": advice(found)}
-
-
-def doubts_of(agreement: Agreement | None, known: Knowledge) -> dict[Pair, float]:
-    """Chance that what counts of each pair is wrong, by all who answered and by the metric."""
-    if agreement is None:
-        return {}
-    pairs, found = agreement.pairs, {}
-    kinds = ((pairs.must_link, pairs.must_weight), (pairs.cannot_link, pairs.cannot_weight))
-    chance_same = {}
-    for same, (links, weight) in zip((True, False), kinds, strict=True):
-        # What is right with probability p has the weight (2 p - 1)².
-        right = (1 + np.sqrt(weight)) / 2
-        for (i, j), p in zip(links.tolist(), right.tolist(), strict=True):
-            chance_same[i, j] = p if same else 1 - p
-    for same, links in ((True, known.pairs.must_link), (False, known.pairs.cannot_link)):
-        for i, j in links.tolist():
-            p = chance_same.get((i, j), 0.5)
-            found[i, j] = 1 - p if same else p
-    return found
+    return {"listed": listed, "said": advice(told)}

@@ -69,6 +69,6 @@ def counts_of(past: Past, n_rows: int) -> Counts:
 
 
 def _kind(said: Iterable[Said]) -> Said:
-    """What an answer says, in a word: same if it says so of any pair."""
+    """What an answer says, in a word: same if it says so of any pair, or that people disagree."""
     told = set(said)
-    return next(kind for kind in (True, False, None, DISPUTED) if kind in told)
+    return next(kind for kind in (True, DISPUTED, False, None) if kind in told)

@@ -8,7 +8,7 @@ An entry is a plain dict with the key ``do``:
   an answer says of itself: ``settles``;
 - ``which``: ``left``, a row beside ``rows`` that stand for groups; ``same`` is True with ``right``,
   the one of them that it is like, and so unlike the others; False if it is unlike all of them, None
-  for unsure; ``origin``, and perhaps ``by``;
+  for unsure; ``origin``, and perhaps ``by``, ``beside`` and ``settles``, as for an answer;
 - ``groups``: ``first``, ``second`` (row numbers), ``same``, and perhaps ``by``;
 - ``split``: ``first``, ``second``, and perhaps ``by``: all rows of the first are the same, and none
   is like one of the second;
@@ -245,7 +245,14 @@ def change_of(answers: Answers, entry: Mapping[str, Any], n_rows: int) -> Change
         voiced = _voiced([(pair, same)], entry.get("by"))
         return _beside(answers, pair, same, voiced) if entry.get("beside") else voiced
     if do == "which":
-        return _voiced(pairs_of_which(entry, n_rows), entry.get("by"))
+        told = pairs_of_which(entry, n_rows)
+        if entry.get("origin") == SETTLING:
+            return list(told)
+        if not entry.get("beside"):
+            return _voiced(told, entry.get("by"))
+        by = entry.get("by")
+        parts = (_beside(answers, *one, _voiced([one], by)) for one in told)
+        return [change for part in parts for change in part]
     if do == "withdraw" and "triplet" in entry:
         triplet = checked_triplet(entry["triplet"], n_rows)
         if triplet not in answers:
@@ -300,19 +307,23 @@ def speaks_beside(answers: Answers, entry: Mapping[str, Any]) -> bool:
     (True, False)
     """
     by = entry.get("by")
-    if entry.get("do") != "answer" or by is None:
+    if by is None:
         return False
-    left, right = sorted((entry["left"], entry["right"]))
-    voices = {rows[2] for rows in answers if is_voice(rows) and rows[:2] == (left, right)}
+    pairs = _asked_about(entry)
+    voices = {rows[2] for rows in answers if is_voice(rows) and rows[:2] in pairs}
     return bool(voices) and by not in voices
 
 
 def is_settled(answers: Answers, entry: Mapping[str, Any]) -> bool:
     """Whether an answer is about two rows of which people say opposite things."""
-    if entry["do"] != "answer":
-        return False
-    left, right = sorted((entry["left"], entry["right"]))
-    return answers.get((left, right)) == DISPUTED
+    return any(answers.get(pair) == DISPUTED for pair in _asked_about(entry))
+
+
+def _asked_about(entry: Mapping[str, Any]) -> set[Pair]:
+    """The pairs that an answer is about; none of what is said of groups."""
+    others = {"answer": [entry.get("right")], "which": entry.get("rows", ())}
+    left = entry.get("left")
+    return {(min(left, row), max(left, row)) for row in others.get(entry["do"], ())}
 
 
 def is_pair(rows: Key) -> TypeGuard[Pair]:

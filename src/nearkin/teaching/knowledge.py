@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.pairs.answered import Answers
-from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
 from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
 from nearkin.teaching.history import DISPUTED, Past, Voice, is_pair
 from nearkin.teaching.row_checks import Pair, Triplet
+from nearkin.teaching.spoken import Spoken, spoken_of
 
 # Pairs of each kind that a learner is told, of all that follow: ITML takes 30 ms for 1000 pairs.
 MOST_TOLD = 1000
@@ -55,6 +54,8 @@ class Knowledge:
         Of answers, which may say something of many pairs each.
     settled : frozenset of pairs
         Those that people disagreed about until somebody looked at both answers.
+    spoken : tuple of Spoken
+        Who said what, in one answer each; none if nobody is named.
     """
 
     version: int
@@ -70,19 +71,7 @@ class Knowledge:
     n_steps: int = 0
     counts: Counts = NO_ANSWERS
     settled: frozenset[Pair] = frozenset()
-
-    @cached_property
-    def answers(self) -> Answers | None:
-        """Who said what, for the reliability of each; None if nobody is named."""
-        told = [(rows, said) for rows, said in self.voices.items() if said is not None]
-        if not told:
-            return None
-        named = {rows[:2] for rows, _ in told}
-        for links, said in ((self.pairs.must_link, True), (self.pairs.cannot_link, False)):
-            told += [((i, j, UNNAMED), said) for i, j in links.tolist() if (i, j) not in named]
-        voices, said_of = zip(*told, strict=True)
-        left, right, by = zip(*voices, strict=True)
-        return Answers(np.column_stack([left, right]), said_of, by)
+    spoken: tuple[Spoken, ...] = ()
 
     @cached_property
     def n_conflicts(self) -> int:
@@ -283,6 +272,7 @@ def knowledge_of(
         np.array(list(mentioned), dtype=np.int64),
         len(past.undo),
         counts_of(past, n_rows),
+        spoken=spoken_of(past, n_rows),
     )
 
 

@@ -17,7 +17,7 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
-from nearkin.teaching.answerers import agreement_of, answerers_of, doubts_of
+from nearkin.teaching.answerers import answerers_of, heard
 from nearkin.teaching.arranging import Arranging
 from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.course import Course
@@ -29,12 +29,14 @@ from nearkin.teaching.looking import Seen
 from nearkin.teaching.looks import Looks
 from nearkin.teaching.outlook import outlook_of
 from nearkin.teaching.plane import aligned
-from nearkin.teaching.quality import quality_of, suspects_of, trial_of
+from nearkin.teaching.quality import quality_of, trial_of
 from nearkin.teaching.record_review import NEEDS_RAPIDFUZZ, RecordReview, can_compare
 from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.scaling import scaling_of
 from nearkin.teaching.sharing import Sharing
+from nearkin.teaching.spoken import placed_by, twice_said
+from nearkin.teaching.suspicion import suspects_of
 from nearkin.teaching.taught_metric import (
     PlainView,
     checked_learner,
@@ -78,7 +80,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
     by : str, optional
         Who answers, unless an answer says so itself.
     overlap : float, default=0
-        Share of the pairs that two people are asked about, where several answer.
+        Share of the questions that two people are asked, where several answer.
     seed : int, default=0
     book : AnswerBook, optional
         Of a lesson about the same records, whose answers this one shares from now on.
@@ -396,11 +398,12 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
         known, seen = self._newest()
         learned = seen.learned
         questions = self._ask(known, learned)
-        trial = trial_of(learned, self._rows, known.told, self._seed, self._sought())
+        trial = trial_of(
+            learned, self._rows, known.told, self._seed, self._sought(), placed_by(known.spoken)
+        )
         quality = quality_of(trial)
         self._course.add(known.n_answers, quality)
-        agreement = agreement_of(trial, known)
-        self._doubts = doubts_of(agreement, known)
+        self._heard = found = heard(trial, known)
         return {
             "version": known.version,
             "learner": learned.step.described(self._scaler),
@@ -411,9 +414,11 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
             "contradictions": contradictions_of(known),
             "suspects": [
                 one | self._said_in(one["left"], one["right"])
-                for one in suspects_of(trial, known.pairs, self.records.ids)
+                for one in suspects_of(
+                    trial, known.pairs, self.records.ids, twice_said(known.spoken)
+                )
             ],
-            "answerers": answerers_of(agreement),
+            "answerers": answerers_of(found),
             "questions": questions,
             "notes": [*self._looks.notes, *learned.notes],
         }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nearkin.errors import InputError
+from nearkin.teaching.history import DISPUTED
 from nearkin.teaching.looking import Looking
 
 # Rows whose text is kept for the next search.
@@ -48,7 +50,8 @@ class Listing(Looking):
         dict
             ``version``; ``n_answers`` in the list, and ``n_found`` of these; ``names`` of all who
             answered; and ``answers``, as :func:`nearkin.teaching.answered.answered` gives them,
-            with ``ids`` of both records.
+            with ``ids`` of both records, and ``which``, the question beside groups that people
+            disagree about, or None.
         """
         version, n_rows = self._book.known.version, len(self.records)
         # Records that are gone have numbers behind those of all rows.
@@ -63,7 +66,9 @@ class Listing(Looking):
         ]
         ids = self.records.ids
         shown = [
-            item | {"ids": [str(ids[item[end]])[:200] for end in ("left", "right")]}
+            item
+            | {"ids": [str(ids[item[end]])[:200] for end in ("left", "right")]}
+            | {"which": self._asked_in(item)}
             for item in found[start : start + n]
         ]
         names = sorted({name for item in listed for name in _names_of(item)})
@@ -74,6 +79,13 @@ class Listing(Looking):
             "names": names,
             "answers": shown,
         }
+
+    def _asked_in(self, item: dict[str, Any]) -> dict[str, Any] | None:
+        disputed = item["said"] == DISPUTED and item["number"]
+        return self._which_of(self._book.entries[item["number"] - 1]) if disputed else None
+
+    def _which_of(self, entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        raise NotImplementedError  # Asking brings it
 
     def _has(self, item: dict[str, Any], words: list[str]) -> bool:
         if not words:

@@ -1,7 +1,8 @@
-"""How good the metric is on answers that it has not seen, and which answers look wrong."""
+"""How good the metric is on answers that it has not seen."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,25 +15,23 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
+from nearkin.rows.pauses import pause
 from nearkin.scores.comparison import auc_of, ranks
-from nearkin.scores.misplaced import chance_misplaced, distances_from_groups
+from nearkin.scores.misplaced import Placed, distances_from_groups, placed
 from nearkin.scores.pair_folds import pair_folds
 from nearkin.scores.quality import quality_of as estimates_of
-from nearkin.scores.suspects import Suspect, wrong_answers
 from nearkin.teaching.taught_metric import TaughtMetric, View
 
 # Groups of points that are left out in turn to see how much chance there is in the gain.
 _GROUPS = 40
-# Suspects that are listed at most, and the least chance that an answer is wrong: more of them are
-# than are not.
-_MOST_SUSPECTS = 20
 # Pairs of either kind below which there are no figures.
 _LEAST_OF_A_KIND = 3
 # So many times pairs are dealt into parts until so many of either kind could be held out.
 _MOST_DEALS, _WANTED_OF_A_KIND = 4, 10
 # Rows whose groups are looked at.
 _MOST_PLACED = 600
-_LEAST_CHANCE = 0.5
+# People whose rates are told apart there; those who come later are taken together.
+_MOST_PEOPLE = 4
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class Trial:
         Ranks under the metric that was told of all of them.
     points : int ndarray of shape (p,)
         Rows that something is known of.
-    misplaced : ndarray of shape (p,)
-        Chance that each of these is in a wrong group; NaN where that cannot be told.
+    placed : Placed
+        Whether each of these is in its group.
     """
 
     links: Ints
@@ -69,7 +68,7 @@ class Trial:
     called_same: Mask
     fair: Mask
     points: Ints
-    misplaced: Floats
+    placed: Placed
     seen: Floats
 
     @property
@@ -79,7 +78,12 @@ class Trial:
 
 
 def trial_of(
-    learned: TaughtMetric, X: Floats, told: Pairs, seed: int = 0, sought: Ints | None = None
+    learned: TaughtMetric,
+    X: Floats,
+    told: Pairs,
+    seed: int = 0,
+    sought: Ints | None = None,
+    placed_by: Mapping[int, str] | None = None,
 ) -> Trial:
     """Hold out the points of a part of the pairs in turn, learn from the rest, and measure.
 
@@ -96,6 +100,8 @@ def trial_of(
     seed : int
     sought : int ndarray, optional
         Rows that were looked for, because they are far from others or near: not a fair test.
+    placed_by : mapping, optional
+        Of rows to who has said which group they are in.
     """
     rng = np.random.RandomState(seed)
     links = np.concatenate([told.must_link, told.cannot_link])
@@ -105,9 +111,10 @@ def trial_of(
     total, count = np.zeros(len(links)), np.zeros(len(links))
     held, n_held = np.zeros(len(links)), np.zeros(len(links))
     called_same = np.zeros(len(links), dtype=bool)
-    places = _Places(told)
+    places = _Places(told, placed_by or {})
     for _ in range(_MOST_DEALS):
         for learn, judge in pair_folds(told, N_FOLDS, rng):
+            pause()
             try:
                 with noticed():  # what is worth a note is one of the whole
                     metric = retaught(learned.step.metric, X, told.subset(learn))
@@ -131,15 +138,18 @@ def trial_of(
     among = linked_distances(X, random_links)
     plain = np.where(np.isnan(strict), np.nan, ranks(linked_distances(X, links), among))
     seen, _ = _ranks(learned.view, links, random_links, learned.threshold)
-    placed = places.points, places.chances()
-    return Trial(links, same, strict, plain, loose, called_same, fair, *placed, seen)
+    where = places.points, places.chances()
+    return Trial(links, same, strict, plain, loose, called_same, fair, *where, seen)
 
 
 class _Places:
     """How far rows are from groups, by metrics that know nothing of these rows."""
 
-    def __init__(self, told: Pairs) -> None:
+    def __init__(self, told: Pairs, placed_by: Mapping[int, str]) -> None:
         groups = told.groups
+        names = [placed_by.get(row) for row in groups.points.tolist()]
+        number = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        self._who = np.array([min(number[name], _MOST_PEOPLE) for name in names], dtype=np.int64)
         self.points, self._group = groups.points, groups.number
         self._distance = np.full((len(self.points), groups.count), np.inf)
         self._few = 0 < len(self.points) <= _MOST_PLACED
@@ -154,13 +164,13 @@ class _Places:
         scale = float(np.median(found[np.isfinite(found)])) if np.isfinite(found).any() else 0.0
         self._distance[out] = found / (scale or 1.0)
 
-    def chances(self) -> Floats:
-        """Chance that each row is in a wrong group."""
+    def chances(self) -> Placed:
+        """Whether each row is in its group."""
         alone = np.bincount(self._group, minlength=1)[self._group] == 1
         distance = np.where(np.isfinite(self._distance), self._distance, np.inf)
         distance[:, np.bincount(self._group, minlength=distance.shape[1]) == 1] = np.inf
-        found = chance_misplaced(distance, self._group)
-        return np.where(alone, np.nan, found)
+        found = placed(distance, self._group, self._who)
+        return Placed(*(np.where(alone, np.nan, one) for one in found))
 
 
 def quality_of(trial: Trial) -> dict[str, Any]:
@@ -225,62 +235,6 @@ def _why(same: Mask) -> str:
         kind = "alike" if same.sum() < _LEAST_OF_A_KIND else "different"
         return f"too few of the records that can be held out are {kind}"
     return "too few records can be held out"
-
-
-def suspects_of(trial: Trial, pairs: Pairs, ids: Any) -> list[dict[str, Any]]:
-    """Answers of which the opposite is likely, the worst first, as plain dicts.
-
-    Of rows that were put in a group, it goes by their distances from all groups; of other answers,
-    by the distance of the two rows.
-
-    Parameters
-    ----------
-    trial : Trial
-    pairs : Pairs
-        What was answered: other pairs of the trial are not listed.
-    ids : sequence
-        What people call the rows.
-    """
-    misplaced, placed = misplaced_pairs(trial, pairs)
-    by_distance = wrong_answers(pairs, ranks_of(trial, pairs), _LEAST_CHANCE)
-    others = [one for one in by_distance if one.pair not in placed]
-    found = sorted([*misplaced, *others], key=lambda one: -one.chance_opposite)
-    return [_told(suspect, ids) for suspect in found[:_MOST_SUSPECTS]]
-
-
-def misplaced_pairs(trial: Trial, pairs: Pairs) -> tuple[list[Suspect], set[tuple[int, int]]]:
-    """Must-links that put a row in a group where it is likely wrong, and all that could be told.
-
-    A cannot-link of rows that are in their groups is wrong if one of these is in a wrong one, and
-    then a must-link is.
-    """
-    chance = np.full(int(trial.points.max(initial=-1)) + 2, np.nan)
-    chance[trial.points] = trial.misplaced
-    told = {
-        (i, j)
-        for i, j in np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
-        if not np.isnan(chance[[i, j]]).any()
-    }
-    found = []
-    for i, j in pairs.must_link.tolist():
-        # If both are wrong, the link may be right.
-        wrong = chance[i] * (1 - chance[j]) + chance[j] * (1 - chance[i])
-        if wrong >= _LEAST_CHANCE:
-            found.append(Suspect((i, j), True, float(wrong)))
-    return found, told
-
-
-def _told(suspect: Suspect, ids: Any) -> dict[str, Any]:
-    left, right = suspect.pair
-    said, lie = ("the same", "far apart") if suspect.same else ("different", "close together")
-    return {
-        "left": left,
-        "right": right,
-        "same": suspect.same,
-        "chance_opposite": suspect.chance_opposite,
-        "said": f"{ids[left]} and {ids[right]} are said to be {said} but lie {lie}: wrong, "
-        f"by their distance, with a probability of {suspect.chance_opposite:.0%}.",
-    }
 
 
 def ranks_of(trial: Trial, pairs: Pairs) -> Floats:

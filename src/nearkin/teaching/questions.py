@@ -263,5 +263,10 @@ def _follow(known: Knowledge, links: Ints) -> Any:
     return pairs.groups.tell(links) & ~np.isin(keys_of(links), keys_of(said))
 
 
+def follows(known: Knowledge, left: int, right: int) -> bool:
+    """Whether something follows of two rows without having been answered."""
+    return bool(_follow(known, np.array([[min(left, right), max(left, right)]]))[0])
+
+
 def _first(links: Ints) -> dict[str, int] | None:
     return {"left": int(links[0, 0]), "right": int(links[0, 1])} if len(links) else None

@@ -1,14 +1,20 @@
-"""Pairs that a second person is asked about, so that it is seen who is how often wrong."""
+"""Answers that a second person is asked for too, so that it is seen who is how often wrong."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.teaching.history import Voice
+from nearkin.pairs.answerers import UNNAMED
 from nearkin.teaching.row_checks import Pair
+from nearkin.teaching.spoken import Spoken
+
+# Of so many that are asked twice, one is any: nobody is to be judged by the hardest alone.
+_ONE_OF = 4
+# Groups that can be shown beside a row; what is said of more was not asked.
+_MOST_PAIRS = 9
 
 
 def checked_share(share: float) -> float:
@@ -21,24 +27,26 @@ def checked_share(share: float) -> float:
 
 
 def second_opinions(
-    voices: Mapping[Voice, bool | None],
-    doubts: Mapping[Pair, float],
+    spoken: Sequence[Spoken],
+    telling: Mapping[int, Pair],
+    doubts: Mapping[int, float],
     share: float,
     name: str,
 ) -> list[Pair]:
     """Pairs that someone else alone has answered, and this person is to answer too.
 
-    Every other one is that which is likeliest wrong, so that mistakes come to light; those in
-    between are any, so that nobody is judged by the hardest pairs alone.
+    Those first that are likeliest wrong, so that mistakes come to light; but every fourth is any.
 
     Parameters
     ----------
-    voices : mapping
-        What each person said of pairs.
+    spoken : sequence of Spoken
+        What each person said.
+    telling : mapping
+        Of the numbers of answers to the pairs by which they are judged.
     doubts : mapping
-        Chance that what was said is wrong, where that is known.
+        Of their numbers to the chance that they are wrong, where that is known.
     share : float
-        Of the pairs that anybody answered, those that two people are asked about.
+        Of the questions that anybody answered, those that two people are asked.
     name : str
         Whom to ask.
 
@@ -50,24 +58,32 @@ def second_opinions(
     Examples
     --------
     >>> from nearkin.teaching.second_opinions import second_opinions
-    >>> voices = {(0, 1, "Ann"): True, (2, 3, "Ann"): False, (4, 5, "Bob"): True}
-    >>> second_opinions(voices, {(0, 1): 0.1, (2, 3): 0.7}, 0.5, "Bob")
+    >>> from nearkin.teaching.spoken import Spoken
+    >>> said = {1: (0, 1), 2: (2, 3), 3: (4, 5)}
+    >>> who = {1: "Ann", 2: "Ann", 3: "Bob"}
+    >>> spoken = [Spoken(number, who[number], {pair: True}) for number, pair in said.items()]
+    >>> second_opinions(spoken, said, {1: 0.1, 2: 0.7}, 0.5, "Bob")
     [(2, 3)]
     """
-    by: dict[Pair, dict[str, bool | None]] = defaultdict(dict)
-    for (left, right, who), said in voices.items():
-        by[left, right][who] = said
-    n_twice = sum(len(said) > 1 for said in by.values())
-    wanted = int(share * len(by)) - n_twice
-    if wanted <= 0:
-        return []
-    single = [
-        pair
-        for pair, said in by.items()
-        if len(said) == 1 and name not in said and None not in said.values()
+    heard_of: dict[Pair, set[str]] = defaultdict(set)
+    for one in spoken:
+        for pair in one.said:
+            heard_of[pair].add(one.by)
+    asked = [
+        one
+        for one in spoken
+        if one.number in telling and one.by != UNNAMED and len(one.said) <= _MOST_PAIRS
     ]
-    doubtful = sorted(single, key=lambda pair: -doubts.get(pair, 0.0))
-    drawn = sorted(single, key=lambda pair: crc32(f"{pair}".encode()))
-    turn = (doubtful, drawn) if n_twice % 2 == 0 else (drawn, doubtful)
-    both = (pair for two in zip(*turn, strict=True) for pair in two)
-    return list(dict.fromkeys(both))[:wanted]
+    single = [one for one in asked if len(heard_of[telling[one.number]]) == 1]
+    n_twice = (len(asked) - len(single)) // 2
+    wanted = int(share * (len(single) + n_twice)) - n_twice
+    theirs = [one.number for one in single if one.by != name]
+    if wanted <= 0 or not theirs:
+        return []
+    doubtful = iter(sorted(theirs, key=lambda number: -doubts.get(number, 0.0)))
+    drawn = iter(sorted(theirs, key=lambda number: crc32(f"{telling[number]}".encode())))
+    order: dict[int, None] = {}
+    while len(order) < min(wanted, len(theirs)):
+        turn = drawn if (n_twice + len(order)) % _ONE_OF == _ONE_OF - 1 else doubtful
+        order[next(number for number in turn if number not in order)] = None
+    return [telling[number] for number in order]

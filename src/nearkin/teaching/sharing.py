@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
+from nearkin.teaching.answerers import Heard
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.known_groups import KnownGroups
 from nearkin.teaching.looking import Looking
-from nearkin.teaching.questions import Questions
+from nearkin.teaching.questions import Questions, WhichAsked, follows
 from nearkin.teaching.row_checks import Pair
 from nearkin.teaching.second_opinions import checked_share, second_opinions
+from nearkin.teaching.spoken import telling_pairs
 
 
 class Sharing(Looking):
@@ -21,7 +23,7 @@ class Sharing(Looking):
     Parameters
     ----------
     overlap : float
-        Share of the pairs that two people are asked about.
+        Share of the questions that two people are asked.
 
     Attributes
     ----------
@@ -35,10 +37,10 @@ class Sharing(Looking):
 
     def __init__(self, overlap: float) -> None:
         self.overlap = checked_share(overlap)
-        self._doubts: dict[Pair, float] = {}
+        self._heard: Heard | None = None
 
     def share(self, overlap: float) -> dict[str, Any]:
-        """Have another share of pairs asked of two people; gives the state."""
+        """Have another share of the questions asked of two people; gives the state."""
         self.overlap = checked_share(overlap)
         return self.state()
 
@@ -63,6 +65,11 @@ class Sharing(Looking):
         left, right = sorted(pair)
         return known.said(left, right) and (left, right, name) not in known.voices
 
+    def has_answered(self, pair: Pair, name: str | None) -> bool:
+        """Whether a person has answered a pair; of whoever has no name, whether anybody has."""
+        known, ends = self._book.known, (min(pair), max(pair))
+        return known.said(*ends) if name is None else (*ends, name) in known.voices
+
     def questions_for(
         self, name: str | None, taken: Collection[Pair] = ()
     ) -> tuple[list[Pair], list[Pair]]:
@@ -83,8 +90,13 @@ class Sharing(Looking):
         """
         known = self._book.known
         second: list[Pair] = []
-        if name is not None:
-            second = second_opinions(known.voices, self._doubts, self.overlap, name)
+        if name is not None and self.overlap > 0:
+            telling = telling_pairs(known.spoken, {})
+            doubts: Mapping[int, float] = {}
+            if self._heard is not None:
+                telling |= self._heard.telling
+                doubts = self._heard.doubts
+            second = second_opinions(known.spoken, telling, doubts, self.overlap, name)
         questions = self._questions.pairs
         fresh = questions[known.are_open(questions)] if len(questions) else np.empty((0, 2), int)
         pairs = [(int(i), int(j)) for i, j in fresh.tolist()]
@@ -92,9 +104,35 @@ class Sharing(Looking):
             pair for pair in pairs if (min(pair), max(pair)) not in taken
         ]
 
+    def asked_of(self, pair: Pair) -> dict[str, Any] | None:
+        """The question beside groups that answered a pair, as ``which`` of a state, if it was one.
+
+        None if its groups are not what they were.
+        """
+        number, entry = self._book.entry_of((min(pair), max(pair)))
+        which = self._which_of(entry) if number else None
+        if which is None or len(which["rows"]) < 2:
+            return None
+        groups = [group["number"] for group in which["groups"]]
+        shown = {which["left"], *which["rows"]}
+        return which if len(set(groups)) == len(groups) and shown >= set(pair) else None
+
+    def _which_of(self, entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        raise NotImplementedError  # Asking brings it
+
     def rows_to_place(self) -> list[dict[str, Any]]:
         """Rows beside groups that they may be in, the best first, as ``which`` of a state."""
         known = self._book.known
         groups = self._known_groups(known)
         told = (which.described(known, groups) for which in self._questions.which)
         return [one for one in told if one is not None]
+
+    def still_to_place(self, which: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A row beside groups that somebody is asked about, as it is now; None if it was placed."""
+        known = self._book.known
+        asked = WhichAsked(which["left"], np.array(which["rows"]), which["origin"] == "sought")
+        return asked.described(known, self._known_groups(known))
+
+    def still_to_check(self, check: Mapping[str, int]) -> bool:
+        """Whether a pair still follows from answers, and was not answered itself."""
+        return follows(self._book.known, check["left"], check["right"])

@@ -115,10 +115,10 @@ def studio(
         typer.Option(
             min=0,
             max=1,
-            help="Where several people answer, the share of the pairs that two of them are asked "
-            "about, so that it is seen who is how often wrong.",
+            help="Where several people answer, the share of the questions that two of them are "
+            "asked, so that it is seen who is how often wrong.",
         ),
-    ] = 0.0,
+    ] = 0.2,
     columns: o.Columns = [],
     exclude: o.Exclude = [],
     one_hot: o.OneHot = [],

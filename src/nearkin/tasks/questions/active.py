@@ -45,6 +45,17 @@ class Oracle(Protocol):
 
     True means same, False different, and None unsure: such a pair is not asked about again, tells
     the learner nothing, and counts toward the budget.
+
+    Examples
+    --------
+    >>> from nearkin import learn_actively
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(100, random_state=0)
+    >>> class Person:
+    ...     def __call__(self, i, j):
+    ...         return None if abs(X[i]).min() < 0.1 else y[i] == y[j]  # unsure near the border
+    >>> learn_actively(X, Person(), budget=6, random_state=0).n_asked
+    6
     """
 
     def __call__(self, i: int, j: int, /) -> bool | None:
@@ -73,6 +84,17 @@ class ActiveResult:
         Whether further answers are worth the asking; None where X has other than numbers.
     clusters : fitted Clusters or None
         Groups that keep the answers, with ``goal="clusters"`` and where there is a ``metric``.
+
+    Examples
+    --------
+    >>> from nearkin import learn_actively
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(100, random_state=0)
+    >>> result = learn_actively(X, lambda i, j: y[i] == y[j], budget=6, random_state=0)
+    >>> len(result.history), len(result.pairs), len(result.unsure)
+    (6, 6, 0)
+    >>> result.outlook.verdict
+    'too early'
     """
 
     metric: Any

@@ -20,6 +20,7 @@ from nearkin.rows.column_scales import differing_units
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.given import n_rows_of
 from nearkin.rows.notices import noticed
+from nearkin.rows.pauses import pause
 from nearkin.scores.comparison import ranks
 from nearkin.scores.learning_curve import (
     STEP,
@@ -70,6 +71,15 @@ class Outlook:
         Numbers of answers, and by how much pair AUC will have risen by then; none where it is too
         early to say.
     reason : str
+
+    Examples
+    --------
+    >>> from nearkin import Pairs, outlook
+    >>> from nearkin.datasets import make_xor
+    >>> X, y = make_xor(400, random_state=0)
+    >>> found = outlook(X, Pairs.from_labels(y, 6, random_state=0))
+    >>> found.n_answers, found.advice
+    (6, 'too early to tell')
     """
 
     n_answers: int
@@ -219,6 +229,7 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
     view = LiveView(metric, X)
 
     def distances(told: Pairs) -> Floats:
+        pause()
         taught = retaught(metric, X, with_inferred(told, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)
 

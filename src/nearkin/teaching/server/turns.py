@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearkin.teaching.row_checks import Pair
@@ -13,12 +13,26 @@ if TYPE_CHECKING:
 
 
 class _Turn(NamedTuple):
-    """A pair, whether it is a second opinion, what it is for, and a row that is to be placed."""
+    """What somebody is asked: whatever of it is shown, it stays until it is answered.
+
+    Attributes
+    ----------
+    pair : (int, int)
+    second : bool
+        Whether it is a second opinion.
+    goal : str
+        What questions are for.
+    which : mapping or None
+        A row beside groups, in place of the pair.
+    check : mapping or None
+        A pair that follows from answers, in place of both.
+    """
 
     pair: Pair
     second: bool
     goal: str
-    row: int | None = None
+    which: Mapping[str, Any] | None = None
+    check: Mapping[str, int] | None = None
 
 
 class Turns:
@@ -38,7 +52,8 @@ class Turns:
         question = state["question"]
         if self._kept(state, person) is None and question is not None:
             pair = question["left"], question["right"]
-            self._asked = {person.key: _Turn(pair, False, state["goal"])}
+            turn = _Turn(pair, False, state["goal"], state["which"], state["check"])
+            self._asked = {person.key: turn}
 
     def own(self, state: dict[str, Any], person: Person, here: Collection[str]) -> dict[str, Any]:
         """A state with what this person is asked.
@@ -56,35 +71,49 @@ class Turns:
         if turn is None:
             self._asked.pop(person.key, None)
             return state | {"question": None, "which": None, "check": None, "second": False}
+        self._asked[person.key] = turn
         left, right = turn.pair
-        which = None if turn.second else self._place(turn, person)
-        # What follows from answers is checked by one of them.
-        check = None if turn.second or person.key != min(here) else state["check"]
-        self._asked[person.key] = turn._replace(row=None if which is None else which["left"])
-        own = {"question": {"left": left, "right": right}, "which": which, "check": check}
+        which = self._lesson.asked_of(turn.pair) if turn.second else turn.which
+        own = {"question": {"left": left, "right": right}, "which": which, "check": turn.check}
         return state | own | {"second": turn.second}
 
-    def _place(self, turn: _Turn, person: Person) -> dict[str, Any] | None:
-        """The row that was to be placed, as long as it is not, or one that nobody else places."""
-        found = self._lesson.rows_to_place()
-        others = {one.row for key, one in self._asked.items() if key != person.key}
-        kept = (one for one in found if one["left"] == turn.row)
-        fresh = (one for one in found if one["left"] not in others)
-        return next(kept, None) or next(fresh, None)
-
     def _kept(self, state: dict[str, Any], person: Person) -> _Turn | None:
-        turn = self._asked.get(person.key)
+        """What somebody is asked, as it is by now; None if it was answered."""
+        turn, lesson = self._asked.get(person.key), self._lesson
         if turn is None or turn.goal != state["goal"]:
             return None
-        kept = self._lesson.still_asked(turn.pair, person.name, turn.second)
-        return turn if kept else None
+        if turn.check is not None and not lesson.still_to_check(turn.check):
+            return None
+        which = None if turn.which is None else lesson.still_to_place(turn.which)
+        if which is None and turn.which is not None:
+            return None
+        if lesson.still_asked(turn.pair, person.name, turn.second):
+            return turn._replace(which=which)
+        if which is None or lesson.has_answered(turn.pair, person.name):
+            return None
+        # Others have answered it, but this person may be looking at the row.
+        pair = self._fresh(person)
+        return None if pair is None else turn._replace(pair=pair, which=which)
 
     def _next(self, state: dict[str, Any], person: Person) -> _Turn | None:
-        taken = {
-            (min(turn.pair), max(turn.pair))
-            for key, turn in self._asked.items()
-            if key != person.key
-        }
-        second, fresh = self._lesson.questions_for(person.name, taken)
-        pair = next(iter([*second, *fresh]), None)
-        return None if pair is None else _Turn(pair, pair in second, state["goal"])
+        second, fresh = self._lesson.questions_for(person.name, self._taken(person))
+        goal = state["goal"]
+        if second:
+            return _Turn(second[0], True, goal)
+        if not fresh:
+            return None
+        others = [turn for key, turn in self._asked.items() if key != person.key]
+        rows = {turn.which["left"] for turn in others if turn.which is not None}
+        found = (one for one in self._lesson.rows_to_place() if one["left"] not in rows)
+        # What follows from answers is checked by one of them.
+        check = None if any(turn.check for turn in others) else state["check"]
+        return _Turn(fresh[0], False, goal, next(found, None), check)
+
+    def _fresh(self, person: Person) -> Pair | None:
+        _, fresh = self._lesson.questions_for(person.name, self._taken(person))
+        return next(iter(fresh), None)
+
+    def _taken(self, person: Person) -> set[Pair]:
+        """What others are asked."""
+        others = (turn.pair for key, turn in self._asked.items() if key != person.key)
+        return {(min(pair), max(pair)) for pair in others}

@@ -1,5 +1,6 @@
 """Keys answer wherever the focus is left, and undo brings its question back."""
 
+from tests.teaching.server.browser.test_teaching import HOLD_ONE_REPLY
 from tests.teaching.server.browser.watched import Oracle, expect
 
 oracle = Oracle()
@@ -104,3 +105,18 @@ def test_undo_brings_the_question_back(tab):
     tab.shows("question-hint", "Undone")
     tab.press("Escape")
     expect(tab.part("question-hint")).to_be_hidden()
+
+
+def test_steps_back_are_taken_one_by_one_however_fast_they_are_pressed(tab):
+    for _ in range(2):
+        tab.answer("u")
+    tab.page.evaluate(HOLD_ONE_REPLY)
+    tab.press("d")
+    tab.page.wait_for_function("window.letGo !== undefined")
+    tab.press("z", "z")
+    tab.page.evaluate("window.letGo()")
+    tab.shows_answers(1)
+    # Neither was meant for the same answer, and both can be done again.
+    expect(tab.part("notice-problem")).to_have_count(0)
+    tab.press("Shift+Z", "Shift+Z")
+    tab.shows_answers(3)

@@ -1,0 +1,337 @@
+"""How good what the guide is about is: docs/guide/*.md. (Speed and memory: guide_costs.py.)"""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+import numpy as np
+from scipy.stats import rankdata
+
+from benchmarks.active import run as active
+from benchmarks.calibration import run as calibration
+from benchmarks.clusters import questions as cluster_questions
+from benchmarks.clusters import tables as clusters
+from benchmarks.explanations import run as explanations
+from benchmarks.few_pairs.data import REPORTED
+from benchmarks.record import Table
+from benchmarks.records.data import DATA as RECORDS
+from benchmarks.records.rivals import LIMIT
+from benchmarks.records.rounds import N_ANSWERS, RANDOM
+from benchmarks.records.run import FRESH
+from benchmarks.site import Row, rows_of
+from benchmarks.stopping import run as stopping
+from benchmarks.teaching import presses
+
+# Differences in the adjusted Rand index, and in F1, that are told as a loss.
+_TOLD_INDEX, _TOLD_F1 = 0.02, 0.001
+_TOLD_THE_NUMBER = {clusters.OURS: "no", "COBRAS, asking": "no", "HDBSCAN with labels": "no"}
+_TOLD_THE_NUMBER["HDBSCAN with cannot-links"] = "no"
+_NEARLY_EXACT = 0.95
+_MATCHER = "RecordMatcher"
+
+
+def shown(*parts: Table | str) -> str:
+    """Tables without their titles and paragraphs, one below the other, as pages have them."""
+    return "\n\n".join(
+        part.markdown().partition("\n\n")[2].rstrip("\n")
+        if isinstance(part, Table)
+        else fill(part, 110, break_on_hyphens=False)
+        for part in parts
+    )
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# Clusters
+
+
+def _groups() -> clusters.Results:
+    return clusters.Results(rows_of("clusters/results.jsonl"))
+
+
+def clusters_methods() -> str:
+    """Adjusted Rand index by method, the best mean rank first."""
+    results = _groups()
+    table = results.table(results.methods)
+    means, ranks = table.mean(axis=0), rankdata(-table, axis=-1).mean(axis=(0, 1))
+    body = [
+        [
+            results.methods[i],
+            _TOLD_THE_NUMBER.get(results.methods[i], "yes"),
+            *(f"{value:.3f}" for value in means[:, i]),
+            f"{ranks[i]:.1f}",
+        ]
+        for i in np.argsort(ranks)
+    ]
+    columns = ["method", "told the number", *(f"{n} pairs" for n in clusters.NUMBERS), "mean rank"]
+    draws = results.shared(results.methods)
+    return shown(
+        Table("", columns, body, n_words=2),
+        f"Adjusted Rand index, in the mean over {len(results.data)} data sets and {draws} draws; "
+        f"the rank is among {len(results.methods)} methods, in the mean over all numbers of pairs. "
+        "*Our metric* is that of `MetricLearner`.",
+    )
+
+
+def clusters_number() -> str:
+    """How often the number of groups is found."""
+    body = []
+    for n in clusters.NUMBERS:
+        runs = _groups().ours(n)
+        true = np.array([run["k_true"] for run in runs])
+        found = np.array([run["k"] for run in runs])
+        low, high = np.array([run["interval"] for run in runs]).T
+        shares = (found == true, abs(found - true) <= 0.2 * true, (low <= true) & (true <= high))
+        body.append([str(n), *(f"{share.mean():.0%}" for share in shares), str(len(runs))])
+    columns = ["pairs", "exactly right", "within 20 %", "truth in the interval", "runs"]
+    return shown(Table("", columns, body))
+
+
+def clusters_losses() -> str:
+    """Where others are better, and what is not reached."""
+    results = _groups()
+    rivals = [name for name in results.methods if name != clusters.OURS]
+    most = max(clusters.NUMBERS)
+    body, draws = [], results.shared(results.methods)
+    for data in results.data:
+        index = {name: results.mean(data, most, name, draws) for name in rivals}
+        best = max(rivals, key=lambda name: index[name])
+        ours = results.mean(data, most, clusters.OURS, draws)
+        if index[best] > ours + _TOLD_INDEX:
+            body.append([data, best, f"{index[best]:.3f}", f"{ours:.3f}"])
+    parts: list[Table | str] = [
+        f"With {most} pairs, another method is better by more than {_TOLD_INDEX} on "
+        f"{len(body)} of {len(results.data)} data sets:",
+        Table("", ["data", "the best other", "its index", "that of Clusters"], body, n_words=2),
+    ]
+    shapes: dict[str, list[bool]] = {}
+    for row in rows_of("clusters/results.jsonl"):
+        if row.get("part") == "shapes":
+            shapes.setdefault(row["data"], []).append(row["ari"] >= _NEARLY_EXACT)
+    shares = {shape: float(np.mean(runs)) for shape, runs in shapes.items()}
+    missed = [f"{shape} in {share:.0%}" for shape, share in shares.items() if share < 0.9]
+    if missed:
+        parts.append(
+            "Of shapes in the plane that 20 pairs describe, some are found nearly exactly in a "
+            f"part of the draws only: {listed(missed)}."
+        )
+    return shown(*parts, _reached())
+
+
+def _reached() -> str:
+    """On how many sets answers to questions are as good as 200 random pairs."""
+    results = _groups()
+    asked: dict[int, dict[str, list[float]]] = {}
+    for row in rows_of("clusters/results.jsonl"):
+        if row.get("part") == "questions" and row["strategy"] != cluster_questions.CONTROL:
+            asked.setdefault(row["n_asked"], {}).setdefault(row["data"], []).append(row["ari"])
+    n_asked = max(asked)
+    found = asked[n_asked]
+    reached = sum(
+        np.mean(values) >= results.mean(data, 200, clusters.OURS, len(values))
+        for data, values in found.items()
+    )
+    return (
+        f'{n_asked} answers to its own questions (`goal="clusters"`) are at least as good as 200 '
+        f"random pairs on {reached} of {len(found)} data sets."
+    )
+
+
+# Search
+
+
+def search_chances() -> str:
+    """What thresholds and probabilities hold on new rows."""
+    rows = [row for row in rows_of("calibration/results.jsonl") if row["data"] in REPORTED]
+    body = []
+    for n in calibration.N_PAIRS:
+        some = [row for row in rows if row["n_pairs"] == n]
+        promised = [row["promised"][f"{calibration.HALF} 0.9"] for row in some]
+        given = np.array([one for one in promised if one is not None])
+        error = np.mean([row["ece"] for row in some])
+        precision, recall = given.T
+        cells = (error, len(given) / len(some), precision.mean(), np.quantile(precision, 0.1))
+        body.append([str(n), *(f"{value:.2f}" for value in (*cells, recall.mean()))])
+    columns = ["pairs learned from", "error of chances", "such a distance exists"]
+    columns += ["precision there", "in the worst tenth", "recall there"]
+    n_sets = len({row["data"] for row in rows})
+    return shown(
+        Table("", columns, body),
+        f"`threshold_for(precision=0.9)` of `MetricLearner` on new rows of {n_sets} data sets, "
+        "where half of the pairs are the same. The error of chances is the mean difference between "
+        "the chance that is said and the share that is true, at the true prevalence.",
+    )
+
+
+def search_explanations() -> str:
+    """Whether explanations name what matters."""
+    rows = [row for row in rows_of("explanations/results.jsonl") if row["data"] in REPORTED]
+
+    def of(learner: str, what: str) -> list[Row]:
+        return [row for row in rows if (row["learner"], row["what"]) == (learner, what)]
+
+    ratios = {
+        learner: sum(row["named"] for row in of(learner, "columns"))
+        / sum(row["random"] for row in of(learner, "columns"))
+        for learner in explanations.LEARNERS
+    }
+    signs = {
+        learner: np.mean([row["distance"] for row in of(learner, "answers")])
+        for learner in explanations.LEARNERS
+    }
+    n_sets = len({row["data"] for row in rows})
+    n = explanations.N_NAMED
+    return shown(
+        f"How far to believe it, on {n_sets} data sets: taking away the {n} columns that `explain` "
+        f"names moves the chance {min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as "
+        f"far as taking away {n} at random. Leaving out the {n} answers that it names, and "
+        f"learning anew, changes the distance as was said in {signs['ITML']:.0%} of cases with "
+        f"`ITML` and in {signs['MetricLearner']:.0%} with `MetricLearner`, which may choose "
+        "otherwise then."
+    )
+
+
+# Records
+
+
+def _of_records(answers: int, protocol: str = RANDOM) -> dict[str, dict[str, float]]:
+    """F1 by method and table, of the first draw; without answers there is one protocol."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows_of("records/results.jsonl"):
+        told = (row.get("n_answers"), row.get("seed")) == (answers, 0) and row["data"] in RECORDS
+        if told and (not answers or row["protocol"] == protocol) and "f1" in row:
+            found.setdefault(row["method"], {})[row["data"]] = row["f1"]
+    return found
+
+
+def records_rivals() -> str:
+    """F1 beside other packages, in the mean over the tables that all of them could do."""
+    by_answers = {n: _of_records(n) for n in N_ANSWERS}
+    whole = set.intersection(*(set(found[_MATCHER]) for found in by_answers.values()))
+    methods = dict.fromkeys(name for found in by_answers.values() for name in found)
+    body = []
+    for name in methods:
+        cells = []
+        for found in by_answers.values():
+            mine = found.get(name, {})
+            n_missed = len(whole - set(mine))
+            mean = f"{np.mean([mine[data] for data in mine if data in whole]):.3f}" if mine else ""
+            cells.append(f"{mean} ({n_missed} not done)" if mean and n_missed else mean)
+        body.append([name, *cells])
+    body.sort(key=lambda row: row[0] != _MATCHER)
+    columns = ["F1", "no answer", *(f"{n} answers" for n in N_ANSWERS[1:])]
+    return shown(
+        Table("", columns, body),
+        f"Means over {listed(sorted(whole))}. What is not done took more than {LIMIT} seconds or "
+        "was not measured, and does not count in the mean.",
+    )
+
+
+def records_losses() -> str:
+    """Tables on which another package is better."""
+    body = []
+    for answers in N_ANSWERS:
+        found = _of_records(answers)
+        for data, ours in found[_MATCHER].items():
+            rivals = {name: of[data] for name, of in found.items() if data in of}
+            best = max(rivals, key=lambda name: rivals[name])
+            if rivals[best] > ours + _TOLD_F1:
+                told = str(answers or "none")
+                body.append([data, told, best, f"{rivals[best]:.4f}", f"{ours:.4f}"])
+    columns = ["table", "answers", "the best other", "its F1", "that of RecordMatcher"]
+    return shown("Another package has a higher F1 here:", Table("", columns, body, n_words=3))
+
+
+def records_intervals() -> str:
+    """How often stated intervals hold."""
+    body = []
+    for n in N_ANSWERS:
+        runs = [
+            row
+            for row in rows_of("records/results.jsonl")
+            if row.get("method") == _MATCHER and row["seed"] in FRESH and row["n_answers"] == n
+        ]
+        cells = []
+        for name in ("precision", "recall"):
+            low, high, true = (
+                np.array([run[key] for run in runs])
+                for key in (f"{name}_low", f"{name}_high", name)
+            )
+            held = (low - 1e-5 <= true) & (true <= high + 1e-5)  # which is stored rounded
+            cells += [f"{held.mean():.0%}", f"{np.mean(high - low):.3f}"]
+        body.append([str(n), *cells, str(len(runs))])
+    columns = ["answers", "precision in its interval", "width", "recall in its interval", "width"]
+    return shown(Table("", [*columns, "runs"], body))
+
+
+# Questions
+
+
+def questions_strategies() -> str:
+    """On how many sets 200 answers reach what 500 random pairs do."""
+    rows = rows_of("active/results.jsonl")
+    body = []
+    for strategy in active.STRATEGIES:
+        cells = []
+        for learner in active.LEARNERS:
+            auc = active.means(rows, learner)
+            reached = [active.needed(auc, data, strategy) for data in active.DATA]
+            cells.append(f"{sum(n is not None for n in reached)} of {len(reached)}")
+        body.append([f"`{strategy}`", *cells])
+    most, draws = active.QUERIES[-1], len({row["seed"] for row in rows})
+    return shown(
+        f"On how many data sets {most} answers, or fewer, reach the pair AUC of "
+        f"{active.N_CONTROL} random pairs, in the mean of {draws} draws:",
+        Table("", ["questions", *active.LEARNERS], body),
+    )
+
+
+def questions_stopping() -> str:
+    """Where the outlook stops, beside who knows the truth."""
+    rows = rows_of("stopping/results.jsonl")
+    body = []
+    for questions in stopping.QUESTIONS:
+        for learner in stopping.LEARNERS:
+            found = stopping.curves(rows, questions, learner)
+            ways = {
+                "`outlook`": stopping.stops(rows, questions),
+                "who knows the true curve": stopping.stops_by_truth(rows, questions, learner),
+            }
+            for name, said in ways.items():
+                here = [(found[d], n) for (d, _), n in said.items() if d in REPORTED and d in found]
+                if here:
+                    right = np.array([stopping.really_enough(curve) for curve, _ in here])
+                    stopped = np.array([n for _, n in here])
+                    near = abs(np.log2(stopped / right)) <= 1
+                    close = abs(stopped - right) <= 0.2 * right
+                    shares = [f"{near.mean():.0%}", f"{close.mean():.0%}"]
+                    body.append([questions, learner, name, *shares])
+    columns = ["questions", "learner", "stopped by", "within a factor of 2", "within 20 %"]
+    return shown(
+        "How often it stops near the number of answers after which ten more gain less than 0.005 "
+        f"of pair AUC, on {len(REPORTED)} data sets that it was not tuned on:",
+        Table("", columns, body, n_words=3),
+    )
+
+
+def questions_presses() -> str:
+    """Pair AUC by key presses."""
+    return shown(presses.curves(rows_of("teaching/presses.jsonl")))
+
+
+BLOCKS = {
+    "guide_clusters_methods": clusters_methods,
+    "guide_clusters_number": clusters_number,
+    "guide_clusters_losses": clusters_losses,
+    "guide_search_chances": search_chances,
+    "guide_search_explanations": search_explanations,
+    "guide_records_rivals": records_rivals,
+    "guide_records_losses": records_losses,
+    "guide_records_intervals": records_intervals,
+    "guide_questions_strategies": questions_strategies,
+    "guide_questions_stopping": questions_stopping,
+    "guide_questions_presses": questions_presses,
+}
