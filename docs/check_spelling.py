@@ -19,7 +19,7 @@ WORDS = dict(
 )
 _FENCED = re.compile(r"^( *)(`{3,}).*?^\1\2$", re.MULTILINE | re.DOTALL)
 _LEFT_OUT = re.compile(
-    r"<!--.*?-->|`[^`]*`|^ *\|.*$|(?<!\*)\*[^*]+\*(?!\*)|\]\([^)]*\)|https?:\S+",
+    r"<!--.*?-->|`[^`]*`|^ *\|[^\n]*$|(?<!\*)\*[^*]+\*(?!\*)|\]\([^)]*\)|https?:\S+",
     re.MULTILINE | re.DOTALL,
 )
 

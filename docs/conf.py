@@ -9,6 +9,7 @@ sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]  # which has benchma
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import runnable
+from pygments.lexers.shell import BashLexer
 
 import nearkin
 
@@ -38,6 +39,7 @@ exclude_patterns = [
     "_templates",
     "**/GALLERY_HEADER.*",
     "**/.ipynb_checkpoints",
+    "gallery/**/*.ipynb",  # to download; the pages are made of what ran
 ]
 
 # Pages
@@ -77,7 +79,7 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "examples_dirs": str(EXAMPLES),
         "gallery_dirs": "gallery",
         "filename_pattern": runnable.pattern(EXAMPLES),
-        "ignore_pattern": r"^(?!.*[\\/]plot_).*\.py$",
+        "ignore_pattern": r"^(?!(?:.*[\\/])?plot_).*\.py$",
         "parallel": 2,
         "doc_module": ("nearkin",),
         "backreferences_dir": "api/backreferences",
@@ -90,6 +92,9 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "plot_gallery": "True",
         "matplotlib_animations": False,
         "within_subsection_order": "FileNameSortKey",
+        "subsection_order": [
+            f"../examples/{name}" for name in ("data", "learning", "answers", "tasks", "programs")
+        ],
     }
 
 # Looks
@@ -130,3 +135,5 @@ def is_page(app, name):
 
 def setup(app):
     app.connect("source-read", without_absent)
+    # Commands stand without prompts: the usual lexer would take them for output, not to be copied.
+    app.add_lexer("console", BashLexer)

@@ -1,12 +1,18 @@
+"""Examples run without a warning, draw, and read like pages of the gallery."""
+
+import ast
+import re
 import runpy
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import sklearn.datasets
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
-
-
+FOLDER = Path(__file__).parent.parent / "examples"
+GALLERY = sorted(FOLDER.rglob("plot_*.py"))
+PROGRAMS = sorted(FOLDER.glob("[a-z]*.py"))
+SECTIONS = sorted(path.name for path in FOLDER.iterdir() if any(path.glob("plot_*.py")))
 X, y = sklearn.datasets.load_digits(return_X_y=True)
 
 
@@ -16,8 +22,16 @@ def fewer_digits(*, return_X_y):
     return X[:600], y[:600]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs_and_draws(path, tmp_path, monkeypatch):
+def missing(path):
+    """Packages that a program imports and that are not there."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return sorted(name for name in names if find_spec(name.partition(".")[0]) is None)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_program_runs_and_draws(path, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_digits)
@@ -25,5 +39,34 @@ def test_example_runs_and_draws(path, tmp_path, monkeypatch):
     assert list(tmp_path.glob("*.png"))
 
 
-def test_there_are_examples():
-    assert EXAMPLES
+@pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")  # by umap
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_example_runs_and_draws(path, tmp_path, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    if names := missing(path):
+        pytest.skip(f"needs {', '.join(names)}")
+    monkeypatch.chdir(tmp_path)
+    pyplot.close("all")
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+        assert pyplot.get_fignums()
+    finally:
+        pyplot.close("all")
+    assert not list(tmp_path.iterdir()), "it leaves files in the folder that it is run in"
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_example_has_a_title_and_a_question(path):
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    title, line, empty, *words = text.split("\n")
+    assert re.fullmatch("=+", line)
+    assert len(line) == len(title)
+    assert not empty
+    assert "?" in "\n".join(words)
+
+
+def test_the_gallery_has_two_dozen_examples_and_a_heading_for_each_section():
+    assert len(GALLERY) >= 24
+    assert SECTIONS == ["answers", "data", "learning", "programs", "tasks"]
+    for name in SECTIONS:
+        assert (FOLDER / name / "GALLERY_HEADER.rst").exists()

@@ -1,13 +1,19 @@
 """Pictures say what they are to say."""
 
+from itertools import pairwise
+
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 
-from nearkin import KernelBeta, Pairs, plot
+import nearkin as nk
+from nearkin import Answerer, KernelBeta, Pairs, plot
 from nearkin.datasets import make_xor
 from nearkin.learners.selection_report import Candidate, SelectionReport
+from nearkin.pairs.estimates import Estimate
 from nearkin.tasks.grouping.report import GroupingCandidate, GroupingReport
 
 mpl.use("Agg")
@@ -16,7 +22,7 @@ mpl.use("Agg")
 @pytest.fixture(autouse=True)
 def _closed():
     yield
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_selection_shows_gains_with_two_standard_errors_and_the_choice():
@@ -49,6 +55,11 @@ def test_embedding_draws_pairs_as_lines_and_unknown_labels_in_grey():
     assert plot.embedding(X).get_legend() is None
     names = plot.embedding(X, np.array(["b", "a"])[y], legend=True).get_legend().get_texts()
     assert [text.get_text() for text in names] == ["a", "b"]
+
+
+def test_sparse_rows_are_drawn_as_dense_ones():
+    Z = np.random.default_rng(0).normal(size=(20, 4)) * [3, 2, 1, 0]
+    assert_allclose(plot.in_the_plane(csr_array(Z)), plot.in_the_plane(Z))
 
 
 def test_spectrum_shows_weights_before_and_after():
@@ -104,3 +115,124 @@ def test_explanations_are_bars_or_a_heat_map():
         plot.explanation(found, shape=(2, 3))
     with pytest.raises(ValueError, match="most"):
         plot.explanation(found, most=0)
+
+
+def test_spaces_stand_side_by_side_with_their_pair_auc():
+    X, y = make_xor(40, random_state=0)
+    wide = np.hstack([X, X])
+    axes = plot.side_by_side({"before": X, "after": wide}, y, pairs=Pairs([(0, 1)]))
+    score = f"pair AUC {nk.scores.pair_auc(X, y):.2f}"
+    assert [ax.get_title() for ax in axes] == [f"before: {score}", f"after: {score}"]
+    (legend,) = axes[0].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "must-link"]
+    assert len(axes[1].collections[0].get_offsets()) == 20
+    (alone,) = plot.side_by_side({"one": X}, legend=False)
+    assert alone.get_title() == "one"
+    assert not alone.figure.legends
+    many = plot.side_by_side({str(number): X for number in range(5)})
+    assert len(many) == 5
+    assert sum(ax.axison for ax in many[0].figure.axes) == 5
+
+
+def test_motion_draws_a_line_from_before_to_now():
+    before, after = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.4, 0.1], [0.6, 0.1]])
+    lines, points = plot.motion(before, after).collections
+    assert_allclose(lines.get_segments(), np.stack([before, after], axis=1))
+    assert_allclose(points.get_offsets(), after)
+    with pytest.raises(nk.NearkinError, match=r"shape \(2, 2\) and after \(1, 2\)"):
+        plot.motion(before, after[:1])
+
+
+def test_motion_in_many_columns_is_seen_along_axes_of_both_together():
+    rng = np.random.default_rng(0)
+    before = rng.normal(size=(20, 4))
+    after = before + np.array([9, 0, 0, 0])
+    start, end = np.swapaxes(plot.motion(before, after).collections[0].get_segments(), 0, 1)
+    assert_allclose(np.linalg.norm(end - start, axis=1), 9, rtol=0.05)
+
+
+def test_pictures_show_rows_as_they_are():
+    rows = [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [1, 1, 1, 1, 1, 0]]
+    axes = plot.pictures(rows, (2, 3), titles=["a", "b", "c"], n_columns=2)
+    assert_allclose(axes[1].images[0].get_array(), [[5, 4, 3], [2, 1, 0]])
+    assert [ax.get_title() for ax in axes] == ["a", "b", "c"]
+    assert len(axes[0].figure.axes) == 4
+    (again,) = plot.pictures(rows[:1], (2, 3), axes=axes[:1])
+    assert again is axes[0]
+
+
+def test_kernel_matrix_has_classes_beside_each_other():
+    K = np.arange(9.0).reshape(3, 3)
+    ax = plot.kernel_matrix(K, ["b", "a", "b"], title="here")
+    assert_allclose(ax.images[0].get_array(), K[np.ix_([0, 2, 1], [0, 2, 1])])
+    assert len(ax.lines) == 2
+    assert ax.get_title() == "here"
+    assert_allclose(plot.kernel_matrix(K).images[0].get_array(), K)
+
+
+def test_calibration_shows_shares_by_tenths():
+    chances = np.array([0.05, 0.05, 0.95, 0.95, 1.0])
+    ax = plot.calibration({"said": chances}, [0, 0, 1, 1, 0])
+    line, right = ax.lines
+    assert_allclose(line.get_xydata(), [[0.05, 0], [(0.95 + 0.95 + 1) / 3, 2 / 3]])
+    assert_allclose(right.get_xydata(), [[0, 0], [1, 1]])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["said", "as it should be"]
+    assert len(plot.calibration(chances, [0, 0, 1, 1, 0]).lines) == 2
+
+
+def test_course_has_means_with_their_range_and_dashed_lines_for_single_numbers():
+    ax = plot.course(
+        [10, 100], {"a": [[0.5, 0.7], [0.8, 0.8]], "b": [0.1, 0.2], "c": 0.3}, log=True, title="t"
+    )
+    assert_allclose(ax.lines[0].get_xydata(), [[10, 0.6], [100, 0.8]])
+    assert_allclose(ax.lines[1].get_ydata(), [0.1, 0.2])
+    assert_allclose(ax.lines[2].get_ydata(), [0.3, 0.3])
+    (band,) = ax.collections
+    assert band.get_paths()[0].contains_point((10.001, 0.65))
+    assert not band.get_paths()[0].contains_point((10.001, 0.75))
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["10", "100"]
+
+
+def test_estimates_have_intervals_and_names():
+    found = {"first": Estimate(0.5, 0.4, 0.8), "second": Estimate(0.2, 0.1, 0.3)}
+    ax = plot.estimates(found, x="share", title="here")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["second", "first"]
+    bars = [container.lines[2][0].get_segments()[0][:, 0] for container in ax.containers]
+    assert_allclose(bars, [[0.1, 0.3], [0.4, 0.8]])
+    assert ax.get_xlabel() == "share (with 90 % interval)"
+    ax = plot.estimates([Answerer("Ann", 7, Estimate(0.5, 0.4, 0.8))])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["Ann, 7 answers"]
+    assert ax.get_xlabel() == "share of wrong answers (with 90 % interval)"
+
+
+def test_importances_are_the_largest_shares():
+    ax = plot.importances({"a": 0.1, "b": 0.7, "c": 0.2}, most=2, title="here")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["c", "b"]
+    assert_allclose([bar.get_width() for bar in ax.patches], [20, 70])
+
+
+def test_a_tree_is_cut_at_the_chosen_number_of_groups():
+    X = np.array([[0.0, 0], [0.1, 0], [0, 0.1], [5, 5], [5.1, 5], [5, 5.1], [9, 0], [9.1, 0]])
+    kind = np.array(["a", "a", "a", "b", "b", "b", "c", "c"])
+    pairs = Pairs.from_labels(kind, 10, random_state=0)
+    clusters = nk.Clusters(3, metric=nk.ITML(), families=["linkage"], random_state=0)
+    ax = plot.tree(clusters.fit(X, pairs=pairs), names=kind, title="here")
+    leaves = [label.get_text() for label in ax.get_xticklabels()]
+    blocks = clusters.tree_.blocks
+    assert len(leaves) == blocks.count
+    # Leaves of one group stand beside each other.
+    assert sum(name != after for name, after in pairwise(leaves)) == 2
+    assert ax.get_title() == "here"
+    # Two joins are above the line, if they could be made at all.
+    cut = ax.lines[-1].get_ydata()[0]
+    tops = [segment[:, 1].max() for part in ax.collections for segment in part.get_segments()]
+    assert sum(top > cut for top in tops) == 2
+
+
+def test_clusters_without_a_tree_say_how_to_get_one():
+    class Without:
+        tree_ = None
+
+    with pytest.raises(nk.NearkinError, match=r'families=\["linkage"\]'):
+        plot.tree(Without())

@@ -12,6 +12,12 @@ def test_every_measured_region_is_what_the_stored_results_give():
     assert list(site.problems()) == []
 
 
+def test_every_function_is_shown_on_some_page():
+    pages = [path.read_text().split("\n") for path in site.pages() if path.is_file()]
+    shown = {region.name for lines in pages for region in regions(lines)}
+    assert sorted(set(site.blocks()) - shown) == []
+
+
 def page(*lines):
     return "\n".join(["# A page", "", *lines, "", "The end.", ""])
 

@@ -189,7 +189,7 @@ def search_explanations() -> str:
         f"names moves the chance {min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as "
         f"far as taking away {n} at random. Leaving out the {n} answers that it names, and "
         f"learning anew, changes the distance as was said in {signs['ITML']:.0%} of cases with "
-        f" `ITML` and in {signs['MetricLearner']:.0%} with `MetricLearner`, which may choose "
+        f"`ITML` and in {signs['MetricLearner']:.0%} with `MetricLearner`, which may choose "
         "otherwise then."
     )
 

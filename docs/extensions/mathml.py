@@ -17,6 +17,12 @@ _AS_KNOWN = [
     (re.compile(r"\\([dt]?frac)\s*(\d)\s*(\d)"), r"\\\1{\2}{\3}"),
     (re.compile(r"\\[lr]Vert(?![a-zA-Z])"), r"\\|"),
 ]
+# Names of functions stand off what follows, unless that is a bracket.
+_NAMED = re.compile(
+    r"(\\(?:log|exp|det|operatorname\{\w+\}))\s+(?=[A-Za-z]|\\(?!big|Big|left|[lr]?[vV]ert|q?quad)[A-Za-z])"
+)
+# What would grow with what it stands beside, and downwards if it has an exponent.
+_STEADY = re.compile('<mo( class="[a-z]+")?>([‖⟨⟩])</mo>')
 
 
 def converted(node, *, as_block):
@@ -24,10 +30,10 @@ def converted(node, *, as_block):
     tex = node.astext()
     for pattern, known in _AS_KNOWN:
         tex = pattern.sub(known, tex)
+    tex = _NAMED.sub(r"\1\\, ", tex)
     try:
         found = latex2mathml.tex2mathml(tex, as_block=as_block)
-        # Bars with an exponent would grow downwards.
-        return found.replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
+        return _STEADY.sub(r'<mo\1 stretchy="false" lspace="0" rspace="0">\2</mo>', found)
     except MathError as error:
         log.warning("formula: %s", error, location=node)
         return nodes.Text(tex).astext()

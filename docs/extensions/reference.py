@@ -1,8 +1,8 @@
 """The reference: what of a class is shown, and the commands of the program.
 
-Members that come from elsewhere, such as those of scikit-learn's base classes, are left out. The
-comment ``<!-- commands -->``, on a line of its own, becomes all commands with their options, as
-the program itself has them.
+Members that come from elsewhere, such as those of scikit-learn's base classes, are left out. Below
+each name stand the examples of the gallery that use it. The comment ``<!-- commands -->``, on a
+line of its own, becomes all commands with their options, as the program itself has them.
 """
 
 import inspect
@@ -14,6 +14,8 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 _COMMANDS = re.compile(r"^<!-- commands -->$", re.MULTILINE)
+# Names such as n_components_ in a type, which reStructuredText would take for links.
+_ENDS_SO = re.compile(r"(?<=[\s(,])([A-Za-z]\w*)_(?=[,)\s×]|$)(?! :)")
 _ITEM = re.compile(r"([\\*_<>\[\]`$|])")
 
 
@@ -23,6 +25,13 @@ def is_left_out(app, what, name, member, skip, options):
     function = inspect.unwrap(getattr(function, "__func__", function))
     ours = (getattr(function, "__module__", None) or "").startswith("nearkin")
     return True if name.startswith("_") or not callable(function) or not ours else skip
+
+
+def with_names_escaped(app, what, name, found, options, lines):
+    """Keep a docstring's names that end in an underscore from being links."""
+    for i, line in enumerate(lines):
+        if "`" not in line and not line.lstrip().startswith((">>>", "...")):
+            lines[i] = _ENDS_SO.sub(r"\1\\_", line)
 
 
 def is_there(name):
@@ -83,6 +92,14 @@ def plain(text):
     return _ITEM.sub(r"\\\1", " ".join(text.split()))
 
 
+def put_gallery_in(app, docname, source):
+    """Below a name of the reference, the examples of the gallery that use it."""
+    folder, _, name = docname.rpartition("/")
+    used = Path(app.srcdir, "api", "backreferences", f"{name}.examples")
+    if folder == "api/generated" and used.is_file() and used.stat().st_size:
+        source[0] += f"\n\n.. include:: ../backreferences/{used.name}\n"
+
+
 def put_in(app, docname, source):
     if not _COMMANDS.search(source[0]):
         return
@@ -98,6 +115,8 @@ def put_in(app, docname, source):
 
 def setup(app):
     app.connect("autodoc-skip-member", is_left_out)
+    app.connect("autodoc-process-docstring", with_names_escaped, priority=100)
     app.connect("missing-reference", without_link)
+    app.connect("source-read", put_gallery_in)
     app.connect("source-read", put_in)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,21 +11,21 @@ import nearkin as nk
 
 PAGE = Path(__file__).parents[1] / "start" / "text.md"
 lines = re.findall(r"^(late|broken|bill|thanks)\|(.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
-matter, texts = (np.array(column) for column in zip(*lines, strict=True))
+texts = [text for _, text in lines]
+matter = np.array([name for name, _ in lines])
 is_sound = np.array([bool(re.search("headphones|speaker|earbuds", text)) for text in texts])
 
 pairs = nk.Pairs.from_labels(matter, 40, random_state=1)
 counted = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
+metric = nk.Chain([counted, nk.MetricLearner(random_state=0)]).fit(texts, pairs=pairs)
 spaces = {
-    "plain distance": nk.Euclidean(),
-    "learned from 40 pairs": nk.MetricLearner(random_state=0),
+    "plain distance": counted.fit_transform(texts).toarray(),
+    "learned from 40 pairs": metric.transform(texts),
 }
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6))
-for ax, (title, learner) in zip(axes, spaces.items(), strict=True):
-    plane = nk.plot.in_the_plane(
-        nk.Chain([counted, learner]).fit(texts, pairs=pairs).transform(texts)
-    )
+for ax, (title, points) in zip(axes, spaces.items(), strict=True):
+    plane = nk.plot.in_the_plane(points)
     for number, name in enumerate(("late", "broken", "bill", "thanks")):
         for mark, chosen in (("o", ~is_sound), ("X", is_sound)):
             ax.scatter(

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearkin.errors import needing
+from nearkin.errors import InputError, needing
 from nearkin.learners.compositions import last_learner
 from nearkin.pairs.checks import checked_count
 from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import refuse_triplets
 from nearkin.rows.arrays import Floats
+from nearkin.rows.sparse import is_sparse
+from nearkin.scores import pair_auc
 from nearkin.spaces.linalg import principal_coordinates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "calibration",
+    "course",
     "distances",
     "embedding",
+    "estimates",
     "explanation",
     "grouping",
+    "importances",
     "in_the_plane",
+    "kernel_matrix",
+    "motion",
+    "pictures",
     "selection",
+    "side_by_side",
     "spectrum",
+    "tree",
 ]
 
 _MARKERS = "osD^vP*X<>"
 _UNKNOWN = "0.7"
 # Classes that a legend has room for.
 _MOST_NAMED = 12
+# Equal parts of the chances from 0 to 1 in a picture of calibration.
+_BINS = 10
 
 
 def embedding(
@@ -129,10 +143,201 @@ def in_the_plane(Z: Any) -> Floats:
     >>> nk.plot.in_the_plane([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape
     (2, 2)
     """
-    Z = np.asarray(Z)
+    Z = Z.toarray() if is_sparse(Z) else np.asarray(Z)
     if Z.shape[1] > 2:
         return principal_coordinates(Z)
     return np.column_stack([Z, np.zeros(len(Z))]) if Z.shape[1] == 1 else Z
+
+
+def side_by_side(
+    spaces: Mapping[str, Any],
+    y: Any = None,
+    *,
+    pairs: Pairs | None = None,
+    size: float = 18,
+    legend: bool = True,
+) -> NDArray[Any]:
+    """The same rows in several spaces, a panel for each, such as before and after learning.
+
+    Parameters
+    ----------
+    spaces : mapping of str to array of shape (n, q)
+        Of more than two columns, the two principal axes are shown.
+    y : array of shape (n,), optional
+        Labels. The pair AUC of each space stands in its title: how often two rows of one class are
+        closer than two of different classes, in all its columns.
+    pairs : Pairs, optional
+        Drawn as :func:`embedding` does.
+    size : float, default=18
+        Of the markers.
+    legend : bool, default=True
+        Say below what colours and lines mean, of twelve classes at most.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes
+        Of a new figure, in the order of the spaces.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(100, random_state=0)
+    >>> Z = nk.KernelBeta(random_state=0).fit_transform(X, y)
+    >>> before, after = nk.plot.side_by_side({"before": X, "after": Z}, y)
+    >>> before.get_title()
+    'before: pair AUC 0.51'
+    """
+    axes = _row_of_axes(len(spaces))
+    for ax, (name, Z) in zip(axes, spaces.items(), strict=True):
+        title = name if y is None else f"{name}: pair AUC {pair_auc(np.asarray(Z), y):.2f}"
+        embedding(Z, y, pairs=pairs, ax=ax, title=title, size=size)
+        ax.set(xticks=[], yticks=[])  # only distances mean something
+    handles, names = axes[0].get_legend_handles_labels()
+    if legend and handles:
+        axes[0].figure.legend(
+            handles, names, loc="outside lower center", ncols=min(len(names), 10), fontsize=8
+        )
+    return axes
+
+
+def motion(
+    before: Any,
+    after: Any,
+    y: Any = None,
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+    size: float = 12,
+    legend: bool = False,
+) -> Axes:
+    """Where points have gone: a line from each place of before to the place of now.
+
+    Parameters
+    ----------
+    before, after : array of shape (n, q)
+        Coordinates of the same rows. Of more than two columns, two principal axes of both together
+        are shown.
+    y : array of shape (n,), optional
+        Labels; unknown ones are grey.
+    ax : matplotlib Axes, optional
+    title : str, optional
+    size : float, default=12
+        Of the markers, which are where points are now.
+    legend : bool, default=False
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> ax = nk.plot.motion([[0, 0], [1, 0]], [[0.4, 0], [0.6, 0]])
+    """
+    from matplotlib.collections import LineCollection
+
+    ax = _axes(ax)
+    before, after = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    if before.shape != after.shape:
+        raise InputError(
+            f"before has the shape {before.shape} and after {after.shape}: give the same rows in "
+            "the same space twice."
+        )
+    start, end = np.split(in_the_plane(np.concatenate([before, after])), 2)
+    lines = LineCollection(list(np.stack([start, end], axis=1)), color="0.6", linewidth=0.6)
+    ax.add_collection(lines)
+    return embedding(end, y, ax=ax, title=title, size=size, legend=legend)
+
+
+def pictures(
+    rows: Any,
+    shape: tuple[int, int],
+    *,
+    titles: Sequence[str] | None = None,
+    n_columns: int = 8,
+    axes: Any = None,
+) -> NDArray[Any]:
+    """Rows of pixels as pictures, side by side.
+
+    Parameters
+    ----------
+    rows : array of shape (n, height * width)
+        The largest number is black.
+    shape : (int, int)
+        Height and width.
+    titles : sequence of n str, optional
+    n_columns : int, default=8
+        Pictures beside each other.
+    axes : array of matplotlib Axes, optional
+        Where to draw, one for each row; a new figure by default.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes
+        One for each picture.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> axes = nk.plot.pictures([[0, 1, 1, 0], [1, 0, 0, 1]], (2, 2), titles=["rising", "falling"])
+    >>> len(axes)
+    2
+    """
+    rows = np.asarray(rows)
+    if axes is None:
+        width = min(checked_count(n_columns, "n_columns", least=1), len(rows))
+        aspect = shape[1] / shape[0]
+        margin = 0.0 if titles is None else 0.3
+        height = -(-len(rows) // width)
+        axes = _grid_of_axes(height, width, (1.1 * max(aspect, 1.0), 1.1 / min(aspect, 1) + margin))
+    axes = np.asarray(axes).ravel()
+    for ax in axes:
+        ax.set_axis_off()
+    for number, (ax, row) in enumerate(zip(axes, rows, strict=False)):
+        ax.imshow(row.reshape(shape), cmap="gray_r")
+        if titles is not None:
+            ax.set_title(titles[number], fontsize=8)
+    return np.asarray(axes[: len(rows)])
+
+
+def kernel_matrix(
+    K: Any, y: Any = None, *, ax: Axes | None = None, title: str | None = None
+) -> Axes:
+    """A kernel matrix, or one of distances, with rows of one class beside each other.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Such as ``metric.kernel_matrix(X)``.
+    y : array of shape (n,), optional
+        Labels: rows are put in their order, and lines are drawn between classes.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_xor(60, random_state=0)
+    >>> ax = nk.plot.kernel_matrix(nk.Euclidean().fit(X, y).kernel_matrix(X), y)
+    """
+    ax = _axes(ax)
+    K = np.asarray(K, dtype=np.float64)
+    if y is not None:
+        classes = class_numbers(y)
+        order = np.argsort(classes, kind="stable")
+        K = K[np.ix_(order, order)]
+        for border in np.flatnonzero(np.diff(classes[order])) + 0.5:
+            ax.axvline(border, color="white", linewidth=1)
+            ax.axhline(border, color="white", linewidth=1)
+    ax.imshow(K, cmap="viridis", interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
 
 
 def spectrum(metric: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -204,6 +409,146 @@ def distances(
     if threshold is not None:
         ax.axvline(threshold, color="0.3", linewidth=1, linestyle="--", label="threshold")
     return _labelled(ax, "distance", "pairs", title)
+
+
+def calibration(
+    chances: Any, same: Any, *, ax: Axes | None = None, title: str | None = None
+) -> Axes:
+    """Whether chances come true: 70 % of the pairs that are the same with a chance of 70 %.
+
+    Parameters
+    ----------
+    chances : array of shape (k,), or mapping of str to such arrays
+        What ``metric.chance_same(A, B)`` says of pairs; several things that were said, by name.
+    same : bool array of shape (k,)
+        What is true of them.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+        A marker for each tenth of the chances, the larger the more pairs there are. On the dotted
+        line, chances are right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nearkin as nk
+    >>> chances = np.random.default_rng(0).uniform(size=1000)
+    >>> ax = nk.plot.calibration(chances, np.random.default_rng(1).uniform(size=1000) < chances)
+    """
+    ax = _axes(ax)
+    same = np.asarray(same, dtype=np.float64)
+    said = chances if isinstance(chances, Mapping) else {"": chances}
+    for name, values in said.items():
+        values = np.asarray(values, dtype=np.float64)
+        at = np.minimum((values * _BINS).astype(int), _BINS - 1)
+        n_pairs = np.bincount(at, minlength=_BINS)
+        filled = n_pairs > 0
+        mean, share = (
+            np.bincount(at, part, _BINS)[filled] / n_pairs[filled] for part in (values, same)
+        )
+        line = ax.plot(mean, share, linewidth=1, label=name or None)[0]
+        sizes = 15 + 150 * n_pairs[filled] / n_pairs.sum()
+        ax.scatter(mean, share, s=sizes, color=line.get_color(), alpha=0.8)
+    ax.plot([0, 1], [0, 1], ":", color="0.3", linewidth=1, label="as it should be")
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    return _labelled(ax, "chance to be the same", "share that is the same", title)
+
+
+def course(
+    numbers: Any,
+    scores: Mapping[str, Any],
+    *,
+    x: str = "pairs",
+    y: str = "pair AUC",
+    log: bool = False,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Scores by the number of pairs, answers or whatever grows, a line for each method.
+
+    Parameters
+    ----------
+    numbers : array of shape (k,)
+    scores : mapping of str to array of shape (k,) or (k, repeats)
+        Of several repeats, the mean and the range are drawn. A single number is a dashed line.
+    x, y : str
+        Names of the axes.
+    log : bool, default=False
+        Whether numbers are spaced by their ratios.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> ax = nk.plot.course([10, 20], {"learned": [[0.7, 0.8], [0.8, 0.9]], "as it is": 0.6})
+    """
+    ax = _axes(ax)
+    numbers = np.asarray(numbers)
+    for marker, (name, values) in zip(_MARKERS * len(scores), scores.items(), strict=False):
+        values = np.asarray(values, dtype=np.float64)
+        if not values.ndim:
+            ax.axhline(float(values), color="0.4", linestyle="--", linewidth=1, label=name)
+            continue
+        repeats = values.reshape(len(numbers), -1)
+        mean = repeats.mean(axis=1)
+        line = ax.plot(numbers, mean, marker=marker, markersize=5, linewidth=1.5, label=name)[0]
+        if repeats.shape[1] > 1:
+            low, high = repeats.min(axis=1), repeats.max(axis=1)
+            ax.fill_between(numbers, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    if log:
+        ax.set_xscale("log")
+        ax.set_xticks(numbers, [f"{number:g}" for number in numbers])
+        ax.minorticks_off()
+    return _labelled(ax, x, y, title)
+
+
+def estimates(
+    found: Any, *, x: str | None = None, ax: Axes | None = None, title: str | None = None
+) -> Axes:
+    """Figures with their 90 % intervals, one below the other.
+
+    Parameters
+    ----------
+    found : mapping of str to Estimate, or list of Answerer
+        What ``metric.quality(...)`` has as ``auc``, ``precision`` and so on, by name; or
+        ``answerers_`` of a fitted :class:`nearkin.MetricLearner`: how often each is wrong.
+    x : str, optional
+        What the figures are.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> quality = nk.ITML(random_state=0).fit(X, y).quality(X, y)
+    >>> ax = nk.plot.estimates({"precision": quality.precision, "recall": quality.recall})
+    """
+    ax = _axes(ax)
+    if not isinstance(found, Mapping):
+        x = "share of wrong answers" if x is None else x
+        found = {f"{one.name}, {one.n_answers} answers": one.wrong for one in found}
+    for place, figure in enumerate(list(found.values())[::-1]):
+        ends = [[figure.value - figure.low], [figure.high - figure.value]]
+        ax.errorbar(figure.value, place, xerr=ends, fmt="o", color="C0", capsize=3)
+    ax.set_yticks(range(len(found)), list(found)[::-1], fontsize=9)
+    ax.set_ylim(-0.5, len(found) - 0.5)
+    ax.set_xlabel(f"{x or ''} (with 90 % interval)".strip())
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
 
 
 def selection(report: Any, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -292,6 +637,113 @@ def grouping(report: Any, *, ax: Axes | None = None, title: str | None = None) -
     return _labelled(ax, "groups", "score", report.summary if title is None else title)
 
 
+def tree(
+    clusters: Any,
+    *,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """The tree of rows of clusters by linkage: who joined whom.
+
+    Parameters
+    ----------
+    clusters : fitted Clusters
+        With ``families=["linkage"]``, or ``["complete linkage"]``.
+    names : sequence of n str, optional
+        Of the rows, to stand below the tree; of rows that must-links put together at the start,
+        that of the first.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+        Joins are as high as few groups are left after them. A line cuts the tree at the number of
+        groups that was chosen, and branches below it have colours.
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(60, random_state=0)
+    >>> pairs = nk.Pairs.from_labels(y, 20, random_state=0)
+    >>> clusters = nk.Clusters(3, metric=nk.ITML(), families=["linkage"], random_state=0)
+    >>> ax = nk.plot.tree(clusters.fit(X, pairs=pairs))
+    """
+    from scipy.cluster.hierarchy import dendrogram
+
+    found = clusters.tree_
+    if found is None:
+        raise InputError('clusters have a tree with families=["linkage"] only: fit them so.')
+    ax = _axes(ax)
+    n_leaves, joined = found.blocks.count, found.joined
+    # Cannot-links may forbid the last joins: branches that are left hang from one root.
+    free = np.setdiff1d(np.arange(n_leaves + len(joined)), joined)
+    for _ in range(found.fewest - 1):
+        joined = np.concatenate([joined, [free[:2]]])
+        free = np.append(free[2:], n_leaves + len(joined) - 1)
+    sizes = np.ones(n_leaves + len(joined))
+    for t, ends in enumerate(joined):
+        sizes[n_leaves + t] = sizes[ends].sum()
+    left = n_leaves - np.arange(1, len(joined) + 1)
+    heights = np.log2(n_leaves) - np.log2(left)
+    chosen = np.log2(n_leaves) - np.log2(clusters.n_clusters_ - 0.5)
+    labels = None
+    if names is not None:
+        first = np.unique(found.blocks.of, return_index=True)[1]
+        labels = [names[row] for row in first]
+    dendrogram(
+        np.column_stack([joined, heights, sizes[n_leaves:]]),
+        ax=ax,
+        labels=labels,
+        no_labels=labels is None,
+        color_threshold=chosen,
+        above_threshold_color="0.5",
+        leaf_font_size=8,
+        leaf_rotation=90,
+    )
+    ax.axhline(chosen, color="0.3", linewidth=1, linestyle="--")
+    shown = [2**power for power in range(int(np.log2(n_leaves)) + 1)]
+    ax.set_yticks([np.log2(n_leaves) - np.log2(number) for number in shown], shown)
+    ax.set_ylabel("groups")
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
+def importances(
+    metric: Any, *, most: int = 12, ax: Axes | None = None, title: str | None = None
+) -> Axes:
+    """The columns that a metric looks at, by their shares in its squared distances.
+
+    Parameters
+    ----------
+    metric : fitted learner
+        With ``importances_``; or a mapping of str to such shares.
+    most : int, default=12
+        Columns that are drawn, the largest shares first.
+    ax : matplotlib Axes, optional
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import nearkin as nk
+    >>> X, y = nk.datasets.make_three_normal(random_state=0)
+    >>> ax = nk.plot.importances(nk.ITML(random_state=0).fit(X, y))
+    """
+    shares: dict[str, float] = dict(metric if isinstance(metric, Mapping) else metric.importances_)
+    names = sorted(shares, key=lambda name: -shares[name])[: checked_count(most, "most", least=1)]
+    ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
+    ax.set_xlabel("part of squared distances, in %")
+    if title:
+        ax.set_title(title, fontsize=10)
+    return ax
+
+
 def explanation(
     found: Any,
     *,
@@ -334,14 +786,19 @@ def explanation(
         ax.imshow(parts, cmap="RdBu_r", vmin=-reach, vmax=reach)
         ax.set_axis_off()
     else:
-        shares = found.shares
-        names = found.named(checked_count(most, "most", least=1))[::-1]
-        colours = ["C3" if shares[name] > 0 else "C0" for name in names]
-        ax.barh(range(len(names)), [100 * shares[name] for name in names], color=colours)
-        ax.set_yticks(range(len(names)), names, fontsize=8)
-        ax.axvline(0, color="0.3", linewidth=0.8)
+        names = found.named(checked_count(most, "most", least=1))
+        _share_bars(ax, {name: found.shares[name] for name in names})
         ax.set_xlabel("part of the squared distance, in %")
     ax.set_title(found.sentence if title is None else title, fontsize=9, wrap=True)
+    return ax
+
+
+def _share_bars(ax: Axes, shares: Mapping[str, float], above: str = "C3") -> Axes:
+    """A bar for each share, the first on top: blue below 0, and red above unless said otherwise."""
+    values = [100 * share for share in list(shares.values())[::-1]]
+    ax.barh(range(len(shares)), values, color=[above if value > 0 else "C0" for value in values])
+    ax.set_yticks(range(len(shares)), list(shares)[::-1], fontsize=8)
+    ax.axvline(0, color="0.3", linewidth=0.8)
     return ax
 
 
@@ -358,10 +815,31 @@ def _labelled(ax: Axes, x: str, y: str, title: str | None) -> Axes:
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
+    new: Axes = _pyplot().subplots(layout="constrained")[1]
+    return new
+
+
+def _row_of_axes(count: int) -> NDArray[Any]:
+    """Panels of a new figure beside each other, or below each other where there are many."""
+    width = count if count <= 4 else -(-count // 2)
+    side = 3.4 if width < 4 else 2.7
+    axes = _grid_of_axes(-(-count // width), width, (side, side))
+    for ax in axes[count:]:
+        ax.set_axis_off()
+    return np.asarray(axes[:count])
+
+
+def _grid_of_axes(height: int, width: int, panel: tuple[float, float]) -> NDArray[Any]:
+    """Panels of a new figure, each of this width and height in inches."""
+    size = (panel[0] * width, panel[1] * height)
+    axes = _pyplot().subplots(height, width, figsize=size, squeeze=False, layout="constrained")[1]
+    return np.asarray(axes).ravel()
+
+
+def _pyplot() -> Any:
     with needing("pictures need matplotlib", "plot"):
         import matplotlib.pyplot as plt
-    new: Axes = plt.subplots()[1]
-    return new
+    return plt
 
 
 def __dir__() -> list[str]:

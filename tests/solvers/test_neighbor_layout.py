@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.solvers import neighbor_layout
 from nearkin.solvers.neighbor_layout import EPOCHS, closeness, descended, edges_between, middles
+from nearkin.spaces.neighbor_cells import nearest_others
 
 
 def clouds(n, n_clouds, seed=0):
@@ -25,7 +26,7 @@ def test_closeness_is_that_of_a_slow_version():
 
 def test_edges_are_the_same_from_both_ends_and_those_of_either():
     Z, _ = clouds(60, 3)
-    starts, ends, weights = edges_between(Z, 4, "exact", 0)
+    starts, ends, weights = edges_between(Z, nearest_others(Z, 4))
     W = np.zeros((60, 60))
     for i in range(60):
         W[i, ends[starts[i] : starts[i + 1]]] = weights[starts[i] : starts[i + 1]]
@@ -62,7 +63,7 @@ def test_steps_go_down_the_gradient():
 
 def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
     Z, cloud = clouds(300, 6)
-    edges = edges_between(Z, 10, "exact", 0)
+    edges = edges_between(Z, nearest_others(Z, 10))
     start = np.random.RandomState(0).normal(size=(300, 2)).astype(np.float32)
     places = descended(start, edges, 0, EPOCHS, 7)
     in_parts = descended(descended(start, edges, 0, 100, 7), edges, 100, EPOCHS, 7)
@@ -77,7 +78,7 @@ def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
 def test_any_seed_will_do(seed):
     Z, _ = clouds(8, 2)
     found = descended(
-        np.zeros((8, 2), "f4") + Z[:, :2], edges_between(Z, 15, "exact", 0), 0, 5, seed
+        np.zeros((8, 2), "f4") + Z[:, :2], edges_between(Z, nearest_others(Z, 7)), 0, 5, seed
     )
     assert np.isfinite(found).all()
 

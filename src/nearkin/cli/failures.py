@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from nearkin.errors import InputError, few
 
-# Statuses of the process, as README.md lists them.
+# Statuses of the process, as docs/guide/command_line.md lists them.
 DONE, DEFECT, MISUSE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.compiled import REORDER, compiled
-from nearkin.rows.distances import rowwise_distances
-from nearkin.spaces.neighbor_cells import Search, nearest_others
 
 # Passes over all edges from the beginning of the schedule to its end.
 EPOCHS = 300
@@ -85,7 +83,7 @@ def closeness(distances: Floats) -> Floats:
     return np.asarray(np.exp(-beyond / np.where(width > 0, width, 1.0)))
 
 
-def edges_between(Z: Floats, n_neighbors: int, search: Search, seed: int) -> Edges:
+def edges_between(Z: Floats, near: Ints) -> Edges:
     """Join rows with their nearest others: by their closeness as one or the other sees it.
 
     Of two views a and b of one edge, a + b − ab is taken, so that one of them is enough.
@@ -93,25 +91,18 @@ def edges_between(Z: Floats, n_neighbors: int, search: Search, seed: int) -> Edg
     Parameters
     ----------
     Z : ndarray of shape (n, q)
-        At least two rows, about zero.
-    n_neighbors : int
-        Fewer where there are not so many.
-    search : {"auto", "exact", "approximate"}
+        At least two rows.
+    near : int ndarray of shape (n, k)
         See :func:`nearkin.spaces.neighbor_cells.nearest_others`.
-    seed : int
-        Of the approximate search.
 
     Notes
     -----
     Memory: some 50 bytes for each row and neighbour.
     """
-    n = len(Z)
-    k = min(n_neighbors, n - 1)
-    rows = nearest_others(Z, k, search=search, random_state=seed)
-    distances = rowwise_distances(Z, Z, np.repeat(np.arange(n), k), rows.ravel())
-    weights = closeness(distances.reshape(n, k)).astype(np.float32)
+    n, k = near.shape
+    weights = closeness(_distances(Z, near)).astype(np.float32)
     starts = np.arange(0, n * k + 1, k)
-    own = sp.csr_array((weights.ravel(), rows.ravel(), starts), shape=(n, n))
+    own = sp.csr_array((weights.ravel(), near.ravel(), starts), shape=(n, n))
     theirs = own.T.tocsr()
     both = (own + theirs - own.multiply(theirs)).tocsr()
     return Edges(both.indptr.astype(np.int32), both.indices.astype(np.int32), both.data)
@@ -159,6 +150,20 @@ def middles(places: Places, rows: Ints, weights: Floats) -> Places:
     for column, share in zip(rows.T, shares.T, strict=True):
         found += share[:, None] * places[column]
     return found.astype(np.float32)
+
+
+@compiled(fastmath=REORDER)
+def _distances(Z: Floats, near: Ints) -> Floats:
+    """Distance of each row from its neighbours."""
+    found = np.empty(near.shape)
+    for i in range(near.shape[0]):
+        for place in range(near.shape[1]):
+            total = 0.0
+            for axis in range(Z.shape[1]):
+                difference = Z[i, axis] - Z[near[i, place], axis]
+                total += difference * difference
+            found[i, place] = np.sqrt(total)
+    return found
 
 
 @compiled(fastmath=REORDER)

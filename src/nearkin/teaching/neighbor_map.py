@@ -24,7 +24,7 @@ from nearkin.solvers.neighbor_layout import (
     edges_between,
     middles,
 )
-from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells
+from nearkin.spaces.neighbor_cells import Cells, Search, nearest_by_cells, nearest_others
 from nearkin.teaching.plane import of_unit_size
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _RECALL = 0.9
 # Rows from which neighbours are looked for in near cells only.
 _MANY = 5000
 # Where a map that goes on takes up the schedule, and after how many epochs it is first shown.
-_GOES_ON, _FIRST_SHOWN = 0.7, 8
+_GOES_ON, _FIRST_SHOWN = 0.7, 4
 # Seconds between two pictures, and rows that add one more.
 _PAUSE, _ROWS_A_SECOND = 0.12, 400_000
 # Size of a map that begins, and by how much points that coincide there are moved apart.
@@ -69,12 +69,15 @@ class NeighborMap:
     places : float32 ndarray of shape (n, 2)
     share : float
         Of the way that is gone; 1 at its end.
+    near : int ndarray of shape (m, k), optional
+        Neighbours of the rows that are laid out.
     among : Among or None
         Of the rows that are not in the sample, if there is one.
     """
 
     places: Places
     share: float
+    near: Ints | None = None
     among: Among | None = None
 
 
@@ -111,8 +114,8 @@ def arranged(
     Z = _compared(view)
     if n <= _MOST_ROWS:
         places = _started(size, seed) if before is None else before.places
-        for found, share in _on_the_way(Z, places, before, n, seed):
-            yield NeighborMap(found, share)
+        for found, share, near in _on_the_way(Z, places, before, n, seed):
+            yield NeighborMap(found, share, near)
     else:
         yield from _with_a_sample(Z, size, before, seed)
 
@@ -132,18 +135,18 @@ def _with_a_sample(
     else:
         places = before.places[in_sample]
 
-    def whole(found: Places, share: float, among: Among) -> NeighborMap:
+    def whole(found: Places, share: float, near: Ints, among: Among) -> NeighborMap:
         all_places = np.empty((n, 2), dtype=np.float32)
         all_places[in_sample] = found
         all_places[~in_sample] = middles(found, among.near, among.weights)
-        return NeighborMap(all_places, share, among)
+        return NeighborMap(all_places, share, near, among)
 
-    for places, share in _on_the_way(some, places, before, n, seed):  # noqa: B020
+    for places, share, near in _on_the_way(some, places, before, n, seed):  # noqa: B020
         # Rows that are not in it follow those that were near; who that is now is looked for last.
         if share == 1.0 and before is not None:
-            yield whole(places, 1 - 1 / EPOCHS, among)
+            yield whole(places, 1 - 1 / EPOCHS, near, among)
             among = _among(some, Z[~in_sample], seed)
-        yield whole(places, share, among)
+        yield whole(places, share, near, among)
 
 
 def _compared(view: View) -> Floats:
@@ -169,16 +172,25 @@ def _started(plane: Floats, seed: int) -> Places:
 
 def _on_the_way(
     Z: Floats, places: Places, before: NeighborMap | None, n_shown: int, seed: int
-) -> Iterator[tuple[Places, float]]:
-    """Places from time to time, with the share of the way that is gone."""
+) -> Iterator[tuple[Places, float, Ints]]:
+    """Places from time to time, with the share of the way that is gone, and neighbours."""
     first = 0 if before is None else round(EPOCHS * min(before.share, _GOES_ON))
-    edges = edges_between(Z, _NEIGHBORS, "exact" if len(Z) < _MANY else "approximate", seed)
+    if before is not None and before.near is not None:
+        # Those who were neighbours are at other distances now: enough for the first picture.
+        shown = first + _FIRST_SHOWN
+        places = descended(places, edges_between(Z, before.near), first, shown, seed)
+        yield places, shown / EPOCHS, before.near
+        first = shown
+    search: Search = "exact" if len(Z) < _MANY else "approximate"
+    n_near = min(_NEIGHBORS, len(Z) - 1)
+    near: Ints = np.asarray(nearest_others(Z, n_near, search=search, random_state=seed), np.int64)
+    edges = edges_between(Z, near)
     pause = _PAUSE + n_shown / _ROWS_A_SECOND
-    told = np.inf
+    told = time.monotonic()
     for epoch in range(first, EPOCHS):
         places = descended(places, edges, epoch, epoch + 1, seed)
         now = time.monotonic()
-        is_due = epoch + 1 == first + _FIRST_SHOWN or now - told >= pause
+        is_due = epoch + 1 == _FIRST_SHOWN or now - told >= pause
         if is_due or epoch + 1 == EPOCHS:
             told = now
-            yield places, (epoch + 1) / EPOCHS
+            yield places, (epoch + 1) / EPOCHS, near

@@ -15,6 +15,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints, Mask
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.notices import noticed
+from nearkin.rows.pauses import pause
 from nearkin.scores.comparison import auc_of, ranks
 from nearkin.scores.misplaced import Placed, distances_from_groups, placed
 from nearkin.scores.pair_folds import pair_folds
@@ -113,6 +114,7 @@ def trial_of(
     places = _Places(told, placed_by or {})
     for _ in range(_MOST_DEALS):
         for learn, judge in pair_folds(told, N_FOLDS, rng):
+            pause()
             try:
                 with noticed():  # what is worth a note is one of the whole
                     metric = retaught(learned.step.metric, X, told.subset(learn))

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from nearkin.rows.pauses import pause
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.server.background import Refits
 from nearkin.teaching.server.broadcast import Live, Mailbox
@@ -257,6 +258,41 @@ def test_a_layout_does_not_wait_for_the_report_before_it():
     assert given == [("layout", 0), ("layout", 1)]
     lesson.end_report.set()
     assert done.wait(10)
+    assert worker.stop()
+
+
+def test_a_report_waits_for_the_first_picture_of_a_map():
+    worker, given, done = refits(StubLesson())
+    worker.want_maps(True)
+    worker.start()
+    assert done.wait(10)
+    assert worker.stop()
+    first = ("map", 0)
+    assert given.index(("layout", 0)) < given.index(first) < given.index(("report", 0))
+
+
+def test_a_report_pauses_from_a_change_until_its_layout_is_out():
+    class LongReport(StubLesson):
+        begun, may_end = threading.Event(), threading.Event()
+
+        def report(self):
+            found = super().report()
+            self.begun.set()
+            assert self.may_end.wait(30)
+            pause()
+            return found
+
+    lesson = LongReport()
+    worker, given, done = refits(lesson)
+    worker.start()
+    assert lesson.begun.wait(10)
+    worker.make_way()
+    lesson.may_end.set()
+    assert not done.wait(0.1)
+    lesson.version = 1
+    worker.want()
+    assert done.wait(10)
+    assert given[:3] == [("layout", 0), ("layout", 1), ("report", 0)]
     assert worker.stop()
 
 

@@ -62,11 +62,7 @@ def complete_rows(
         rows = _direct_rows(source.direct, layout, along)
         if rows is not None:
             return CompleteRows(_diagnosed(rows, source, features, model))
-    unseen: Unseen = {}
-    missing = count_missing(
-        (rows for rows, _ in features.read(unseen)), features.columns, _infinite_in(source)
-    )
-    _note_unseen(unseen, source.file, model)
+    missing = _missing_in(source, features, model)
     if missing.n_rows == 0:
         raise UserError(f"{source.file} has no rows.")
     fill = None
@@ -87,6 +83,17 @@ def complete_rows(
             start += len(rows)
 
     return CompleteRows(_stream(read, missing.n_rows, features, source), fill=fill)
+
+
+def _missing_in(source: Source, features: Features, model: Any) -> Missing:
+    """Cells that are missing, and values that the model does not know are said."""
+    if features.count is not None:
+        return Missing(features.count(), {}, None, np.empty(0, dtype=np.int64))
+    unseen: Unseen = {}
+    blocks = (rows for rows, _ in features.read(unseen))
+    missing = count_missing(blocks, features.columns, _infinite_in(source))
+    _note_unseen(unseen, source.file, model)
+    return missing
 
 
 def _without(source: Source, features: Features, missing: Missing) -> CompleteRows:

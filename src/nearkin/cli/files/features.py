@@ -57,6 +57,8 @@ class Features:
     vector : str or None
         The column of vectors that they are.
     dtype : float32 or float64
+    count : callable, optional
+        How many rows there are, where none can lack a number.
     """
 
     read: Callable[[Unseen | None], Rows]
@@ -65,6 +67,7 @@ class Features:
     names: list[str] | None
     vector: str | None
     dtype: np.dtype[Any]
+    count: Callable[[], int] | None = None
 
     @property
     def n_columns(self) -> int:

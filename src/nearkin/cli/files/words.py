@@ -77,6 +77,7 @@ def features_of_table(source: Source, encoder: TableEncoder, along: Sequence[str
         None,
         None,
         np.dtype(np.float64),
+        lambda: sum(map(len, source.batches([], columns[:1]))),
     )
 
 

@@ -20,6 +20,7 @@ from nearkin.rows.column_scales import differing_units
 from nearkin.rows.distances import linked_distances
 from nearkin.rows.given import n_rows_of
 from nearkin.rows.notices import noticed
+from nearkin.rows.pauses import pause
 from nearkin.scores.comparison import ranks
 from nearkin.scores.learning_curve import (
     STEP,
@@ -228,6 +229,7 @@ def _halves(X: Any, pairs: Pairs, rng: np.random.RandomState) -> Halves | None:
     view = LiveView(metric, X)
 
     def distances(told: Pairs) -> Floats:
+        pause()
         taught = retaught(metric, X, with_inferred(told, rng, _MOST_TOLD))
         return linked_distances(view.seen_by(taught).embedding(), both)
 

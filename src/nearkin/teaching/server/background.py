@@ -8,6 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from nearkin.rows.pauses import pausing
+
+# Seconds that a report waits for what is seen next, at each of its steps.
+_LONGEST_PAUSE = 0.5
 _LOG = logging.getLogger(__name__)
 
 
@@ -99,10 +103,11 @@ def why_it_failed(what: str, error: Exception) -> str:
 class Refits:
     """Learning after changes; the newest knowledge wins.
 
-    Changes that come while it learns are learned together, once. A report begins when the layout
-    is out, in a second thread, so that the layout after the next change does not wait for it. So
-    does a review, in a third, from the time on that somebody wants to see it, and the map of
-    neighbours, in a fourth, as long as somebody looks at it.
+    Changes that come while it learns are learned together, once. The map of neighbours begins when
+    the layout is out, in a second thread, as long as somebody looks at it. When its first picture
+    is out, or the layout where nobody looks at maps, a report begins in a third thread, so that the
+    layout after the next change does not wait for it: it pauses meanwhile. In a fourth a review is
+    made, from the time on that somebody wants to see it.
 
     Parameters
     ----------
@@ -129,6 +134,7 @@ class Refits:
         self._on_report, self._on_review = on_report, on_review
         self._is_mapped = self._is_reviewed = False
         self._on_problem = on_problem
+        self._may_go_on = threading.Event()
         self._placing = Worker(self._place, self._failed, "nearkin-layouts")
         self._arranging = Worker(self._arrange, self._failed, "nearkin-maps")
         self._reporting = Worker(self._report, self._failed, "nearkin-reports")
@@ -143,6 +149,14 @@ class Refits:
     def want(self) -> None:
         """Have what is known now learned."""
         self._placing.want()
+
+    def make_way(self) -> None:
+        """Have reports pause: a change has come, whose layout goes first."""
+        self._may_go_on.clear()
+
+    def go_on(self) -> None:
+        """Have reports go on: there is no layout to wait for."""
+        self._may_go_on.set()
 
     def want_reviews(self) -> None:
         """Have records reviewed, now and after each change."""
@@ -169,21 +183,38 @@ class Refits:
         return all(ended)
 
     def _place(self) -> None:
-        self._on_layout(self._lesson.place())
+        self.make_way()
+        try:
+            layout = self._lesson.place()
+        except Exception:
+            self.go_on()
+            raise
+        self._on_layout(layout)
         if self._is_mapped:
-            self._arranging.want()
+            self._arranging.want()  # what takes longer waits for its first picture
+        else:
+            self._tell_the_rest()
+
+    def _arrange(self) -> None:
+        pictures = self._lesson.arrange()
+        try:
+            self._on_map(next(pictures))
+        finally:
+            self._tell_the_rest()
+        for picture in pictures:
+            if self._arranging.is_ending or not self._is_mapped:
+                return
+            self._on_map(picture)
+
+    def _tell_the_rest(self) -> None:
+        self.go_on()
         self._reporting.want()
         if self._is_reviewed:
             self._reviewing.want()
 
-    def _arrange(self) -> None:
-        for picture in self._lesson.arrange():
-            self._on_map(picture)
-            if self._arranging.is_ending or not self._is_mapped:
-                return
-
     def _report(self) -> None:
-        self._on_report(self._lesson.report())
+        with pausing(lambda: self._may_go_on.wait(_LONGEST_PAUSE)):
+            self._on_report(self._lesson.report())
 
     def _review(self) -> None:
         found = self._lesson.review()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -33,6 +34,10 @@ _AT_ONCE = 16
 
 class AddressError(InputError):
     """There is no listening on an address."""
+
+
+# Seconds that a thread has for itself while another waits: what is seen next waits for reports.
+_TURN = 0.0005
 
 
 def listening_socket(address: str, port: int | None) -> socket.socket:
@@ -190,6 +195,7 @@ class Serving:
 
     def run(self) -> None:
         """Serve until Ctrl-C or a signal to end."""
+        sys.setswitchinterval(_TURN)
         try:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:

@@ -98,6 +98,7 @@ class Room:
         Whoever does not have this tab, ``by``, is told if it overrules what was said before.
         """
         loop = asyncio.get_running_loop()
+        self._refits.make_way()
         return await loop.run_in_executor(self._changes, self._changed, by, change, arguments)
 
     def _changed(
@@ -105,8 +106,10 @@ class Room:
     ) -> dict[str, Any]:
         try:
             found = change(*arguments)
-        except Conflict as conflict:
-            self._tell_others(by, conflict_sentence(conflict, self._name))
+        except Exception as problem:
+            self._refits.go_on()
+            if isinstance(problem, Conflict):
+                self._tell_others(by, conflict_sentence(problem, self._name))
             raise
         self.tell_state()
         found |= self._own_question(found, by)

@@ -1,0 +1,65 @@
+"""Notebooks of the site run from top to bottom, and show what they keep."""
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat: make test installs it")
+pytest.importorskip("nbclient", reason="notebooks need nbclient: make test installs it")
+pytest.importorskip("ipykernel", reason="notebooks need ipykernel: make test installs it")
+
+from tests.notebooks import NOTEBOOKS, kept, read, run  # noqa: E402
+
+by_name = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def kinds(cell):
+    """What a cell shows: kinds of outputs, by which changes of what is shown are noticed."""
+    return [
+        sorted(output.get("data", {"text/plain": ""})) if output.output_type != "stream" else "text"
+        for output in cell.outputs
+    ]
+
+
+def test_there_are_notebooks():
+    assert len(NOTEBOOKS) >= 4
+
+
+@by_name
+def test_it_begins_with_a_title_and_keeps_outputs_in_order(path):
+    notebook = read(path)
+    assert notebook.cells[0].source.startswith("# ")
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert sum(bool(cell.outputs) for cell in cells) >= len(cells) / 2
+    for cell in cells:
+        for output in cell.outputs:
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr", output.text
+            assert "127.0.0.1" not in str(output)
+
+
+@by_name
+def test_it_runs_and_shows_what_it_keeps(path):
+    pytest.importorskip("matplotlib")
+    notebook = read(path)
+    found = kept(run(notebook))
+    assert [kinds(cell) for cell in code_cells(found)] == [
+        kinds(cell) for cell in code_cells(notebook)
+    ]
+
+
+def test_errors_are_not_kept_but_raised():
+    from nbclient.exceptions import CellExecutionError
+
+    wrong = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
+    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+        run(wrong)
+
+
+def test_a_page_of_the_studio_is_not_kept():
+    shown = nbformat.v4.new_output("execute_result", {"text/html": "<iframe src='http://x'>"})
+    cell = nbformat.v4.new_code_cell("handle", outputs=[shown])
+    assert kept(nbformat.v4.new_notebook(cells=[cell])).cells[0].outputs == []
