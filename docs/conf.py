@@ -39,6 +39,7 @@ exclude_patterns = [
     "_templates",
     "**/GALLERY_HEADER.*",
     "**/.ipynb_checkpoints",
+    "gallery/**/*.ipynb",  # to download; the pages are made of what ran
 ]
 
 # Pages

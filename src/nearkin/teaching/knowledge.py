@@ -55,7 +55,7 @@ class Knowledge:
     settled : frozenset of pairs
         Those that people disagreed about until somebody looked at both answers.
     spoken : tuple of Spoken
-        Who said what, in one answer each; none if nobody is named.
+        Who said what, in one answer each.
     """
 
     version: int
