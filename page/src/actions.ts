@@ -174,7 +174,7 @@ export function answerReviewed(
   { left, right }: ReviewPair,
   same: Same,
   pressedAt: number,
-): Promise<void> {
+): Promise<State | null> {
   return answerPair(model, { left, right }, same, "review", () => "nothing", pressedAt);
 }
 
@@ -184,6 +184,19 @@ export function askFirst(model: Model, question: Asked): void {
   model.askedAgain.set([question, ...others]);
 }
 
+/**
+ * What was put before all other questions leaves the card with its answer, as those do, and not with the reply: the
+ * next key is not for it any more. Gives what brings it back if the answer came to nothing.
+ */
+export function leaveAsked(model: Model, question: Asked): (state: State | null) => void {
+  const put = model.askedAgain.value.includes(question);
+  if (put) askNoMore(model, question);
+  return (state) => {
+    const isThere = model.askedAgain.value.some((one) => isPair(one, question));
+    if (put && state === null && !isThere) askFirst(model, question);
+  };
+}
+
 async function answerPair(
   model: Model,
   pair: Pair,
@@ -191,10 +204,10 @@ async function answerPair(
   origin: string,
   before: () => Word,
   pressedAt: number,
-): Promise<void> {
+): Promise<State | null> {
   const { left, right } = pair;
   const { conflicts } = model.state.value;
-  await traced(
+  return traced(
     model,
     pressedAt,
     () => api.answer(left, right, same, origin, before()),
@@ -247,7 +260,7 @@ export function answerNeighbour(
   pair: Pair,
   same: boolean,
   pressedAt: number,
-): Promise<void> {
+): Promise<State | null> {
   const before = (): Word => {
     const known = model.known.value;
     return known === null ? "nothing" : saidOfPair(known, pair);
@@ -289,8 +302,9 @@ export async function answerQuestion(model: Model, same: Same, pressedAt: number
     return;
   }
   model.answering = { left, right };
-  await answerPair(model, { left, right }, same, origin, () => before, pressedAt);
-  if (model.answering.left === left && model.answering.right === right) model.answering = null;
+  const askAgain = leaveAsked(model, question);
+  await answerPair(model, { left, right }, same, origin, () => before, pressedAt).then(askAgain);
+  if (model.answering?.left === left && model.answering.right === right) model.answering = null;
 }
 
 /** Of group A and group B; with same, also of group A alone: all of it is one kind. */

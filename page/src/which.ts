@@ -4,6 +4,7 @@ import {
   askFirst,
   askNoMore,
   change,
+  leaveAsked,
   nameOf,
   questionSentence,
   reviewNoMore,
@@ -55,7 +56,8 @@ export async function answerWhich(
   const same = typeof choice === "number" ? true : choice;
   const said = typeof choice === "number" ? `Like ${groups[choice].name}` : WORDS[`${choice}`];
   const { conflicts } = model.state.value;
-  await traced(
+  const askAgain = leaveAsked(model, question);
+  const state = await traced(
     model,
     pressedAt,
     () => api.which(left, rows, right, same, origin, before),
@@ -86,6 +88,7 @@ export async function answerWhich(
         hint: `Something else was said of ${nameOf(model, left)} in another browser.`,
       }),
   );
+  askAgain(state);
   if (isAnswering(model, { left, right: rows[0] })) model.answering = null;
 
   function of(row: number): Same {

@@ -120,3 +120,18 @@ def test_steps_back_are_taken_one_by_one_however_fast_they_are_pressed(tab):
     expect(tab.part("notice-problem")).to_have_count(0)
     tab.press("Shift+Z", "Shift+Z")
     tab.shows_answers(3)
+
+
+def test_a_key_after_an_answer_to_what_was_undone_is_for_the_next_question(tab):
+    tab.answer("u")
+    tab.press("z")
+    tab.shows("question-hint", "Undone")
+    undone = tab.question()
+    tab.page.evaluate(HOLD_ONE_REPLY)
+    tab.press("d")
+    # The count comes over the live line, and with it the next question, before the reply.
+    tab.shows_answers(1)
+    assert tab.question() != undone
+    tab.press("u")
+    tab.page.evaluate("window.letGo()")
+    tab.shows_answers(2)
