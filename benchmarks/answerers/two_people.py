@@ -24,6 +24,7 @@ from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.server.people import Person
 from nearkin.teaching.server.turns import Turns
+from nearkin.teaching.suspicion import least_chance
 
 FOLDER = Path(__file__).parent
 RAW = FOLDER / "two_people.jsonl"
@@ -189,8 +190,15 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 
 def line(rows: list[dict[str, Any]]) -> list[str]:
-    wrong, found = (sum(row[name] for row in rows) for name in ("wrong", "found"))
-    suspects = [one for row in rows for one in row["suspects"]]
+    wrong = sum(row["wrong"] for row in rows)
+    kept = [
+        [one for one in r["suspects"] if one[0] >= least_chance(len(r["disputes"]))] for r in rows
+    ]
+    suspects = [one for some in kept for one in some]
+    # Some draws listed more than is listed now.
+    n_right = [sum(is_wrong for _, is_wrong in some) for some in kept]
+    n_then = [sum(is_wrong for _, is_wrong in row["suspects"]) for row in rows]
+    found = sum(row["found"] for row in rows) - sum(n_then) + sum(n_right)
     disputes = [one for row in rows for one in row["disputes"]]
     right = sum(is_wrong for _, is_wrong in suspects) + sum(disputes)
     listed = len(suspects) + len(disputes)

@@ -15,9 +15,10 @@ from nearkin.teaching.spoken import Spoken, twice_said
 
 # Suspects that are listed at most.
 _MOST_SUSPECTS = 20
-# Chances that an answer is wrong: of all that come to light in the mean, so that most of them are,
-# and the least of one.
-LEAST_MEAN, LEAST_CHANCE = 0.65, 0.2
+# Chances that an answer is wrong: of all that come to light in the mean, so that most of them are;
+# and the least of one, where people have disagreed and where nothing else came to light. Below
+# that, distances alone claimed more to be wrong than was.
+LEAST_MEAN, LEAST_CHANCE, LEAST_ALONE = 0.65, 0.2, 0.5
 
 
 def suspects_of(
@@ -82,7 +83,12 @@ def worth_listing(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
     """
     chance = np.array([one.chance_opposite for one in found])
     mean = (n_found + np.cumsum(chance)) / (n_found + np.arange(1, len(chance) + 1))
-    return found[: int(((mean >= LEAST_MEAN) & (chance >= LEAST_CHANCE)).sum())]
+    return found[: int(((mean >= LEAST_MEAN) & (chance >= least_chance(n_found))).sum())]
+
+
+def least_chance(n_found: int) -> float:
+    """The least chance of a suspect beside so many wrong answers that came to light otherwise."""
+    return LEAST_CHANCE if n_found else LEAST_ALONE
 
 
 def misplaced_pairs(trial: Trial, pairs: Pairs) -> tuple[list[Suspect], set[Pair]]:
