@@ -20,6 +20,7 @@ BENCHMARKS = {
     "records": "benchmarks.records.run",
     "calibration": "benchmarks.calibration.run",
     "answerers": "benchmarks.answerers.run",
+    "two_people": "benchmarks.answerers.two_people",
     "active": "benchmarks.active.run",
     "stopping": "benchmarks.stopping.run",
     "explanations": "benchmarks.explanations.run",

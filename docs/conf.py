@@ -39,6 +39,7 @@ exclude_patterns = [
     "_templates",
     "**/GALLERY_HEADER.*",
     "**/.ipynb_checkpoints",
+    "gallery/**/*.ipynb",  # to download; the pages are made of what ran
 ]
 
 # Pages
@@ -86,6 +87,9 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "prefer_full_module": {r"nearkin\."},
         "min_reported_time": 5,
         "show_memory": False,
+        "write_computation_times": False,  # in pages that load from elsewhere
+        "capture_repr": ("_repr_html_",),  # tables, and no names of axes
+        "write_computation_times": False,  # a page that would ask other servers
         "download_all_examples": True,
         "remove_config_comments": True,
         "plot_gallery": "True",

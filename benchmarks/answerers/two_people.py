@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from rich.progress import track
 
-from benchmarks.record import Table, publish, store, stored
+from benchmarks.record import Table, Text, publish, stored
+from benchmarks.resume import Job, complete
 from benchmarks.teaching.presses import REPORTED, TUNED, data_set
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
@@ -31,7 +30,7 @@ RAW = FOLDER / "two_people.jsonl"
 N_PRESSES = 150
 WRONG = 0.1
 NAMES = ("Ann", "Bob")
-OVERLAPS = (0.0, 0.1, 0.2, 0.5)
+OVERLAPS = (0.0, 0.2, 0.5)
 # A report takes longer than a question, so that people answer some questions between two of them.
 _REPORT_EVERY = 5
 
@@ -116,7 +115,7 @@ class TwoPeople:
         return {self.lesson._book.entry_of(pair)[0] for pair in pairs} - {0}
 
 
-def one_draw(data: str, overlap: float, seed: int) -> dict[str, Any]:
+def one_draw(data: str, overlap: float, seed: int) -> list[dict[str, Any]]:
     """A lesson of two people on one half of a data set."""
     X, y = data_set(data)
     rows = np.random.RandomState(seed).permutation(len(X))[: len(X) // 2]
@@ -133,10 +132,7 @@ def one_draw(data: str, overlap: float, seed: int) -> dict[str, Any]:
         one["name"]: [one["wrong"], one["low"], one["high"]]
         for one in report["answerers"]["listed"]
     }
-    return {
-        "data": data,
-        "overlap": overlap,
-        "seed": seed,
+    row = {
         "wrong": len(two.wrong),
         "found": len(two.wrong & (disputed | set(listed))),
         "disputes": [bool(some & two.wrong) for some in two.disputes],
@@ -145,24 +141,25 @@ def one_draw(data: str, overlap: float, seed: int) -> dict[str, Any]:
         "rates": rates,
         "auc": round(float(lesson.metric.score(X, y)), 4),
     }
+    return [row]
 
 
 def run(draws: int, sets: tuple[str, ...] = (*REPORTED, *TUNED)) -> None:
-    """Measure everything and store the raw results."""
+    """Measure what is not stored yet."""
     wanted = [
-        (data, overlap, seed) for seed in range(draws) for data in sets for overlap in OVERLAPS
+        {"data": data, "overlap": overlap, "seed": seed}
+        for seed in range(draws)
+        for overlap in reversed(OVERLAPS)
+        for data in sets
     ]
-    jobs = [delayed(one_draw)(*one) for one in wanted]
-    rows = track(Parallel(n_jobs=2, return_as="generator")(jobs), total=len(jobs))
-    store(RAW, list(rows))
+    complete(RAW, [Job(one, one_draw, tuple(one.values())) for one in wanted], processes=2)
 
 
 def score() -> None:
     """Tables from the stored results."""
     source, rows = stored(RAW)
-    publish(
-        FOLDER / "TWO_PEOPLE.md", "Two people", [__doc__.split("\n\n", 1)[1], table(rows)], source
-    )
+    told = Text((__doc__ or "").split("\n\n", 1)[1].strip())
+    publish(FOLDER / "TWO_PEOPLE.md", "Two people", [told, table(rows)], source)
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

@@ -42,17 +42,16 @@ truth = y[500:900][others[:, 0]] == y[500:900][others[:, 1]]
 metric.calibrate(check, pairs=nk.Pairs(others[truth], others[~truth]))
 said["calibrated"] = metric.chance_same(new[left], new[right])
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-nk.plot.calibration(said, same, ax=axes[0])
+ax = nk.plot.calibration(said, same)
 
 # %%
 # Two thresholds: the distance where same and different are equally likely, and the one up to which
 # nine of ten are right.
 
+figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 distance = metric.pair_distance(new[left], new[right])
-nk.plot.distances(distance[same], distance[~same], threshold=metric.threshold_, ax=axes[1])
+nk.plot.distances(distance[same], distance[~same], threshold=metric.threshold_, ax=ax)
 surer = metric.threshold_for(precision=0.9)
-axes[1].axvline(surer, color="C2", linewidth=1.5, label="for nine of ten right")
-axes[1].legend(fontsize=8)
+ax.axvline(surer, color="C2", linewidth=1.5, label="for nine of ten right")
+ax.legend(fontsize=8)
 print(f"of pairs up to there, {same[distance <= surer].mean():.0%} are the same")
-figure

@@ -60,6 +60,7 @@ ax = nk.plot.course(
 # %%
 # New documents of five subjects, before and after:
 
+# sphinx_gallery_thumbnail_number = 2
 some = asked < 5
 spaces = {"embeddings": questions[some], "learned": metric.transform(questions[some])}
 axes = nk.plot.side_by_side(spaces, asked[some], size=24)

@@ -41,6 +41,7 @@ ax.set(xlabel="wavelength in nm", ylabel="signal", title="fifteen measurements o
 # %%
 # Sixty times somebody has measured the same sample twice, so that two rows are known to be alike.
 
+# sphinx_gallery_thumbnail_number = 2
 pairs = nk.Pairs.from_labels(substance, 60, kind="must", random_state=0)
 metric = nk.Chain([PCA(20, random_state=0), nk.PLDA(random_state=0)]).fit(X, pairs=pairs)
 spaces = {"as measured": X_new, "learned": metric.transform(X_new)}

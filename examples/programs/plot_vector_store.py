@@ -22,7 +22,7 @@ import nearkin as nk
 X, y = load_digits(return_X_y=True)
 X, X_new, y, y_new = train_test_split(X, y, train_size=800, test_size=200, random_state=0)
 metric = nk.ITML(n_components=16, random_state=0)
-metric.fit(X, pairs=nk.Pairs.from_labels(y, 500, random_state=0))
+metric = metric.fit(X, pairs=nk.Pairs.from_labels(y, 500, random_state=0))
 
 # %%
 # An index of the library has the vectors, and writes them to files for other stores:

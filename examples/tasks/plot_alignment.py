@@ -36,7 +36,7 @@ nk.plot.pictures(second[::30], (10, 10), titles=[f"{h:.0f} h" for h in hour[::30
 links = [(0, row, 1, row) for row in range(12, 240, 24)]
 pairs = nk.pairs_between([first, second], links)
 alignment = nk.ManifoldAlignment(n_vectors=3, random_state=0)
-alignment.fit([first, second], pairs=pairs)
+alignment = alignment.fit([first, second], pairs=pairs)
 
 # %%
 # Both sets in the common space, coloured by the hour, which nobody told:

@@ -30,6 +30,7 @@ ax = nk.plot.grouping(clusters)
 # Flowers as measured, in the clusters of k-means; and as learned, in these. The adjusted Rand index
 # is 1 where clusters are species, and about 0 for clusters at random.
 
+# sphinx_gallery_thumbnail_number = 2
 without = KMeans(clusters.n_clusters_, n_init=10, random_state=0).fit_predict(X)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for ax, Z, found, name in (

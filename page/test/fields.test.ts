@@ -48,6 +48,12 @@ it("a record on a line is its texts, not its numbers nor its name", () => {
   expect(gistOf(record(field("text", "word ".repeat(100)))).length <= 161).toBe(true);
 });
 
+it("parts of a line keep their own direction beside words from right to left", () => {
+  const mixed = record(field("title", "ספר"), field("sold", "2025-06-18"));
+  expect(gistOf(mixed)).toBe("\u2068ספר\u2069 · \u20682025-06-18\u2069");
+  expect(gistOf(record(field("a", "b"), field("c", "d")))).toBe("b · d");
+});
+
 it("pictures are asked for as large as they are sharp", () => {
   expect([
     sideFor(48, 1),

@@ -58,12 +58,22 @@ export function markedParts({ value, parts, rank }: Field): [string, boolean][] 
   return value.length >= FEW && marked > MOSTLY * value.length ? [[value, false]] : parts;
 }
 
+/** Letters that are read from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** Texts that keep their own direction beside one another: a date is not torn apart by Hebrew words before it. */
+function apart(texts: string[]): string[] {
+  return texts.some((text) => RIGHT_TO_LEFT.test(text))
+    ? texts.map((text) => `\u2068${text}\u2069`)
+    : texts;
+}
+
 /** What a record is, in a line: its texts, or its numbers if it has no others. */
 export function gistOf({ fields, id }: DataRecord): string {
   const told = fields.filter(({ value }) => value !== "" && value !== String(id));
   const texts = told.filter(({ rank }) => rank === undefined);
   const shown = texts.length > 0 ? texts : told;
-  const all = shown.map(({ value }) => value.replace(/\s+/g, " ").trim()).join(" · ");
+  const all = apart(shown.map(({ value }) => value.replace(/\s+/g, " ").trim())).join(" · ");
   return all.length > GIST ? `${all.slice(0, GIST).trimEnd()}…` : all;
 }
 

@@ -93,4 +93,5 @@ function overlapChoice(model: Model): HTMLElement {
   return box;
 }
 
-const SECOND = (share: number): string => `${percent(share)} of the questions are asked of two people.`;
+const SECOND = (share: number): string =>
+  `${percent(share)} of the questions are asked of two people.`;

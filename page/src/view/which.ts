@@ -15,7 +15,13 @@ const PICTURE_PX = 160;
 /** The record and the groups, filled when they are here. */
 export function whichBody(model: Model, question: Asked): HTMLElement[] {
   const { left, rows = [], groups = [] } = question;
-  const record = h("div", { class: "which-record", testid: "which-record" });
+  const record = h("div", {
+    class: "which-record",
+    testid: "which-record",
+    tabindex: "0",
+    role: "group",
+    "aria-label": "The record",
+  });
   const fill = (found: DataRecord): void =>
     replace(record, recordCard(model, found, { width: PICTURE_PX }));
   const here = model.records.peek(left);

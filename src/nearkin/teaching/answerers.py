@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearkin.pairs.answered import Agreement, Answers
-from nearkin.pairs.answerers import advice
+from nearkin.pairs.answerers import UNNAMED, advice
+from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
 from nearkin.scores.suspects import chance_by_metric
 from nearkin.teaching.knowledge import Knowledge
 from nearkin.teaching.quality import Trial, ranks_of
 from nearkin.teaching.row_checks import Pair
-from nearkin.teaching.spoken import telling_pairs
 from nearkin.teaching.suspicion import misplaced_pairs
 
 # What people come to when they look at a pair again is hardly ever wrong.
@@ -43,7 +43,7 @@ class Heard(NamedTuple):
     n_answers: Mapping[str, int]
 
 
-def heard(trial: Trial, known: Knowledge) -> Heard | None:
+def heard(trial: Trial, known: Knowledge, telling: Mapping[int, Pair]) -> Heard | None:
     """Who is right how often; None if nobody is named.
 
     Answers to one pair are evidence, as are pairs that form triangles, and metrics that were not
@@ -53,9 +53,12 @@ def heard(trial: Trial, known: Knowledge) -> Heard | None:
     ----------
     trial : Trial
     known : Knowledge
+    telling : mapping
+        Of the numbers of answers to the pairs by which these are judged.
     """
-    by_metric = chances_of(trial, known)
-    telling = telling_pairs(known.spoken, by_metric)
+    if all(spoken.by == UNNAMED for spoken in known.spoken):
+        return None
+    by_metric = chances_of(trial, known.pairs)
     judged = set(telling.values())
     voices = [
         (pair, said, spoken.by)
@@ -75,9 +78,8 @@ def heard(trial: Trial, known: Knowledge) -> Heard | None:
     return Heard(agreement, telling, _doubts(trial, agreement, telling, known), n_answers)
 
 
-def chances_of(trial: Trial, known: Knowledge) -> dict[Pair, float]:
+def chances_of(trial: Trial, pairs: Pairs) -> dict[Pair, float]:
     """Chance that each pair which was answered is the same, by metrics that were not told of it."""
-    pairs = known.pairs
     links = np.concatenate([pairs.must_link, pairs.cannot_link]).tolist()
     chance = chance_by_metric(pairs, ranks_of(trial, pairs)).tolist()
     return {(i, j): p for (i, j), p in zip(links, chance, strict=True) if not np.isnan(p)}

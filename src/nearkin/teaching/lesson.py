@@ -17,7 +17,7 @@ from nearkin.pairs.supervision import check_roles
 from nearkin.rows.arrays import Ints
 from nearkin.storage.whole_file import StrPath
 from nearkin.teaching.answer_book import AnswerBook
-from nearkin.teaching.answerers import answerers_of, heard
+from nearkin.teaching.answerers import answerers_of, chances_of, heard
 from nearkin.teaching.arranging import Arranging
 from nearkin.teaching.asking import Asking, check_origin
 from nearkin.teaching.course import Course
@@ -35,7 +35,7 @@ from nearkin.teaching.records import Records
 from nearkin.teaching.row_checks import checked_name
 from nearkin.teaching.scaling import scaling_of
 from nearkin.teaching.sharing import Sharing
-from nearkin.teaching.spoken import placed_by, twice_said
+from nearkin.teaching.spoken import placed_by, telling_pairs
 from nearkin.teaching.suspicion import suspects_of
 from nearkin.teaching.taught_metric import (
     PlainView,
@@ -403,7 +403,8 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
         )
         quality = quality_of(trial)
         self._course.add(known.n_answers, quality)
-        self._heard = found = heard(trial, known)
+        telling = telling_pairs(known.spoken, chances_of(trial, known.pairs))
+        self._heard = found = heard(trial, known, telling)
         return {
             "version": known.version,
             "learner": learned.step.described(self._scaler),
@@ -415,7 +416,12 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
             "suspects": [
                 one | self._said_in(one["left"], one["right"])
                 for one in suspects_of(
-                    trial, known.pairs, self.records.ids, twice_said(known.spoken)
+                    trial,
+                    known.pairs,
+                    self.records.ids,
+                    known.spoken,
+                    telling,
+                    self._n_disputes(),
                 )
             ],
             "answerers": answerers_of(found),
@@ -435,6 +441,11 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
             trial = trial_of(learned, self._rows, known.told, self._seed, sought)
             self._course.fill(known.n_answers, quality_of(trial))
             yield self._course.listed()
+
+    def _n_disputes(self) -> int:
+        """How often people have said opposite things: one of them is wrong each time."""
+        settled = sum(bool(entry.get("settles")) for entry in self._book.entries)
+        return settled + self._book.known.counts.disputed
 
     def _sought(self) -> Ints:
         """Rows that were looked for, which are no fair test."""

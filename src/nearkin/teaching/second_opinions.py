@@ -36,6 +36,7 @@ def second_opinions(
     """Pairs that someone else alone has answered, and this person is to answer too.
 
     Those first that are likeliest wrong, so that mistakes come to light; but every fourth is any.
+    Whoever's own answers are likeliest wrong is asked for none: others are, about these.
 
     Parameters
     ----------
@@ -77,13 +78,11 @@ def second_opinions(
     single = [one for one in asked if len(heard_of[telling[one.number]]) == 1]
     n_twice = (len(asked) - len(single)) // 2
     wanted = int(share * (len(single) + n_twice)) - n_twice
-    theirs = [one.number for one in single if one.by != name]
-    if wanted <= 0 or not theirs:
-        return []
-    doubtful = iter(sorted(theirs, key=lambda number: -doubts.get(number, 0.0)))
-    drawn = iter(sorted(theirs, key=lambda number: crc32(f"{telling[number]}".encode())))
+    by = {one.number: one.by for one in single}
+    doubtful = iter(sorted(by, key=lambda number: -doubts.get(number, 0.0)))
+    drawn = iter(sorted(by, key=lambda number: crc32(f"{telling[number]}".encode())))
     order: dict[int, None] = {}
-    while len(order) < min(wanted, len(theirs)):
+    while len(order) < min(wanted, len(by)):
         turn = drawn if (n_twice + len(order)) % _ONE_OF == _ONE_OF - 1 else doubtful
         order[next(number for number in turn if number not in order)] = None
-    return [telling[number] for number in order]
+    return [telling[number] for number in order if by[number] != name]

@@ -30,7 +30,7 @@ class Spoken(NamedTuple):
 
 
 def spoken_of(past: Past, n_rows: int) -> tuple[Spoken, ...]:
-    """All answers about the first so many rows; none if nobody is named.
+    """All answers about the first so many rows.
 
     Examples
     --------
@@ -47,8 +47,6 @@ def spoken_of(past: Past, n_rows: int) -> tuple[Spoken, ...]:
             pair = rows[:2]
             named.add(pair)
             found[past.sources.get(rows, 0), rows[2]][pair] = None if said is None else bool(said)
-    if not named:
-        return ()
     for k, (rows, said) in enumerate(past.answers.items()):
         if is_pair(rows) and max(rows) < n_rows and rows not in named and said != DISPUTED:
             number = past.sources.get(rows) or -k - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,22 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.scores.suspects import Suspect, wrong_answers
 from nearkin.teaching.quality import Trial, ranks_of
 from nearkin.teaching.row_checks import Pair
+from nearkin.teaching.spoken import Spoken, twice_said
 
 # Suspects that are listed at most.
 _MOST_SUSPECTS = 20
-# Chances that an answer is wrong: of all that are listed in the mean, so that most of them are, and
-# the least of one.
-LEAST_MEAN, LEAST_CHANCE = 0.65, 0.3
+# Chances that an answer is wrong: of all that come to light in the mean, so that most of them are,
+# and the least of one.
+LEAST_MEAN, LEAST_CHANCE = 0.65, 0.2
 
 
 def suspects_of(
-    trial: Trial, pairs: Pairs, ids: Any, agreed: Collection[Pair] = ()
+    trial: Trial,
+    pairs: Pairs,
+    ids: Any,
+    spoken: Sequence[Spoken] = (),
+    telling: Mapping[int, Pair] | None = None,
+    n_found: int = 0,
 ) -> list[dict[str, Any]]:
     """Answers that are likely wrong, the worst first, as plain dicts.
 
@@ -34,21 +40,48 @@ def suspects_of(
         What was answered: other pairs of the trial are not listed.
     ids : sequence
         What people call the rows.
-    agreed : collection of pairs
-        Those that two people have said the same of, which are not listed either.
+    spoken : sequence of Spoken, optional
+        The answers, of which one may speak of many pairs. What two people have said is not listed.
+    telling : mapping, optional
+        Of the numbers of answers to the pairs by which these are judged, and which alone are
+        listed; all pairs without.
+    n_found : int
+        Wrong answers that came to light otherwise: the more they are, the more may be listed.
     """
     misplaced, told = misplaced_pairs(trial, pairs)
     others = wrong_answers(pairs, ranks_of(trial, pairs), LEAST_CHANCE)
     found = [*misplaced, *(one for one in others if one.pair not in told)]
-    found = [one for one in found if one.pair not in agreed]
+    if telling is not None:
+        n_pairs = {telling[one.number]: len(one.said) for one in spoken if one.number in telling}
+        twice = twice_said(spoken)
+        found = [
+            _of_several(one, n_pairs[one.pair])
+            for one in found
+            if one.pair in n_pairs and one.pair not in twice
+        ]
     found.sort(key=lambda one: -one.chance_opposite)
-    return [_told(suspect, ids) for suspect in worth_listing(found)[:_MOST_SUSPECTS]]
+    return [_told(suspect, ids) for suspect in worth_listing(found, n_found)[:_MOST_SUSPECTS]]
 
 
-def worth_listing(found: list[Suspect]) -> list[Suspect]:
-    """As many of the worst as are wrong for the most part, by their own chances."""
+def _of_several(suspect: Suspect, n: int) -> Suspect:
+    """A pair that was looked for among so many of one answer: it is likelier there by chance.
+
+    Not so where one of them was chosen.
+    """
+    chance = suspect.chance_opposite
+    if suspect.same or chance in (0.0, 1.0):
+        return suspect
+    odds = chance / (1 - chance) / n
+    return suspect._replace(chance_opposite=odds / (1 + odds))
+
+
+def worth_listing(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
+    """As many of the worst as are wrong for the most part, by their own chances.
+
+    Those count too that were found to be wrong by people who disagreed.
+    """
     chance = np.array([one.chance_opposite for one in found])
-    mean = np.cumsum(chance) / np.arange(1, len(chance) + 1)
+    mean = (n_found + np.cumsum(chance)) / (n_found + np.arange(1, len(chance) + 1))
     return found[: int(((mean >= LEAST_MEAN) & (chance >= LEAST_CHANCE)).sum())]
 
 

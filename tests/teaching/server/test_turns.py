@@ -74,3 +74,15 @@ def test_a_second_person_is_asked_the_whole_question(lesson):
         "Ann": 3,
         "Bob": 2,
     }
+
+
+def test_whoever_was_alone_keeps_what_they_see_when_others_join(lesson):
+    turns = Turns(lesson)
+    turns.note(lesson.state() | {"which": None}, ANN)  # in pairs, and long ago
+    lesson.answer(10, 11, None)
+    lesson.report()
+    turns.note(lesson.state(), ANN)
+    seen = lesson.state()["which"]
+    lesson.report()
+    turns.note(lesson.state(), ANN)
+    assert turns.own(lesson.state(), ANN, HERE)["which"] == seen

@@ -46,14 +46,21 @@ class Turns:
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
         self._asked: dict[str, _Turn] = {}
+        self._noted: tuple[str, int] | None = None
 
     def note(self, state: dict[str, Any], person: Person) -> None:
-        """Remember what somebody is asked who is alone, should others join."""
-        question = state["question"]
-        if self._kept(state, person) is None and question is not None:
+        """Remember what somebody is asked who is alone, should others join.
+
+        Their page shows what it is told after each change, and keeps that until the next one.
+        """
+        question, noted = state["question"], (person.key, state["version"])
+        if self._noted == noted and self._kept(state, person) is not None:
+            return
+        self._asked, self._noted = {}, None
+        if question is not None:
             pair = question["left"], question["right"]
             turn = _Turn(pair, False, state["goal"], state["which"], state["check"])
-            self._asked = {person.key: turn}
+            self._asked, self._noted = {person.key: turn}, noted
 
     def own(self, state: dict[str, Any], person: Person, here: Collection[str]) -> dict[str, Any]:
         """A state with what this person is asked.

@@ -7,6 +7,7 @@ from scipy.spatial import procrustes
 from benchmarks.studio.process import running_studio
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.teaching.server.browser.test_which import DIGIT, shown, told, which
 from tests.teaching.server.browser.watched import expect
 from tests.teaching.server.conftest import running
 
@@ -117,10 +118,10 @@ def test_another_tab_stays_in_step(tab, open_tab, demo):
     other.shows("question-hint", "Undone: same was said of these two.")
 
 
-def named(open_tab, studio, name):
+def named(open_tab, studio, name, **settings):
     """A browser whose person has this name."""
-    script = f"localStorage.setItem('nearkin-name', {name!r});"
-    return open_tab(studio.url, version=studio.state()["version"], init_script=script)
+    settings["init_script"] = f"localStorage.setItem('nearkin-name', {name!r});"
+    return open_tab(studio.url, version=studio.state()["version"], **settings)
 
 
 def test_a_name_is_asked_for_once_when_somebody_else_joins(tab, open_tab, demo):
@@ -186,6 +187,35 @@ def test_each_is_asked_their_own_and_conflicts_are_seen_and_settled_by_both(open
     demo.post("/api/overlap", {"share": 0})
 
 
+def test_opposite_choices_among_groups_are_seen_by_both_and_settled_with_one_key(open_tab, demo):
+    told(demo, DIGIT, range(3))
+    demo.post("/api/overlap", {"share": 1})
+    ann, bob = (named(open_tab, demo, name, by_groups=True) for name in ("Ann", "Bob"))
+    ann.shows("people", "Bob, you")
+    ann.wait_for(lambda: which(ann)[0] != which(bob)[0])
+    mine = shown(ann)
+    ann.answer("1")
+    bob.answer("u")
+    bob.shows("question-hint", "Somebody else has answered this too")
+    assert shown(bob) == mine
+    bob.press("2")
+    bob.shows("notice-note", "Others said the opposite")
+    ann.shows("notice-problem", "People disagree about")
+    ann.press("h")
+    ann.part("answers-said").select_option("disputed")
+    ann.shows("voices", "Bob: different")
+    ann.shoot("dispute-of-groups")
+    ann.part("show-answered").click()
+    ann.shows("question", "People disagree: which is right?")
+    assert shown(ann) == mine
+    ann.press("1")
+    for one in (ann, bob):
+        expect(one.part("tab-answers")).to_have_text("Answers")
+    assert said_of(demo, (mine[0], mine[1][0])) == "must_link"
+    assert demo.state()["n_disputed"] == 0
+    demo.post("/api/overlap", {"share": 0})
+
+
 def test_two_people_name_one_group_at_once(open_tab, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0, 0], [9, 9]], 20, axis=0)
     np.save(tmp_path / "rows.npy", X)
@@ -215,6 +245,28 @@ def test_two_people_name_one_group_at_once(open_tab, tmp_path):
         late.press("z")
         ann.shows("found-groups", "cats")
         late.complaints.clear()
+
+
+# Lines that can go dead without anybody saying so, as those of a machine that sleeps.
+SLEEPY = """WebSocket = class extends WebSocket {
+  constructor(...where) { super(...where); (window.__lines ??= []).push(this); }
+  set onmessage(hear) { super.onmessage = (event) => this.dead || hear(event); }
+  set onclose(hear) { super.onclose = (event) => this.dead || hear(event); }
+  send(text) { if (!this.dead) super.send(text); }
+};"""
+
+
+def test_a_browser_that_was_asleep_for_a_day_catches_up(open_tab, demo):
+    tab = open_tab(demo.url, version=demo.state()["version"], init_script=SLEEPY)
+    tab.page.clock.install()
+    tab.page.evaluate("() => { for (const line of window.__lines) line.dead = true; }")
+    for row in range(3):
+        demo.post("/api/answers", {"left": row, "right": row + 10, "same": True})
+    tab.page.clock.fast_forward("24:00:00")
+    tab.wait_for(lambda: tab.page.clock.run_for(2000) or tab.answers() == 3)
+    assert tab.page.evaluate("() => window.__lines.length") == 2
+    tab.answer("u")
+    assert demo.state()["n_answers"] == 4
 
 
 def test_a_journal_and_a_server_that_go_away_and_come_back(open_tab, tmp_path):

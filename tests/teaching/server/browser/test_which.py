@@ -152,7 +152,7 @@ def texts(browser, tmp_path_factory):
         lines = csv.writer(file)
         lines.writerow(["id", "text", "pages"])
         for k, topic in enumerate(KINDS):
-            words = rng.permutation(TOPICS[topic].split())[:9]
+            words = rng.choice(TOPICS[topic].split(), size=90)
             lines.writerow([f"{topic}-{k}", " ".join([*words, f"note{k}"]), rng.randint(1, 90)])
     with running_studio("notes.csv", "--id", "id", folder=folder) as studio:
         yield studio
@@ -174,6 +174,8 @@ def test_records_with_text_are_placed_by_keys(texts, open_tab):
         expect(tab.part("which-record")).to_contain_text(KINDS[left])
         for k, row in enumerate(rows):
             expect(tab.part("which-group").nth(k)).to_contain_text(KINDS[row])
+        # However long the text is, the groups to choose from are in sight.
+        expect(tab.part("which-group").nth(1)).to_be_in_viewport(ratio=0.6)
         n_must = len(pairs(texts)["must_link"])
         tab.answer(key_for(KINDS, left, rows))
         assert len(pairs(texts)["must_link"]) == n_must + 2
