@@ -30,7 +30,7 @@ RAW = FOLDER / "two_people.jsonl"
 N_PRESSES = 150
 WRONG = 0.1
 NAMES = ("Ann", "Bob")
-OVERLAPS = (0.0, 0.2)
+OVERLAPS = (0.0, 0.2, 0.5)
 # A report takes longer than a question, so that people answer some questions between two of them.
 _REPORT_EVERY = 5
 

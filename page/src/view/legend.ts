@@ -26,7 +26,10 @@ export function showLegend(model: Model): void {
     if (colouring === null) return replace(colours);
     if (colouring.key === GROUPS) {
       // Its own part of the legend follows what is chosen there.
-      if (!colours.contains(found)) replace(colours, heading(colouring.name), found);
+      if (!colours.contains(found)) {
+        replace(colours, heading(colouring.name), found);
+        colours.open = true; // whoever wants groups wants to name them
+      }
       return;
     }
     replace(

@@ -54,8 +54,8 @@ class Knowledge:
         Of answers, which may say something of many pairs each.
     settled : frozenset of pairs
         Those that people disagreed about until somebody looked at both answers.
-    spoken : tuple of Spoken
-        Who said what, in one answer each.
+    past : Past
+        What it comes from.
     """
 
     version: int
@@ -71,7 +71,12 @@ class Knowledge:
     n_steps: int = 0
     counts: Counts = NO_ANSWERS
     settled: frozenset[Pair] = frozenset()
-    spoken: tuple[Spoken, ...] = ()
+    past: Past = field(default_factory=Past, repr=False)
+
+    @cached_property
+    def spoken(self) -> tuple[Spoken, ...]:
+        """Who said what, in one answer each."""
+        return spoken_of(self.past, int(self.pairs.n_rows or 0))
 
     @cached_property
     def n_conflicts(self) -> int:
@@ -272,7 +277,7 @@ def knowledge_of(
         np.array(list(mentioned), dtype=np.int64),
         len(past.undo),
         counts_of(past, n_rows),
-        spoken=spoken_of(past, n_rows),
+        past=past,
     )
 
 

@@ -415,7 +415,14 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
             "contradictions": contradictions_of(known),
             "suspects": [
                 one | self._said_in(one["left"], one["right"])
-                for one in suspects_of(trial, known.pairs, self.records.ids, known.spoken, telling)
+                for one in suspects_of(
+                    trial,
+                    known.pairs,
+                    self.records.ids,
+                    known.spoken,
+                    telling,
+                    self._n_disputes(),
+                )
             ],
             "answerers": answerers_of(found),
             "questions": questions,
@@ -434,6 +441,11 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
             trial = trial_of(learned, self._rows, known.told, self._seed, sought)
             self._course.fill(known.n_answers, quality_of(trial))
             yield self._course.listed()
+
+    def _n_disputes(self) -> int:
+        """How often people have said opposite things: one of them is wrong each time."""
+        settled = sum(bool(entry.get("settles")) for entry in self._book.entries)
+        return settled + self._book.known.counts.disputed
 
     def _sought(self) -> Ints:
         """Rows that were looked for, which are no fair test."""

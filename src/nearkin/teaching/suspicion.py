@@ -15,9 +15,9 @@ from nearkin.teaching.spoken import Spoken, twice_said
 
 # Suspects that are listed at most.
 _MOST_SUSPECTS = 20
-# Chances that an answer is wrong: of all that are listed in the mean, so that most of them are, and
-# the least of one.
-LEAST_MEAN, LEAST_CHANCE = 0.65, 0.3
+# Chances that an answer is wrong: of all that come to light in the mean, so that most of them are,
+# and the least of one.
+LEAST_MEAN, LEAST_CHANCE = 0.65, 0.2
 
 
 def suspects_of(
@@ -26,6 +26,7 @@ def suspects_of(
     ids: Any,
     spoken: Sequence[Spoken] = (),
     telling: Mapping[int, Pair] | None = None,
+    n_found: int = 0,
 ) -> list[dict[str, Any]]:
     """Answers that are likely wrong, the worst first, as plain dicts.
 
@@ -44,6 +45,8 @@ def suspects_of(
     telling : mapping, optional
         Of the numbers of answers to the pairs by which these are judged, and which alone are
         listed; all pairs without.
+    n_found : int
+        Wrong answers that came to light otherwise: the more they are, the more may be listed.
     """
     misplaced, told = misplaced_pairs(trial, pairs)
     others = wrong_answers(pairs, ranks_of(trial, pairs), LEAST_CHANCE)
@@ -57,7 +60,7 @@ def suspects_of(
             if one.pair in n_pairs and one.pair not in twice
         ]
     found.sort(key=lambda one: -one.chance_opposite)
-    return [_told(suspect, ids) for suspect in worth_listing(found)[:_MOST_SUSPECTS]]
+    return [_told(suspect, ids) for suspect in worth_listing(found, n_found)[:_MOST_SUSPECTS]]
 
 
 def _of_several(suspect: Suspect, n: int) -> Suspect:
@@ -72,10 +75,13 @@ def _of_several(suspect: Suspect, n: int) -> Suspect:
     return suspect._replace(chance_opposite=odds / (1 + odds))
 
 
-def worth_listing(found: list[Suspect]) -> list[Suspect]:
-    """As many of the worst as are wrong for the most part, by their own chances."""
+def worth_listing(found: list[Suspect], n_found: int = 0) -> list[Suspect]:
+    """As many of the worst as are wrong for the most part, by their own chances.
+
+    Those count too that were found to be wrong by people who disagreed.
+    """
     chance = np.array([one.chance_opposite for one in found])
-    mean = np.cumsum(chance) / np.arange(1, len(chance) + 1)
+    mean = (n_found + np.cumsum(chance)) / (n_found + np.arange(1, len(chance) + 1))
     return found[: int(((mean >= LEAST_MEAN) & (chance >= LEAST_CHANCE)).sum())]
 
 

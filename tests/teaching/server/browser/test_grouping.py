@@ -106,7 +106,10 @@ def test_groups_are_found_named_and_kept_through_relearning(tab, heaps, tmp_path
 
 
 def test_groups_are_joined_in_the_legend(tab, heaps):
-    tab.part("find-groups").click()
+    tab.page.set_viewport_size({"width": 1280, "height": 720})
+    tab.page.reload()
+    tab.settle(heaps.state()["version"])
+    tab.part("find-groups").click()  # opens the legend, which is folded in a small window
     found(tab, heaps)
     for button, kind in (("merge-groups", "must_link"), ("part-groups", "cannot_link")):
         for k in (0, 1):
