@@ -156,7 +156,7 @@ def make(dist: Path, *, trial: bool, root: Path = ROOT) -> None:
         dist.mkdir(parents=True)
         source, wheel = (Path(shutil.copy(path, dist)) for path in (source, wheel))
         _run([sys.executable, "-m", "twine", "check", "--strict", str(source), str(wheel)])
-        _test(root, wheel, folder / "fresh")
+        _test(folder / "a", wheel, folder / "fresh")
     _write_beside(root, dist, source, wheel)
     _tell_next(root, dist, trial=trial)
 
@@ -224,8 +224,8 @@ def _environ(**more: str) -> dict[str, str]:
     return {**kept, **more}
 
 
-def _test(root: Path, wheel: Path, fresh: Path) -> None:
-    """Install a wheel in a fresh environment, use it there, and run the tests of wheels."""
+def _test(clone: Path, wheel: Path, fresh: Path) -> None:
+    """Install a wheel in a fresh environment, use it there, and run the clone's tests of wheels."""
     _say("Testing the wheel in a fresh environment")
     venv.create(fresh, with_pip=True)
     programs = fresh / ("Scripts" if os.name == "nt" else "bin")
@@ -236,8 +236,8 @@ def _test(root: Path, wheel: Path, fresh: Path) -> None:
     _run([str(programs / "nearkin"), "info", "metric.nearkin"], cwd=fresh, env=environ)
     _run([python, "-m", "pip", "check"], env=environ)
     tests = ["tests/test_wheel.py", "tests/test_packaging.py"]
-    environ = {**os.environ, "NEARKIN_WHEEL": str(wheel), "CI": "true"}
-    _run([sys.executable, "-m", "pytest", "-q", *tests], cwd=root, env=environ)
+    environ = _environ(NEARKIN_WHEEL=str(wheel), CI="true", PYTHONPATH=str(clone / "src"))
+    _run([sys.executable, "-m", "pytest", "-q", *tests], cwd=clone, env=environ)
 
 
 def _write_beside(root: Path, dist: Path, source: Path, wheel: Path) -> None:

@@ -87,7 +87,6 @@ if any(EXAMPLES.glob("GALLERY_HEADER.*")) or any(EXAMPLES.glob("README.*")):
         "prefer_full_module": {r"nearkin\."},
         "min_reported_time": 5,
         "show_memory": False,
-        "write_computation_times": False,  # in pages that load from elsewhere
         "capture_repr": ("_repr_html_",),  # tables, and no names of axes
         "write_computation_times": False,  # a page that would ask other servers
         "download_all_examples": True,

@@ -180,6 +180,15 @@ def test_workflows_may_do_no_more_than_they_need(path):
     ] == []
 
 
+def test_workflows_have_no_known_kind_of_hole():
+    program = shutil.which("zizmor", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("zizmor is not installed")
+    command = [program, "--offline", "--no-progress", "--quiet", str(ROOT / ".github")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_actions_are_of_one_version_everywhere():
     texts = "".join(path.read_text(encoding="utf-8") for path in WORKFLOWS)
     pins = {*re.findall(r"uses: ([\w./-]+)@(\S+)", texts)}

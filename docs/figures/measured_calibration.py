@@ -20,7 +20,7 @@ def mean_by_pairs(name):
 
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
-left.plot(numbers, mean_by_pairs("ece"), "o-", label="as learned")
+left.plot(numbers, mean_by_pairs("ece"), "o-")
 left.set(
     xscale="log", xlabel="pairs learned from", ylabel="expected calibration error", ylim=(0, 0.1)
 )
