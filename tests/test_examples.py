@@ -12,8 +12,6 @@ import sklearn.datasets
 FOLDER = Path(__file__).parent.parent / "examples"
 GALLERY = sorted(FOLDER.rglob("plot_*.py"))
 PROGRAMS = sorted(FOLDER.glob("[a-z]*.py"))
-# UMAP compiles its loops anew in every process; make docs runs it.
-SLOW = {"plot_umap_map"}
 SECTIONS = sorted(path.name for path in FOLDER.iterdir() if any(path.glob("plot_*.py")))
 X, y = sklearn.datasets.load_digits(return_X_y=True)
 
@@ -34,7 +32,7 @@ def missing(path):
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_program_runs_and_draws(path, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib.pyplot").close("all")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sklearn.datasets, "load_digits", fewer_digits)
     runpy.run_path(str(path), run_name="__main__")
@@ -42,13 +40,8 @@ def test_program_runs_and_draws(path, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")  # by umap
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.night if path.stem in SLOW else (), id=path.stem)
-        for path in GALLERY
-    ],
-)
+@pytest.mark.night  # make docs runs all of them, too
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_example_runs_and_draws(path, tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     if names := missing(path):

@@ -204,6 +204,7 @@ def test_opposite_choices_among_groups_are_seen_by_both_and_settled_with_one_key
     ann.press("h")
     ann.part("answers-said").select_option("disputed")
     ann.shows("voices", "Bob: different")
+    expect(ann.part("show-answered")).to_have_count(1)
     ann.shoot("dispute-of-groups")
     ann.part("show-answered").click()
     ann.shows("question", "People disagree: which is right?")
