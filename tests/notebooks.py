@@ -63,15 +63,17 @@ def kept(notebook):
     for number, cell in enumerate(cell for cell in notebook.cells if cell.cell_type == "code"):
         cell.metadata.pop("execution", None)
         cell.execution_count = number + 1
-        cell.outputs = [output for output in cell.outputs if not _is_a_page(output)]
+        cell.outputs = [output for output in cell.outputs if not _is_passing(output)]
         for output in cell.outputs:
             if output.output_type == "execute_result":
                 output.execution_count = number + 1
     return notebook
 
 
-def _is_a_page(output):
-    return "<iframe" in output.get("data", {}).get("text/html", "")
+def _is_passing(output):
+    """A page that will be gone, or a word on loops that are compiled the first time."""
+    is_page = "<iframe" in output.get("data", {}).get("text/html", "")
+    return is_page or output.get("name") == "stderr"
 
 
 def main(arguments=None):
