@@ -47,7 +47,16 @@ def test_there_are_the_five_pages_and_the_first():
     assert [page.stem for page in PAGES] == ["index", "labels", "map", "records", "text", "vectors"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+# The first page and the quickest with every change; all of them at night.
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, marks=() if page.stem in ("index", "vectors") else pytest.mark.night, id=page.stem
+        )
+        for page in PAGES
+    ],
+)
 def test_a_newcomer_sees_what_the_page_shows(page, fresh_environment):
     text = page.read_text(encoding="utf-8")
     extras, others = installed_by(text)

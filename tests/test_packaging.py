@@ -184,6 +184,7 @@ def test_metadata_are_as_an_index_wants_them(wheel, sources):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.night
 def test_a_wheel_from_the_source_distribution_is_the_same(sources, wheel, tmp_path):
     with tarfile.open(sources) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -194,6 +195,7 @@ def test_a_wheel_from_the_source_distribution_is_the_same(sources, wheel, tmp_pa
     assert digest(again) == digest(wheel)
 
 
+@pytest.mark.night
 def test_builds_of_another_day_folder_and_user_are_the_same(sources, wheel, tmp_path):
     """Those of clones, with the page built in each, are compared by make release."""
     other = tmp_path / "another place"
@@ -212,6 +214,7 @@ def test_builds_of_another_day_folder_and_user_are_the_same(sources, wheel, tmp_
         assert digest(again) == digest(first), kind
 
 
+@pytest.mark.night
 def test_two_builds_of_the_page_are_the_same(tmp_path):
     if shutil.which("npm") is None or not (ROOT / "page/node_modules").exists():
         pytest.skip("no npm, or nothing to build the page with")

@@ -130,6 +130,7 @@ def test_every_extra_is_tried():
     assert {*project["optional-dependencies"]} == {*FEATURES} | elsewhere
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("extra", FEATURES)
 def test_an_extra_brings_what_its_feature_needs(fresh_environment, tmp_path, extra):
     environment = fresh_environment(extra)
