@@ -8,7 +8,7 @@ belong together, whatever the light?
 Patches are made darker or brighter at random, as pictures are by the weather. Brightness is what
 plain distances see first.
 
-The learner was chosen after ten had been compared on these very rows, so its pair AUC is flattering;
+The learner was chosen after ten had been compared on these very rows: its pair AUC is flattering;
 honest figures are under :doc:`/measured/index`.
 """
 

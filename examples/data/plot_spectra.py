@@ -9,7 +9,7 @@ The spectra here are made up: five substances with peaks in different places, an
 measurement a baseline that bends at random. Must-links alone tell how measurements of one thing
 vary; ``PLDA`` learns to disregard it.
 
-The learner was chosen after ten had been compared on these very rows, so its pair AUC is flattering;
+The learner was chosen after ten had been compared on these very rows: its pair AUC is flattering;
 honest figures are under :doc:`/measured/index`.
 """
 

@@ -8,7 +8,7 @@ Six small objects are seen in 60 directions each. Two views of one object from o
 less in common than views of two objects from one side. But each view resembles the next one: a
 Gaussian kernel sees that, and :class:`nearkin.KernelBeta` weighs its directions.
 
-The learner was chosen after ten had been compared on these very rows, so its pair AUC is flattering;
+The learner was chosen after ten had been compared on these very rows: its pair AUC is flattering;
 honest figures are under :doc:`/measured/index`.
 """
 
