@@ -1,0 +1,136 @@
+"""Run tests again and again while all cores are kept busy: what races fails here sooner.
+
+    python -m tests.under_load --rounds 20 tests/teaching/server/browser
+    python -m tests.under_load --rounds 5 -n 2 -k journal tests/teaching
+
+Arguments that are not listed by ``--help`` go to pytest as they are. The first round that fails is
+the last: its output is printed, the names of the failed tests follow, and the exit status is 1.
+"""
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+# A process that computes until it is ended, or the one that started it is gone.
+_SPIN = """
+import os, sys
+while os.getppid() == int(sys.argv[1]):
+    for _ in range(1_000_000):
+        pass
+"""
+# Seconds that an interrupted run has to end its servers and browsers.
+PATIENCE = 60
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.under_load",
+        description=__doc__.partition("\n")[0],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--rounds", type=int, default=20, help="how often the tests are run (20)")
+    parser.add_argument(
+        "--busy",
+        type=int,
+        default=os.cpu_count(),
+        help="how many processes spin meanwhile (one a core)",
+    )
+    settings, for_pytest = parser.parse_known_args(arguments)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with spinning(settings.busy):
+            return _run_rounds(settings.rounds, for_pytest)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def spinning(n):
+    """Keep n processes busy, of the same niceness as this one, and end them afterwards."""
+    command = [sys.executable, "-S", "-c", _SPIN, str(os.getpid())]
+    with ExitStack() as stack:
+        found = []
+        for _ in range(n):
+            one = stack.enter_context(subprocess.Popen(command))
+            stack.callback(one.kill)
+            found.append(one)
+        yield found
+
+
+def _run_rounds(rounds, for_pytest):
+    begin = time.monotonic()
+    for k in range(1, rounds + 1):
+        clock, processor = time.monotonic(), _processor_seconds()
+        status, failed, output = run_once(for_pytest)
+        said = (output.strip().splitlines() or ["nothing was printed"])[-1].strip("= ")
+        used = _processor_seconds() - processor
+        print(
+            f"round {k} of {rounds}: {said} (status {status}; "
+            f"{time.monotonic() - clock:.0f} s by the clock, {used:.0f} s of the processor)",
+            flush=True,
+        )
+        if status:
+            print(output)
+            print(f"round {k} of {rounds} failed, with status {status}:")
+            print("\n".join(f"  {name}" for name in failed) or "  no test of its own")
+            return 1
+    print(f"{rounds} rounds, none failed, in {time.monotonic() - begin:.0f} s")
+    return 0
+
+
+def run_once(for_pytest):
+    """The exit status of pytest, the names of the failed tests, and what it printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        printed = Path(folder, "output.txt")
+        command = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={folder}/cache"]
+        with printed.open("wb") as out:
+            # A session of its own: Ctrl-C reaches this process, which interrupts pytest once.
+            running = subprocess.Popen(
+                [*command, *for_pytest],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            try:
+                status = running.wait()
+            finally:
+                _end(running)
+        kept = Path(folder, "cache", "v", "cache", "lastfailed")
+        failed = sorted(json.loads(kept.read_text())) if kept.exists() else []
+        return status, failed, printed.read_text(errors="replace")
+
+
+def _end(running):
+    """End pytest, if it still runs, as Ctrl-C does, and what is left of its processes."""
+    try:
+        if running.poll() is None:
+            running.send_signal(signal.SIGINT)
+            running.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+
+
+def _processor_seconds():
+    """Of all processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())
