@@ -91,6 +91,19 @@ def test_unknown_labels_are_empty_or_negative(run, tmp_path, sample):
     assert_allclose(nearkin.load("new.nearkin").components_, expected.components_)
 
 
+def test_labels_that_are_signs_are_refused_and_blank_ones_are_unknown(run, tmp_path, sample):
+    frame = pd.DataFrame({"a": sample.X[:, 0], "b": sample.X[:, 1]})
+    frame.assign(y=2 * sample.y - 1).to_csv(tmp_path / "signs.csv", index=False)
+    err = run("fit", "signs.csv", "--labels", "y", "-o", "new.nearkin", status=2).err
+    assert "column 'y' of signs.csv has the labels -1 and 1 alone" in err
+    assert "Write 0 for -1 there if these are two classes" in err
+    told = np.where(np.arange(len(frame)) % 3 == 0, " ", np.array(["left", "right"])[sample.y])
+    frame.assign(y=told).to_csv(tmp_path / "blank.csv", index=False)
+    fit(run, "blank.csv", "--labels", "y", "--learner", "rca")
+    expected = RCA(random_state=0).fit(sample.X, np.where(told == " ", -1, sample.y))
+    assert_allclose(nearkin.load("new.nearkin").components_, expected.components_)
+
+
 @pytest.mark.parametrize("standardise", [[], ["--standardise"]])
 def test_large_files_are_not_read_into_memory_to_choose_a_metric(
     run, files, sample, monkeypatch, standardise

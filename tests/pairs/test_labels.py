@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -6,8 +8,10 @@ import pytest
 from nearkin.pairs.labels import (
     class_numbers,
     classes_to_tell_apart,
+    known_rows,
     names_of_classes,
-    refuse_unknown,
+    renumbered,
+    without_signs,
 )
 
 NAN = float("nan")
@@ -84,24 +88,36 @@ def test_a_column_of_labels_is_refused():
         class_numbers(np.array([[0], [1]]))
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
-        ["a", None, "b"],
-        np.array(["a", NAN, "b"], dtype=object),
-        pd.Series([True, None, False], dtype="boolean"),
-        np.array([1, "NaT", 2], dtype="datetime64[D]"),
-        np.ma.array([1, 2, 3], mask=[0, 1, 0]),
-    ],
-)
-def test_classifiers_say_which_label_is_missing(y):
-    with pytest.raises(ValueError, match=r"y\[1\] is .* without a label, 1 of 3\."):
-        refuse_unknown(y)
+@pytest.mark.parametrize("unknown", [-1, None, NAN, "", " ", b"", np.ma.masked, pd.NA, pd.NaT])
+def test_unknown_is_told_in_one_way_everywhere(unknown):
+    y = ["b", unknown, "a", "b"]
+    assert class_numbers(y).tolist() == [0, -1, 1, 0]
+    assert known_rows(y).tolist() == [True, False, True, True]
+    names, number = classes_to_tell_apart(y)
+    assert (names.tolist(), number.tolist()) == (["a", "b"], [1, -1, 0, 1])
+    assert class_numbers(np.array(["b", "", " ", "a"])).tolist() == [1, -1, -1, 0]
 
 
-@pytest.mark.parametrize("y", [[-1, 1], ["a", "b"], np.array([[1], [2]]), [True, False], []])
-def test_what_is_a_class_to_classifiers(y):
-    refuse_unknown(y)
+def test_two_classes_that_are_signs_are_refused_with_what_to_write():
+    signs = ([-1, 1, 1, -1], [-1.0, None, 1, NAN], np.array([1, -1]), np.array([1.0, NAN, -1.0]))
+    for y in (*signs, pd.Series([1, -1]), np.ma.array([1, -1, 5], mask=[0, 0, 1])):
+        with pytest.raises(ValueError, match="-1 and 1 alone, and -1 means unknown") as refused:
+            class_numbers(y)
+    y = [1, -1, -1, 1]
+    two, one = re.findall(r"write (.*?)(?: for y;|\.$)", str(refused.value))
+    assert class_numbers(eval(two)).tolist() == [1, 0, 0, 1]
+    assert class_numbers(eval(one)).tolist() == [0, -1, -1, 0]
+    for y in ([-1, 1, 0], [-1, 1, "a"], ["-1", "1"], [True, False], [-1, -1], [1, 1], [-1, 2]):
+        class_numbers(y)
+
+
+def test_parts_of_labels_do_not_look_like_signs():
+    y = np.array([-1, 1, 0, 1, -1])
+    parted = without_signs(y)
+    assert class_numbers(parted[:2]).tolist() == [-1, 0]
+    assert class_numbers(parted).tolist() == class_numbers(y).tolist()
+    assert without_signs(y[1:4]).tolist() == [1, 0, 1]
+    assert renumbered(np.array([-1, 3, 1, 3])).tolist() == [-1, 1, 0, 1]
 
 
 def test_names_of_classes_are_their_labels():
@@ -120,11 +136,7 @@ def test_classes_to_tell_apart_are_two_at_least():
         classes_to_tell_apart(["a", "a"])
     with pytest.raises(ValueError, match="continuous"):
         classes_to_tell_apart([0.5, 1.5])
-
-
-def test_the_missing_label_is_named_and_counted():
-    with pytest.raises(ValueError, match=r"^y\[1\] is None, but .*: leave .* a label, 2 of 4\.$"):
-        refuse_unknown(["a", None, "b", NAN])
-    with pytest.raises(ValueError, match=r"^y\[2\] is hidden, .* 1 of 3\.$"):
-        refuse_unknown(np.ma.array([1, 2, 3], mask=[0, 0, 1]))
-    refuse_unknown([["a"], [None]])  # of another shape: for others to refuse
+    with pytest.raises(ValueError, match="all rows are without a label, but"):
+        classes_to_tell_apart([-1, None])
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        classes_to_tell_apart(None)

@@ -397,7 +397,7 @@ def test_union_with_something_else():
 
 # From labels -------------------------------------------------------------------------------------
 
-label_lists = st.lists(st.sampled_from([-1, 0, 1, 2, 7]), min_size=1, max_size=12)
+label_lists = st.lists(st.sampled_from([-1, 0, 3, 2, 7]), min_size=1, max_size=12)
 
 
 def slow_from_labels(y):
@@ -546,7 +546,7 @@ def test_labels_without_unknown():
     for y in (
         np.array([True, False, True]),
         np.array(["a", "b", "a"]),
-        ("a", "", "a"),
+        ("a", "0", "a"),
         [1, "1", 1],
     ):
         assert Pairs.from_labels(y) == expected
@@ -555,12 +555,17 @@ def test_labels_without_unknown():
 @pytest.mark.parametrize(
     ("y", "arguments", "message"),
     [
-        ([-1, -1], {}, r"^every label in y is unknown \(negative, None or NaN\): no pair follows$"),
+        (
+            [-1, -1],
+            {},
+            r"^every label in y is unknown \(negative, None, NaN or blank\): no pair follows$",
+        ),
         ([None, np.nan], {}, "every label in y is unknown"),
         ([], {}, "every label in y is unknown"),
-        ([1, 1, -1], {"kind": "cannot"}, r"of y: all labelled rows are of one class$"),
+        ([2, 2, -1], {"kind": "cannot"}, r"of y: all labelled rows are of one class$"),
         ([1, 2, 3], {"kind": "must"}, r"of y: no two labelled rows share a class$"),
-        ([1, -1], {}, r"of y: a single row is labelled$"),
+        ([2, -1], {}, r"of y: a single row is labelled$"),
+        ([-1, 1, 1], {}, "write np.asarray.y. > 0 for y"),
         ([1, 1], {"kind": "all"}, 'kind must be "both", "must" or "cannot", not \'all\''),
         ([1, 1], {"n_pairs": 0}, "n_pairs must be 1 or more, not 0"),
         ([[1, 1]], {}, r"one label per row of X, got shape \(1, 2\)"),

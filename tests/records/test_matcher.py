@@ -255,7 +255,7 @@ def test_bad_input(people):
         matcher.fit(columns, pairs=[(0, 1)])
     with pytest.raises(InputError, match="names row 900"):
         matcher.fit(columns, pairs=nk.Pairs([(0, 900)]))
-    with pytest.raises(InputError, match="300 whole numbers"):
+    with pytest.raises(InputError, match="y has 5 labels, but there are 300 records"):
         matcher.fit(columns, y=person[:5])
     with pytest.raises(InputError, match="differ in length"):
         matcher.fit([columns[0], words("short", ["a"])])

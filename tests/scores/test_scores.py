@@ -276,3 +276,12 @@ def test_rounding_of_weights_does_not_lift_the_score_above_one():
     links = np.column_stack([np.zeros(16, dtype=int), np.arange(1, 17)])
     pairs = Pairs(links[:8], links[8:], must_weight=weight[:8], cannot_weight=weight[8:])
     assert pair_auc(np.arange(17.0)[:, None], pairs=pairs) == 1
+
+
+def test_rows_of_unknown_labels_are_not_judged():
+    true, found = [0, -1, 1, None, 1, 0], [0, 0, 1, 1, 1, 0]
+    assert balanced_rand(true, found) == balanced_rand([0, 1, 1, 0], [0, 1, 1, 0]) == 1
+    with pytest.raises(ValueError, match="two points whose true labels are known"):
+        balanced_rand([0, -1, -1], [0, 0, 1])
+    with pytest.raises(ValueError, match="-1 and 1 alone"):
+        pair_auc([[0.0], [1.0], [2.0]], [-1, -1, 1])

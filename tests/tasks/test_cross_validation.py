@@ -498,3 +498,12 @@ def test_clusters_are_judged_too(data):
     clusters = nk.MPCKMeans(3, hold=0, random_state=0)  # classes are elongated here
     found = nk.cross_validate(clusters, X, pairs=pairs, cv=3)
     assert (found["test_score"] > 0.5).all()
+
+
+def test_parts_with_one_known_class_are_learned_from_and_judged():
+    X, y = make_three_normal(random_state=0)
+    pairs = nk.Pairs.from_labels(y, 60, random_state=0)
+    few = np.full(len(y), -1)
+    few[[0, 1, 40]] = [0, 1, 1]
+    found = nk.cross_validate(nk.ITML(), X, few, pairs=pairs, cv=3)
+    assert np.isfinite(found["test_score"]).all()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nearkin.errors import InputError, about_input
@@ -27,22 +28,82 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
     ----------
     y : array-like of shape (n,)
         Classes as whole numbers, strings, booleans, dates or other hashable objects. Negative
-        numbers, None, NaN, NaT, pandas.NA and what a masked array hides mean unknown.
+        numbers, None, NaN, NaT, pandas.NA, blank strings and what a masked array hides mean
+        unknown.
 
     Returns
     -------
     int ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If the labels are -1 and 1: these are two classes to many, but here only one is known.
     """
+    labels = as_labels(y)
+    if labels.ndim != 1:
+        raise InputError(f"y must hold one label per row of X, got shape {labels.shape}")
+    if _are_signs(labels[~np.ma.getmaskarray(labels)]):
+        raise InputError(
+            "y holds the labels -1 and 1 alone, and -1 means unknown: all known rows would be of "
+            "one class. If they are two classes, write np.asarray(y) > 0 for y; if one class is "
+            "all that is known, write np.where(np.asarray(y) > 0, 1.0, np.nan)."
+        )
+    return _numbered(labels)
+
+
+def known_rows(y: Any) -> NDArray[np.bool_]:
+    """Whether each label is known, among labels of which some are: -1 is no class then."""
+    return np.asarray(_numbered(as_labels(y)) >= 0)
+
+
+def without_signs(y: Any) -> Any:
+    """Labels of which parts can be taken: with None for unknown if they have both -1 and 1.
+
+    A part that has no other label does not look as if -1 were a class then.
+    """
+    classes, labels = class_numbers(y), as_labels(y).astype(object)
+    if not {-1, 1} <= {label for label in labels if isinstance(label, Real)}:
+        return y
+    labels[classes < 0] = None
+    return labels
+
+
+def renumbered(classes: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Class numbers of a part of the rows, from 0 without gaps, −1 where unknown."""
+    found = np.full(len(classes), -1, dtype=np.int64)
+    known = np.flatnonzero(classes >= 0)
+    found[known] = np.unique(classes[known], return_inverse=True)[1]
+    return found
+
+
+def as_labels(y: Any) -> NDArray[Any]:
+    """Labels as an array on the host, masked if they are."""
     if devices.library(y) is not None:
         devices.refuse_stranded(y, "y")
         y = devices.to_numpy(y)
+    if np.ma.isMA(y):
+        return np.ma.asarray(y)
     # A list becomes objects first: NumPy would turn the NaN of ["a", NaN] into a string.
-    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    if labels.ndim != 1:
-        raise InputError(f"y must hold one label per row of X, got shape {labels.shape}")
+    return np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+
+
+def _are_signs(labels: NDArray[Any]) -> bool:
+    """Whether -1 and 1 are the only numbers, and nothing else is known."""
+    if labels.dtype.kind == "O":
+        numbers = {label for label in labels if isinstance(label, Real) and label == label}
+        return numbers == {-1, 1} and all(
+            isinstance(label, Real) or not _is_known(label) for label in labels
+        )
+    if labels.dtype.kind not in "if":
+        return False
+    return set(np.unique(labels[~np.isnan(labels)]).tolist()) == {-1, 1}
+
+
+def _numbered(labels: NDArray[Any]) -> NDArray[np.int64]:
     classes = np.full(len(labels), -1, dtype=np.int64)
-    known = np.flatnonzero(~np.ma.getmaskarray(y)) if np.ma.isMA(y) else np.arange(len(labels))
-    labels = labels[known]
+    known = np.flatnonzero(~np.ma.getmaskarray(labels))
+    labels = np.asarray(labels)[known]
     if labels.dtype.kind == "O":
         told = np.array([_is_known(label) for label in labels], dtype=bool)
         known, labels = known[told], labels[told]
@@ -59,10 +120,14 @@ def class_numbers(y: Any) -> NDArray[np.int64]:
                 f"y[{known[bad]}] is {labels[bad]}: numeric labels are whole numbers. "
                 "Unknown label type: continuous."
             )
+    told = np.ones(len(labels), dtype=bool)
     if labels.dtype.kind in "if":
-        known, labels = known[labels >= 0], labels[labels >= 0]
+        told = labels >= 0
     elif labels.dtype.kind in "mM":
-        known, labels = known[~np.isnat(labels)], labels[~np.isnat(labels)]
+        told = ~np.isnat(labels)
+    elif labels.dtype.kind in "US":
+        told = np.char.str_len(np.char.strip(labels)) > 0
+    known, labels = known[told], labels[told]
     classes[known] = np.unique(labels, return_inverse=True)[1]
     return classes
 
@@ -79,9 +144,7 @@ def names_of_classes(y: Any, classes: NDArray[np.integer] | None, n_classes: int
     """
     if classes is None or classes.max() < 1:
         return np.arange(n_classes)
-    if devices.library(y) is not None:
-        y = devices.to_numpy(y)
-    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
+    labels = as_labels(y)
     found, first = np.unique(classes, return_index=True)
     return np.array([labels[row] for row in first[found >= 0]])
 
@@ -110,7 +173,9 @@ def drawn_pairs(
         raise InputError(f'kind must be "both", "must" or "cannot", not {kind!r}')
     rows = np.flatnonzero(classes >= 0)
     if not len(rows):
-        raise InputError("every label in y is unknown (negative, None or NaN): no pair follows")
+        raise InputError(
+            "every label in y is unknown (negative, None, NaN or blank): no pair follows"
+        )
     rows = rows[np.argsort(classes[rows], kind="stable")]
     sizes = np.bincount(classes[rows])
     ends = np.cumsum(sizes)
@@ -140,38 +205,29 @@ def drawn_pairs(
     return rows[within], rows[between]
 
 
-def refuse_unknown(y: Any) -> None:
-    """Raise if a label is missing, for those who need one of every row.
-
-    Negative numbers are classes to them.
-    """
-    labels = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
-    if labels.ndim != 1:
-        return
-    missing = np.ma.getmaskarray(y).copy() if np.ma.isMA(y) else np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "O":
-        known = [_is_known(x) or (isinstance(x, Real) and x < 0) for x in labels]
-        missing |= ~np.array(known, dtype=bool)
-    elif labels.dtype.kind in "mM":
-        missing |= np.isnat(labels)
-    if missing.any():
-        row = int(missing.argmax())
-        raise InputError(
-            f"y[{row}] is {'hidden' if np.ma.isMA(y) else labels[row]}, but a classifier learns "
-            "from rows whose classes are known: leave out those without a label, "
-            f"{int(missing.sum())} of {len(labels)}."
-        )
-
-
 def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Names of the classes of a classifier's labels, and the number of each row's."""
+    """Names of the classes of a classifier's labels, and the number of each row's.
+
+    The number is −1 where the label is unknown.
+    """
+    if y is None:
+        raise InputError("a classifier requires y to be passed, but the target y is None.")
+    labels = as_labels(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        with about_input():
+            labels = column_or_1d(labels, warn=True)
+    number = class_numbers(labels)
+    known = np.flatnonzero(number >= 0)
+    told = np.asarray(labels)[known]
+    if not hasattr(y, "__array__"):
+        told = np.array(told.tolist())
     with about_input():
-        check_classification_targets(y)
-    names, number = np.unique(y, return_inverse=True)
+        check_classification_targets(told)
+    names, number[known] = np.unique(told, return_inverse=True)
     if len(names) < 2:
+        are = f"of one class ({names[0]!r})" if len(names) else "without a label"
         raise InputError(
-            f"all rows are of one class ({names[0]!r}), but labels of at least two classes "
-            "are needed to tell them apart."
+            f"all rows are {are}, but labels of at least two classes are needed to tell them apart."
         )
     return names, number
 
@@ -179,6 +235,8 @@ def classes_to_tell_apart(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _is_known(label: Any) -> bool:
     if label is None or (isinstance(label, Real) and label < 0):
         return False
+    if isinstance(label, str | bytes):
+        return bool(label.strip())
     # NaN and pandas.NA are told by not being equal to themselves.
     equal = operator.eq(label, label)
     return isinstance(equal, (bool, np.bool_)) and bool(equal)

@@ -178,7 +178,7 @@ class Pairs(CutWithRows):
         ----------
         y : array-like of shape (n_rows,)
             Classes as whole numbers, strings, booleans or other hashable objects. Negative
-            numbers, None and NaN mean unknown; such rows take part in no pair.
+            numbers, None, NaN and blank strings mean unknown; such rows take part in no pair.
         n_pairs : int, default=None
             How many pairs to draw, uniformly and without replacement within each kind; None for
             all there are.

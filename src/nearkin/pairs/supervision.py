@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.pairs.answered import Answers
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.triplets import against_labels as triplets_against_labels
 from nearkin.pairs.triplets import against_pairs
@@ -66,7 +66,7 @@ class Evidence:
 
     def restrict(self, rows: NDArray[np.integer]) -> Evidence:
         """What is known of some rows, as of the rows of ``X[rows]``."""
-        classes = None if self.classes is None else self.classes[rows]
+        classes = None if self.classes is None else renumbered(self.classes[rows])
         return Evidence(self.pairs.restrict(rows), classes)
 
     def share_of_same(self) -> float:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.learners.fitting import WholeState
 from nearkin.pairs.checks import checked_count
+from nearkin.pairs.labels import class_numbers
 from nearkin.pairs.pairs import Pairs
 from nearkin.records.canonical import canonical
 from nearkin.records.comparisons import compare, comparisons_of, prepared, refuse_absent
@@ -736,9 +737,9 @@ def _answers(pairs: Any, y: Any, work: AnyWork) -> Answered:
     known.check_rows(n)
     must, cannot = known.must_link, known.cannot_link
     if y is not None:
-        label = np.asarray(y)
-        if label.shape != (n,) or label.dtype.kind not in "iu":
-            raise InputError(f"y must be {n} whole numbers, one for each record, −1 if unknown.")
+        label = class_numbers(y)
+        if label.shape != (n,):
+            raise InputError(f"y has {len(label)} labels, but there are {n} records.")
         links = work.candidates.pairs
         links = links[(label[links] >= 0).all(axis=1)]
         alike = label[links[:, 0]] == label[links[:, 1]]

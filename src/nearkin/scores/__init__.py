@@ -144,6 +144,7 @@ def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     Parameters
     ----------
     labels_true, labels_pred : array of shape (n,)
+        Rows whose true label is unknown (negative) are left out.
 
     Returns
     -------
@@ -160,10 +161,17 @@ def balanced_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     0.5
     """
     check_consistent_length(labels_true, labels_pred)
-    if len(np.asarray(labels_true)) < 2:
-        raise InputError("balanced_rand compares pairs of points: it needs at least two points.")
+    classes = class_numbers(labels_true)
+    known = classes >= 0
+    if known.sum() < 2:
+        raise InputError(
+            "balanced_rand compares pairs of points: it needs at least two points whose true "
+            "labels are known."
+        )
     # rows: different / same class; columns: separated / together
-    confusion = pair_confusion_matrix(labels_true, labels_pred).astype(np.float64)
+    confusion = pair_confusion_matrix(classes[known], np.asarray(labels_pred)[known]).astype(
+        np.float64
+    )
     n_different, n_same = confusion.sum(axis=1)
     rates = []
     if n_different > 0:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import InputError
 from nearkin.learners.fitting import WholeState
-from nearkin.pairs.labels import class_numbers
+from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import Evidence, example_pairs
 from nearkin.rows.arrays import Floats, Ints
@@ -225,7 +225,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
     def _comparison(self, some: Sample, y: Any, rng: np.random.RandomState) -> Comparison:
         """Candidates, and pairs to judge them by that neither metric nor groups are told of."""
         whole = some.groupings
-        classes = None if y is None else class_numbers(y)[some.numbers]
+        classes = None if y is None else renumbered(class_numbers(y)[some.numbers])
         examples = example_pairs(Evidence(some.told, classes), rng, most=_MOST_EXAMPLES)
         folds = folds_of(whole, examples, self.metric_, self.metric, some.X, some.Z, rng)
         share = share_of_same(self.metric_, some.Z, whole.seed)

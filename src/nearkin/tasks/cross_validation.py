@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from nearkin.errors import InputError, InputTypeError
+from nearkin.pairs.labels import without_signs
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import check_roles
 from nearkin.rows import access, devices
@@ -262,7 +263,7 @@ def cross_validate(
         found: dict[str, Any] = model_selection.cross_validate(
             learner,
             X,
-            y,
+            None if y is None else without_signs(y),
             params=params,
             cv=_splitter(cv),
             scoring=_scorers(scoring, learner),
@@ -338,7 +339,7 @@ def grid_search(
             return_train_score=return_train_score,
             error_score=error_score,
         )
-        return search.fit(X, y, **params)
+        return search.fit(X, None if y is None else without_signs(y), **params)
 
 
 def _routed(

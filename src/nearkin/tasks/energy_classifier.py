@@ -6,26 +6,29 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d, get_tags
+from sklearn.utils import Tags, check_consistent_length, check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import about_input
 from nearkin.learners.fitting import WholeState
+from nearkin.learners.metric import MetricMixin
 from nearkin.learners.steps import seen_first_by, sees_any_rows
-from nearkin.pairs.labels import classes_to_tell_apart, refuse_unknown
-from nearkin.rows import device_math, devices, validation
-from nearkin.rows.arrays import Floats
+from nearkin.pairs.labels import classes_to_tell_apart
+from nearkin.rows import access, device_math, devices, validation
+from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.centring import centred, middle
+from nearkin.rows.given import n_rows_of
 from nearkin.rows.scaled import warn_of_units
 from nearkin.rows.sparse import plain
 from nearkin.solvers.class_energy import choose_margin, energies, gather_members
 from nearkin.storage.pickles import OldPickleError
+from nearkin.tasks.partly_labelled import PartlyLabelled
 
 
-class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
+class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
     """Classify by the energy of each label: by neighbours and by those left behind.
 
     A point gets the label whose rows are near, while rows of other labels stay away from it and
@@ -77,8 +80,8 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
     is that of the second paper, with squared distances, as in the energy, and with rows left out
     in the place of a validation set.
 
-    All labels are known here, negative numbers too, as in other classifiers: no label means
-    "unknown" as it does for learners.
+    Negative labels, None, NaN and blank strings mean unknown, as for learners. Such rows are of no
+    class; a learner of this library as ``metric`` learns from them, too, others from the rest.
 
     Examples
     --------
@@ -123,25 +126,18 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n, d)
         y : array of shape (n,)
-            Labels, all of them known.
+            Labels of two classes at least; negative means unknown.
 
         Returns
         -------
         self
         """
         given = X
-        if devices.library(y) is not None:
-            devices.refuse_stranded(y, "y")
-            y = devices.to_numpy(y)
-        refuse_unknown(y)
-        if devices.is_foreign(X) or self._sees_any_rows:
-            X = self._seen(X, reset=True)
-            with about_input():
-                check_consistent_length(X, y)
-                y = column_or_1d(y, warn=True)
-        else:
-            X, y = validation.validated(self, X, reset=True, y=y, accept_sparse="csr")
+        X = self._seen(X, reset=True)
         classes, number = classes_to_tell_apart(y)
+        with about_input():
+            check_consistent_length(X, number)
+        known = np.flatnonzero(number >= 0)
         metric = self.metric
         if metric is None:
             Z = X
@@ -149,8 +145,13 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
             warn_of_units(self, X, remedy)
         else:
             if not _is_fitted(metric):
-                metric = clone(metric).fit(given, number)
+                metric = clone(metric)
+                if isinstance(metric, MetricMixin):
+                    metric.fit(given, number)
+                else:
+                    metric.fit(_some(given, known), number[known])
             Z = _plain(metric.transform(given))
+        Z, number = _some(Z, known), number[known]
         rng = check_random_state(self.random_state)
         center = middle(Z)
         members, _ = gather_members(_centered(Z, center), number, self.n_neighbors)
@@ -234,6 +235,11 @@ class EnergyClassifier(WholeState, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.metric is None or get_tags(self.metric).input_tags.sparse
         return tags
+
+
+def _some(X: Any, rows: Ints) -> Any:
+    """Rows of X by their numbers; X itself, where these are all."""
+    return X if len(rows) == n_rows_of(X) else access.take(X, rows)
 
 
 def _plain(Z: Any) -> Any:

@@ -9,18 +9,18 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from nearkin.errors import InputError
+from nearkin.errors import InputError, about_input
 from nearkin.learners.fitting import WholeState
-from nearkin.pairs.labels import classes_to_tell_apart, refuse_unknown
+from nearkin.pairs.labels import classes_to_tell_apart
 from nearkin.rows import validation
 from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle, squared_distances
@@ -29,6 +29,7 @@ from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.solvers.class_gaussians import fit_class_models
 from nearkin.solvers.kernel_combination import combine_kernels, weighted_sum
 from nearkin.solvers.local_metrics import mean_local_metric
+from nearkin.tasks.partly_labelled import PartlyLabelled
 
 BaseKernel: TypeAlias = Callable[[Any, Any], Any]
 
@@ -120,7 +121,7 @@ def rbf_kernels(
     return [MetricRbf(components, scale, float(bandwidth)) for bandwidth in bandwidths]
 
 
-class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
+class MultipleKernelClassifier(WholeState, PartlyLabelled, BaseEstimator):
     """Support vector machine on the best convex combination of many kernels.
 
     Parameters
@@ -232,17 +233,17 @@ class MultipleKernelClassifier(WholeState, ClassifierMixin, BaseEstimator):
         ----------
         X : array of shape (n, d)
         y : array of shape (n,)
-            Classes, all of them known.
+            Labels of two classes at least; negative means unknown, and such rows are left out.
 
         Returns
         -------
         self
         """
-        refuse_unknown(y)
-        X, y = validation.validated(
-            self, X, reset=True, y=y, dtype=np.float64, ensure_min_samples=2
-        )
+        X = validation.validated(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
         names, classes = classes_to_tell_apart(y)
+        with about_input():
+            check_consistent_length(X, classes)
+        X, classes = X[classes >= 0], classes[classes >= 0]
         kernels = self._base_kernels(X, classes)
         problems = binary_problems(classes, self.multi_class)
         matrix = _kept(kernels, X)

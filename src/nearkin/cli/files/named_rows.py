@@ -123,16 +123,22 @@ class NamedRows(ABC):
         return self._kept(pa.Table.from_batches(batches)) if batches else pa.table({})
 
     def labels(self, column: str) -> NDArray[Any]:
-        """Classes of all rows: whole numbers with -1 for unknown, or texts with None."""
+        """Classes of all rows: whole numbers or texts, None where a cell is empty."""
         values = self.values(column, "--labels")
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
         found = [None if _is_missing(value) else value for value in values.to_pylist()]
         if all(value is None for value in found):
             raise UserError(f"column {column!r} of {self.file} has no labels: all are empty.")
-        numbers = [-1 if value is None else _whole(value) for value in found]
-        if None not in numbers:
-            return np.array(numbers, dtype=np.int64)
+        numbers = [None if value is None else _whole(value) for value in found]
+        if {*numbers} - {None} == {-1, 1}:
+            raise UserError(
+                f"column {column!r} of {self.file} has the labels -1 and 1 alone, and -1 means "
+                "unknown: all known rows would be of one class. Write 0 for -1 there if these are "
+                "two classes; leave cells empty where the class is unknown."
+            )
+        if numbers.count(None) == found.count(None):
+            return np.array(numbers, dtype=object if None in numbers else np.int64)
         return np.array([None if value is None else str(value) for value in found], dtype=object)
 
     def named_like(self, pattern: str) -> list[str]:
@@ -157,7 +163,7 @@ class NamedRows(ABC):
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value == "" or value != value
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def _whole(value: Any) -> int | None:
