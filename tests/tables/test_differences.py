@@ -2,12 +2,12 @@
 
 from difflib import SequenceMatcher
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nearkin.tables import differences
 from nearkin.tables.differences import differing_spans, marked_parts, plain
+from tests.cases import each
 
 
 def marked(left, right):
@@ -19,7 +19,7 @@ def marked(left, right):
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right", "expected"),
     [
         ("Jon Smith", "John Smith", [[], ["h"]]),
@@ -54,7 +54,7 @@ def test_texts_are_whole_and_differ_where_they_are_marked(left, right):
     assert "".join(rest[0].split()) == "".join(rest[1].split())
 
 
-@pytest.mark.parametrize("signs", [("a,", "a;"), ("a,b", "b,c"), ("a", "b"), ("a b ", "b a ")])
+@each("signs", [("a,", "a;"), ("a,b", "b,c"), ("a", "b"), ("a b ", "b a ")])
 def test_long_texts_are_not_compared_letter_by_letter(signs, monkeypatch):
     sizes = []
 

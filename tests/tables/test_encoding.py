@@ -14,12 +14,13 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import TableEncoder, TableWarning
 from nearkin.errors import InputError
 from nearkin.tables.encoders import Categories, DateParts, NumberScale, Pieces
 from nearkin.tables.reading import read_table
+from tests.cases import each
 
 DAY = datetime.date(2020, 1, 1)
 
@@ -49,9 +50,8 @@ def table():
     return people()
 
 
-@parametrize_with_checks([TableEncoder()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+def test_scikit_learn_checks():
+    check_estimator(TableEncoder(), on_skip=None)
 
 
 def test_kinds_groups_and_names(table):
@@ -68,7 +68,7 @@ def test_kinds_groups_and_names(table):
     assert encoder.transform(table).shape == (60, len(names))
 
 
-@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("frame_of", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_all_libraries_give_the_same(frame_of, table):
     expected = TableEncoder().fit_transform(table)
     frame = frame_of(table)
@@ -134,7 +134,7 @@ def test_rows_are_the_same_alone_and_among_others(table):
     assert_allclose(np.vstack(alone), whole[:5], atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     "bad",
     [{}, {"a": []}, {"a": [1]}, {"a": [1, 2], "b": [1]}, {"a": ["x", "x"]}, {"id": ["x", "y"]}],
 )
@@ -249,7 +249,7 @@ def lengths(texts):
     return np.array([[len(text), text.count("a")] for text in texts], dtype=float)
 
 
-@pytest.mark.parametrize("own", [lengths, TfidfVectorizer(analyzer="char")])
+@each("own", [lengths, TfidfVectorizer(analyzer="char")])
 def test_text_encoders_of_ones_own(own, table):
     encoder = TableEncoder(text_encoder=own).fit(table)
     Z = encoder.transform(table)
@@ -277,7 +277,7 @@ class Doubled:
         return [[len(text), 2 * len(text)] for text in texts]
 
 
-@pytest.mark.parametrize(
+@each(
     "own",
     [
         lengths,
@@ -304,9 +304,7 @@ def test_encoders_for_columns_without_words(table):
         TableEncoder(text_encoder={"name": 7}).fit(table)
 
 
-@pytest.mark.parametrize(
-    "wrong", [lambda texts: np.zeros(len(texts)), lambda texts: np.full((len(texts), 2), np.nan)]
-)
+@each("wrong", [lambda texts: np.zeros(len(texts)), lambda texts: np.full((len(texts), 2), np.nan)])
 def test_text_encoders_that_give_something_else(wrong, table):
     with pytest.raises(ValueError, match="text_encoder must give a finite array"):
         TableEncoder(text_encoder=wrong).fit(table)

@@ -12,13 +12,14 @@ from nearkin.tables.dates import date_of, read_dates
 from nearkin.tables.kinds import kinds_of
 from nearkin.tables.reading import MOST_CHARACTERS, plain_text, read_table
 from nearkin.tables.values import column_of, columns_of, is_missing
+from tests.cases import each
 
 
 def kind(values, name="column"):
     return kinds_of(read_table({name: values}))[name]
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         ([1.5, 2.0, None], "number"),
@@ -55,7 +56,7 @@ def test_kinds_by_cells(values, expected):
     assert kind(values) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "values", "expected"),
     [
         ("id", [7, 3, 9], "ignored"),
@@ -108,10 +109,8 @@ def test_texts_are_plain():
 DAY = datetime.date(2024, 3, 4)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(
-    "text", ["2024-03-04", "2024/3/4", "20240304", "4 march 2024", "mar 4, 2024", "4th-mar-2024"]
-)
+@each("order", ORDERS)
+@each("text", ["2024-03-04", "2024/3/4", "20240304", "4 march 2024", "mar 4, 2024", "4th-mar-2024"])
 def test_plain_dates_are_the_same_in_any_order(order, text):
     assert date_of(text, order) == (DAY - datetime.date(1970, 1, 1)).days
 
@@ -127,7 +126,7 @@ def test_the_order_of_dates():
         assert date_of(no_date, "day first") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "order", "ambiguous"),
     [
         (["1/2/2024", "3/25/2024"], "month first", False),
@@ -185,7 +184,7 @@ def test_cells_of_another_kind_count_as_missing_and_are_told():
         column_of(cells, "date")
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@each("kind", WORDS)
 def test_words_of_any_form(kind):
     [cells] = read_table({"x": [1, 0, None]})
     expected = ["yes", "no", None] if kind == "yes or no" else ["1", "0", None]
@@ -195,7 +194,7 @@ def test_words_of_any_form(kind):
         assert column_of(cells, kind).values.tolist() == ["2024-01-01", None]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_nothing_but_gaps_is_of_any_kind(kind):
     for gaps in ([None, None], [np.nan, np.nan], ["", "NaN"]):
         [cells] = read_table({"x": gaps})

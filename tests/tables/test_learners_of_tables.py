@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 import nearkin as nk
 from nearkin.learners.contributions import matrix_of
+from tests.cases import each
 from tests.tables.test_encoding import people
 
 
@@ -117,7 +118,7 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@each("learner", LEARNERS.values(), ids=LEARNERS)
 def test_all_that_a_metric_can_do_with_a_table(learner, copies, tmp_path):
     frame, pairs = copies
     metric = learner.fit(frame, pairs=pairs)
@@ -152,7 +153,7 @@ def test_files_hold_no_names_or_texts(copies, tmp_path):
         metric.save(path, forget_names=True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("own", "message"),
     [
         (lambda texts: np.ones((len(texts), 1)), "text_encoder is a function, that is code"),
@@ -205,7 +206,7 @@ def exchanged():
     return frame, nk.Pairs(near, [(i, i + 61) for i in range(20)])
 
 
-@pytest.mark.parametrize(
+@each(
     "learner", [nk.ColumnWeights(random_state=0), nk.MetricLearner(time_budget=2, random_state=0)]
 )
 def test_swapped_cells_are_near_to_learners(learner, exchanged):

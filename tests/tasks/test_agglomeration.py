@@ -1,7 +1,6 @@
 """Groups that grow by joining."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 from nearkin import Pairs
 from nearkin.tasks.grouping.agglomeration import joined_tree
 from nearkin.tasks.grouping.kept_pairs import blocks_of
+from tests.cases import each
 
 
 def problem(seed, n=14, n_pairs=5):
@@ -46,7 +46,7 @@ def slow_linkage(affinity, blocks, likeness):
         owners[j] |= owners.pop(i)
 
 
-@pytest.mark.parametrize(("linkage", "likeness"), [("average", np.mean), ("complete", known_least)])
+@each(("linkage", "likeness"), [("average", np.mean), ("complete", known_least)])
 @given(seed=st.integers(0, 10**6), n_pairs=st.sampled_from([0, 5, 12]))
 def test_as_slow_linkage(linkage, likeness, seed, n_pairs):
     Z, affinity, pairs = problem(seed, n_pairs=n_pairs)

@@ -40,6 +40,7 @@ import nearkin as nk
 from nearkin.datasets import make_three_normal
 from nearkin.rows.open import open_rows
 from nearkin.tasks.cross_validation import PairScorer
+from tests.cases import each
 
 N = 60
 
@@ -141,15 +142,15 @@ def true_pairs():
     return nk.Pairs.from_labels(np.arange(90) % 3, 600, random_state=0)
 
 
-@pytest.mark.parametrize("routing", [False, True])
-@pytest.mark.parametrize("cutter", CUTTERS)
+@each("routing", [False, True])
+@each("cutter", CUTTERS)
 def test_pairs_that_know_their_rows_follow_them_through_scikit_learn(cutter, routing, true_pairs):
     with sklearn.config_context(enable_metadata_routing=routing):
         CUTTERS[cutter](true_pairs)
 
 
-@pytest.mark.parametrize("routing", [False, True])
-@pytest.mark.parametrize("cutter", CUTTERS)
+@each("routing", [False, True])
+@each("cutter", CUTTERS)
 def test_pairs_that_do_not_know_their_rows_are_refused_where_rows_are_cut(
     cutter, routing, true_pairs
 ):
@@ -219,7 +220,7 @@ def test_pairs_are_cut_like_rows():
     assert len(pairs + nk.Pairs(n_rows=6)) == len(pairs) == 2
 
 
-@pytest.mark.parametrize("rows", [[5, 0], np.array([5, 0]), slice(2, None), np.arange(6) > 1, []])
+@each("rows", [[5, 0], np.array([5, 0]), slice(2, None), np.arange(6) > 1, []])
 def test_scikit_learn_cuts_pairs_by_any_kind_of_numbers(rows):
     pairs = nk.Pairs([(0, 5), (2, 3)], n_rows=6)
     assert _safe_indexing(pairs, rows) == pairs.restrict(np.arange(6)[rows])
@@ -250,7 +251,7 @@ def test_folds_share_no_linked_row_and_test_every_row_once(n, n_pairs, n_splits,
         assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
+@each("shuffled", [False, True])
 def test_folds_are_even_in_rows_and_in_both_kinds_of_pairs(shuffled):
     must = [(2 * i, 2 * i + 1) for i in range(15)]
     cannot = [(30 + 2 * i, 31 + 2 * i) for i in range(10)]
@@ -306,8 +307,8 @@ def one_by_one(learner, X, pairs, folds):
     return scores
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("cv", [4, nk.PairKFold(3, shuffle=True, random_state=1), KFold(2)])
+@each("known", [True, False])
+@each("cv", [4, nk.PairKFold(3, shuffle=True, random_state=1), KFold(2)])
 def test_cross_validation_is_what_a_loop_over_folds_does(cv, known, data):
     X, _, pairs = data
     pairs = pairs if known else by_hand(pairs)
@@ -342,9 +343,7 @@ def test_a_classifier_after_a_learner_is_judged_by_labels(data):
     assert_allclose(found["test_score"], by_name["test_score"])
 
 
-@pytest.mark.parametrize(
-    "form", [pd.DataFrame, np.ndarray.tolist, lambda X: pd.DataFrame(X, index=range(N, 0, -1))]
-)
+@each("form", [pd.DataFrame, np.ndarray.tolist, lambda X: pd.DataFrame(X, index=range(N, 0, -1))])
 def test_rows_may_be_in_any_form(form, data):
     X, _, pairs = data
     expected = nk.cross_validate(nk.RCA(), X, pairs=pairs, cv=3)["test_score"]

@@ -17,6 +17,7 @@ from nearkin import ITML, RCA, Euclidean, KernelBeta, NeighborIndex, Pairs
 from nearkin.spaces.neighbors import by_first_row, near_groups, nearest, without_itself
 from nearkin.tasks.duplicate_radius import duplicate_radius, n_judged, near_pairs, radius_of_share
 from nearkin.tasks.mean_groups import mean_groups
+from tests.cases import each
 from tests.oracles import groups_within
 
 
@@ -47,7 +48,7 @@ def others_of(Z, k=None):
     return without_itself(*nearest(Z, Z, len(Z) if k is None else k + 1))
 
 
-@pytest.mark.parametrize("learner", [Euclidean(), ITML()])
+@each("learner", [Euclidean(), ITML()])
 def test_copies_are_found_among_many_rows(learner):
     X, who = copies()
     metric = learner.set_params(random_state=0).fit(X, pairs=look_alikes(X, who))
@@ -87,8 +88,8 @@ def test_rows_that_are_there_many_times():
     assert len(group) == 50
 
 
-@pytest.mark.parametrize("load", [load_wine, load_digits])
-@pytest.mark.parametrize("learner", [Euclidean, KernelBeta, RCA])
+@each("load", [load_wine, load_digits])
+@each("learner", [Euclidean, KernelBeta, RCA])
 def test_classes_are_not_taken_for_copies(load, learner):
     X, y = (given[:700] for given in load(return_X_y=True))
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
@@ -163,7 +164,7 @@ def test_precision_is_kept():
     assert len(found) > 50
 
 
-@pytest.mark.parametrize("share", [0.0, 1e-4, 0.001, 0.02, 0.3])
+@each("share", [0.0, 1e-4, 0.001, 0.02, 0.3])
 def test_a_share_of_pairs_lies_within_its_radius(share):
     Z = np.random.default_rng(0).normal(size=(400, 6))
     radius = radius_of_share(Z, *others_of(Z, 20), share, np.random.RandomState(0))
@@ -191,7 +192,7 @@ def test_a_given_radius_is_that_radius():
     assert_array_equal(index.group_labels(1.2), groups_within(X - X.mean(axis=0), 1.2))
 
 
-@pytest.mark.parametrize(
+@each(
     ("how", "error", "message"),
     [
         ({"radius": 1, "precision": 0.9}, ValueError, "give one of radius and precision"),

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import LMNN, RCA, EnergyClassifier, KernelBeta
 from nearkin.solvers import class_energy, energy_sums
@@ -17,17 +17,18 @@ from nearkin.solvers.class_energy import (
     energies,
     gather_members,
 )
+from tests.cases import each
 
 # Scikit-learn's own classifiers that take some labels for unknown are spared this by name.
 SIGNS_ARE_NO_CLASSES = {"check_classifiers_classes": "it takes -1 and 1 for two classes"}
 
 
-@parametrize_with_checks(
-    [EnergyClassifier(), EnergyClassifier(RCA(random_state=0))],
-    expected_failed_checks=lambda _: SIGNS_ARE_NO_CLASSES,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+@each("estimator", [EnergyClassifier(), EnergyClassifier(RCA(random_state=0))])
+def test_scikit_learn_checks(estimator):
+    done = check_estimator(estimator, expected_failed_checks=SIGNS_ARE_NO_CLASSES, on_skip=None)
+    assert {one["check_name"] for one in done if one["status"] == "xfail"} == {
+        *SIGNS_ARE_NO_CLASSES
+    }
 
 
 def plain_energy(x, label, X, y, k, margin, push):
@@ -58,8 +59,8 @@ def random_case(seed=0, n=50, sizes=(20, 17, 10, 2, 1)):
     return rng.standard_normal((n, 3)) + y[:, None] / 2, y, rng.standard_normal((9, 3))
 
 
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("margin", [0.0, 0.8, 5.0])
+@each("k", [1, 3])
+@each("margin", [0.0, 0.8, 5.0])
 def test_energies_are_the_plain_sums(k, margin):
     X, y, X_new = random_case()
     members, _ = gather_members(X, y, k)
@@ -232,7 +233,7 @@ def test_identical_rows():
     assert np.isfinite(found.decision_function([[1.0, 1.0], [2.0, 3.0]])).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("metric", "euclidean"),

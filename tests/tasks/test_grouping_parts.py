@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,6 +19,7 @@ from nearkin.tasks.grouping.kept_pairs import blocks_of, kept
 from nearkin.tasks.grouping.known import known_pairs
 from nearkin.tasks.grouping.placing import Placing, kernel_features, sharpness_of
 from nearkin.tasks.grouping.sampling import sampled_rows
+from tests.cases import each
 
 
 def test_scores_of_a_block_are_those_of_a_regression_without_it():
@@ -115,7 +115,7 @@ def test_two_groups_that_keep_pairs_are_the_cheapest(seed):
     assert_allclose(cost(labels), min(map(cost, allowed)))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@each("family", FAMILIES)
 def test_every_family_finds_what_is_plain(family):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 40)

@@ -11,8 +11,9 @@ from nearkin import ITML, LMNN, RCA, KernelBeta, Pairs, learn_actively
 from nearkin.datasets import make_xor
 from nearkin.tasks.questions.active import with_inferred
 from nearkin.tasks.questions.strategies import STRATEGIES
+from tests.cases import each
 
-each_strategy = pytest.mark.parametrize("strategy", list(STRATEGIES))
+each_strategy = each("strategy", list(STRATEGIES))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def test_budget_of_none(xor):
         learn_actively(X, oracle_of(y), 0)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("went home"), KeyboardInterrupt()])
+@each("error", [RuntimeError("went home"), KeyboardInterrupt()])
 def test_an_oracle_that_raises_loses_nothing(error, xor):
     X, y = xor
     answers = []
@@ -169,7 +170,7 @@ def test_unsure_pairs_are_no_evidence_and_not_asked_again(xor):
     assert ((result.unsure.sum(axis=1) % 3) == 0).all()
 
 
-@pytest.mark.parametrize("answer", [True, False])
+@each("answer", [True, False])
 def test_answers_of_one_kind(answer, xor):
     X, _ = xor
     result = learn_actively(X, lambda i, j: answer, 20, random_state=0)

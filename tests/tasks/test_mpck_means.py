@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from nearkin import MPCKMeans, Pairs, ScaleWarning
 from nearkin.datasets import make_three_normal
@@ -18,6 +18,7 @@ from nearkin.scores import balanced_rand
 from nearkin.tasks.mpck_empty import refilled
 from nearkin.tasks.mpck_objective import LEAST_SPREAD, Problem, descend
 from nearkin.tasks.mpck_seeding import Seeds, draw_apart
+from tests.cases import each
 
 # Labels of two classes tie all rows of some checks: three clusters are too many then.
 FEWER_CLUSTERS = pytest.mark.filterwarnings(
@@ -26,9 +27,9 @@ FEWER_CLUSTERS = pytest.mark.filterwarnings(
 
 
 @FEWER_CLUSTERS
-@parametrize_with_checks([MPCKMeans(3, n_init=2), MPCKMeans(3, n_init=1, learn_metric=False)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+@each("estimator", [MPCKMeans(3, n_init=2), MPCKMeans(3, n_init=1, learn_metric=False)])
+def test_scikit_learn_checks(estimator):
+    check_estimator(estimator, on_skip=None)
 
 
 # As published, but that units do not matter.
@@ -263,7 +264,7 @@ def test_without_pairs_the_clearer_clusters_are_found():
     assert balanced_rand(weak, labels) < 0.6
 
 
-@pytest.mark.parametrize("kind", ["both", "must", "cannot"])
+@each("kind", ["both", "must", "cannot"])
 def test_pairs_choose_between_two_ways_to_cluster(kind):
     X, _, weak = two_ways()
     pairs = Pairs.from_labels(weak, 40, kind=kind, random_state=0)
@@ -461,10 +462,8 @@ def test_empty_cluster_moves_to_the_farthest_row():
     assert_array_equal(labels, [0, 0, 0, 1])
 
 
-@pytest.mark.parametrize(
-    "options", [{}, PUBLISHED, {"learn_metric": False}, {"start_metric": "identity"}], ids=str
-)
-@pytest.mark.parametrize(
+@each("options", [{}, PUBLISHED, {"learn_metric": False}, {"start_metric": "identity"}], ids=str)
+@each(
     "X",
     [
         np.ones((12, 2)),
@@ -478,7 +477,7 @@ def test_empty_cluster_moves_to_the_farthest_row():
     ],
     ids=["equal", "equal32", "zero", "duplicates", "constant", "tiny", "huge", "corners"],
 )
-@pytest.mark.parametrize("pairs", [None, Pairs([(0, 1), (2, 9)], [(0, 5), (3, 8)])])
+@each("pairs", [None, Pairs([(0, 1), (2, 9)], [(0, 5), (3, 8)])])
 @FEWER_CLUSTERS
 def test_degenerate_data_give_finite_results(X, options, pairs):
     for n_clusters in (1, 3, 12):
@@ -576,7 +575,7 @@ def test_the_farthest_rows_go_to_an_empty_cluster_with_those_they_are_tied_to():
     assert centers[1] == 99
 
 
-@pytest.mark.parametrize("kind", [np.array, sp.csr_array], ids=["dense", "sparse"])
+@each("kind", [np.array, sp.csr_array], ids=["dense", "sparse"])
 def test_clusters_that_cannot_be_filled_are_told_of(kind):
     X = kind(np.repeat([[0.0, 1.0], [5.0, 1.0]], 6, axis=0))
     with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=3"):
@@ -585,7 +584,7 @@ def test_clusters_that_cannot_be_filled_are_told_of(kind):
         MPCKMeans(3, random_state=0).fit(np.eye(6), [0, 0, 0, 1, 1, 1])
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_no_cluster_is_left_empty(seed):
     rng = np.random.RandomState(seed)
     X = rng.standard_normal((40, 2)).round()  # many are equal
@@ -608,7 +607,7 @@ def test_too_many_clusters():
         MPCKMeans(8).fit(np.eye(5))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "problem"),
     [
         ({"n_clusters": 0}, "n_clusters"),

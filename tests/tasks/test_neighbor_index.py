@@ -27,10 +27,11 @@ from nearkin.spaces.neighbors import near_groups, nearest, within
 from nearkin.storage.arrays import StorageError, write_arrays
 from nearkin.storage.index_files import KIND, VERSION, read_index, write_index
 from nearkin.tasks import indexed_rows
+from tests.cases import each
 from tests.oracles import groups_within
 
-each_search = pytest.mark.parametrize("search", ["exact", "approximate"])
-each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+each_search = each("search", ["exact", "approximate"])
+each_dtype = each("dtype", [np.float32, np.float64])
 
 
 def random_rows(n, q=3, seed=0, dtype=np.float64):
@@ -199,7 +200,7 @@ def test_vectors_keep_their_type(dtype):
     assert index.add(random_rows(2)).vectors.dtype == np.float64  # nothing is lost
 
 
-@pytest.mark.parametrize(
+@each(
     "convert",
     [
         lambda X: pd.DataFrame(X, columns=["a", "b", "c"]),
@@ -207,7 +208,7 @@ def test_vectors_keep_their_type(dtype):
         lambda X: X.tolist(),
     ],
 )
-@pytest.mark.parametrize("metric", [None, StandardScaler().set_output(transform="pandas")])
+@each("metric", [None, StandardScaler().set_output(transform="pandas")])
 def test_frames_and_lists(convert, metric):
     X = random_rows(30)
     rows = convert(X)
@@ -262,7 +263,7 @@ def test_fit_forgets_what_was_there():
     assert index.query([[0.0, 0.0]], 3)[1].shape == (1, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "expected"),
     [
         (np.array([3, 1], dtype=np.uint8), [3, 1]),
@@ -361,10 +362,8 @@ def test_auto_is_exact_for_few_rows(monkeypatch):
 
 
 @each_dtype
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize(
-    "ids", [None, [3, -1, 2**60, 0, 5], ["", "é", "日本", "a\0b", "long " * 50]]
-)
+@each("order", ["C", "F"])
+@each("ids", [None, [3, -1, 2**60, 0, 5], ["", "é", "日本", "a\0b", "long " * 50]])
 def test_save_and_load_give_the_same_to_the_last_bit(dtype, order, ids, tmp_path):
     X = np.array(random_rows(5, dtype=dtype), order=order)
     index = NeighborIndex(search="exact", n_neighbors=2, target_recall=0.5, random_state=3)
@@ -413,7 +412,7 @@ def test_another_metric_is_refused(learned, tmp_path):
         NeighborIndex.load(tmp_path / "rows.index", metric=RCA())
 
 
-@pytest.mark.parametrize("ids", [None, ["a", "bc", "d", "e"]])
+@each("ids", [None, ["a", "bc", "d", "e"]])
 def test_damaged_files_are_refused(ids, tmp_path):
     path = tmp_path / "rows.index"
     index = NeighborIndex(random_state=1).add(random_rows(4), ids=ids)
@@ -447,7 +446,7 @@ GOOD = {
 ROWS, IDS = np.eye(2), np.arange(2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arrays", "changes", "message"),
     [
         ({"ids": IDS}, {}, "no matrix of float32"),
@@ -510,7 +509,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.parametrize("ids", [None, ["a", "b", "c"]])
+@each("ids", [None, ["a", "b", "c"]])
 def test_export(ids, tmp_path):
     index = NeighborIndex().add(random_rows(3, dtype=np.float32), ids=ids)
     index.export(tmp_path / "rows.npy")
@@ -534,7 +533,7 @@ def test_export_says_what_to_install(tmp_path, monkeypatch):
 # ---- errors
 
 
-@pytest.mark.parametrize(
+@each(
     "ask",
     [
         lambda index: index.query([[1.0]]),
@@ -560,7 +559,7 @@ def test_more_neighbors_than_rows_gives_all_with_a_warning():
 NAN, HUGE = [[1.0], [np.nan]], [[1.0], [1e200]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "error", "message"),
     [
         (lambda i: i.query([[1.0, 2.0]], 1), ValueError, "X_new has 2 columns, .* index have 1"),
@@ -602,7 +601,7 @@ def test_row_numbers_that_your_own_ids_took():
         NeighborIndex().add([[0.0]], ids=["a"]).add([[1.0]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "message"),
     [
         ({"search": "fast"}, "'search' parameter"),
@@ -629,7 +628,7 @@ def test_random_states_that_cannot_be_written(tmp_path):
         index.save(tmp_path / "x")
 
 
-@pytest.mark.parametrize("use", ["query", "query_radius", "add", "duplicates", "radius_for"])
+@each("use", ["query", "query_radius", "add", "duplicates", "radius_for"])
 def test_a_metric_that_was_fitted_again_is_refused(use):
     X, y = make_xor(60, random_state=0)
     metric = ITML(random_state=0).fit(X, y)
@@ -665,8 +664,8 @@ def test_a_metric_is_asked_again_only_after_it_was_fitted():
         index.query(X[:1], 1)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-@pytest.mark.parametrize("n", [1, 30_000])
+@each("bad", [np.nan, np.inf, 1e200])
+@each("n", [1, 30_000])
 def test_one_row_is_checked_as_many_are(bad, n):
     X = np.zeros((n, 2))
     X[-1, 1] = bad

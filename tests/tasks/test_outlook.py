@@ -12,6 +12,7 @@ from nearkin.datasets import make_xor
 from nearkin.pairs.estimates import Estimate
 from nearkin.scores.learning_curve import Halves, LearningCurve
 from nearkin.tasks.questions.outlook import verdict_of
+from tests.cases import each
 
 X, Y = make_xor(300, random_state=0)
 
@@ -50,7 +51,7 @@ def test_the_same_seed_gives_the_same():
     assert outlook(X, answers(40)) == outlook(X, answers(40))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pairs", "reason"),
     [
         (Pairs(), "it takes 10 answers"),
@@ -124,7 +125,7 @@ def test_of_many_answers_some_are_looked_at():
     assert found.gain.value < outlook(X, answers(240)).gain.value
 
 
-@pytest.mark.parametrize(("verdict", "n_asked"), [("enough", 20), ("no use", 20), ("more", 40)])
+@each(("verdict", "n_asked"), [("enough", 20), ("no use", 20), ("more", 40)])
 def test_questions_end_when_there_are_enough(verdict, n_asked, monkeypatch):
     def from_twenty_on(X, pairs):
         found = outlook(X, pairs)

@@ -20,9 +20,10 @@ from nearkin.tasks.questions.strategies import (
     spread_out,
 )
 from nearkin.tasks.questions.suggest import candidate_rows
+from tests.cases import each
 from tests.common.learners import LEARNERS, ONE_OF_EACH, as_seen_by, example, fitted
 
-each_strategy = pytest.mark.parametrize("strategy", list(STRATEGIES))
+each_strategy = each("strategy", list(STRATEGIES))
 NOTHING = np.empty((0, 2), dtype=np.int64)
 
 
@@ -50,7 +51,7 @@ def check_questions(found, n, n_rows, pairs):
 
 
 @each_strategy
-@pytest.mark.parametrize("n", [1, 2, 10, 40])
+@each("n", [1, 2, 10, 40])
 def test_gives_that_many_open_pairs(strategy, n, xor):
     X, _, pairs, metric = xor
     found = suggest_pairs(metric, X, pairs, n, strategy=strategy, random_state=0)
@@ -90,7 +91,7 @@ def test_many_rows_are_looked_at_in_part(strategy):
     check_questions(found, 10, 5000, pairs)
 
 
-@pytest.mark.parametrize("name", ONE_OF_EACH)
+@each("name", ONE_OF_EACH)
 def test_any_learner_will_do(name):
     X, _, pairs, _ = example()
     learner = LEARNERS[name]
@@ -125,7 +126,7 @@ def test_frames_and_sparse_rows_ask_what_arrays_ask(strategy, xor):
 
 
 @each_strategy
-@pytest.mark.parametrize(
+@each(
     "pairs",
     [
         pytest.param(Pairs([(0, 1), (1, 2)]), id="must-links only"),
@@ -261,8 +262,8 @@ def test_uncertainty_asks_nearest_to_the_threshold():
     assert_allclose(gaps[tuple(asked)], min(open_gaps))
 
 
-@pytest.mark.parametrize("n_must", [0, 1, 8])
-@pytest.mark.parametrize("n_cannot", [0, 1, 8])
+@each("n_must", [0, 1, 8])
+@each("n_cannot", [0, 1, 8])
 def test_expected_change_of_spectrum_is_that_of_fitting_with_each_answer(n_must, n_cannot):
     """KernelBeta really fitted with one more must-link, and with one more cannot-link."""
     if n_must + n_cannot == 0:

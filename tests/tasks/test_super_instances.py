@@ -15,6 +15,7 @@ from nearkin.tasks.questions.super_instances import (
     chance_of_new,
     memberships,
 )
+from tests.cases import each
 
 
 def clouds(*sizes, seed=0):
@@ -116,7 +117,7 @@ def test_groups_with_many_answers_do_not_outvote_the_others():
     assert len(none) == 0
 
 
-@pytest.mark.parametrize(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
+@each(("share", "fewest"), [(0.5, 2), (0.01, 20), (0.1, 5)])
 def test_the_fewest_groups_are_half_of_what_may_be(share, fewest, monkeypatch):
     monkeypatch.setattr(answered_groups, "share_of_same", lambda *_: share)
     apart = Pairs(cannot_link=np.arange(40).reshape(-1, 2))
@@ -151,7 +152,7 @@ def test_the_same_seed_asks_the_same():
     assert one.history == two.history
 
 
-@pytest.mark.parametrize("budget", [1, 4, 13])
+@each("budget", [1, 4, 13])
 def test_the_budget_is_kept(budget):
     X, y = clouds(20, 20)
     assert learned(X, asked_of(y), budget).n_asked == budget
@@ -165,9 +166,7 @@ def test_unsure_pairs_are_asked_once():
     assert len(result.unsure)
 
 
-@pytest.mark.parametrize(
-    "y", [np.zeros(40, int), np.arange(40)], ids=["all of one class", "all by themselves"]
-)
+@each("y", [np.zeros(40, int), np.arange(40)], ids=["all of one class", "all by themselves"])
 def test_one_answer_only(y):
     X, _ = clouds(20, 20)
     result = learned(X, asked_of(y), 20)
@@ -175,7 +174,7 @@ def test_one_answer_only(y):
     assert {answer for *_, answer in result.history} == {bool(y[0] == y[1])}
 
 
-@pytest.mark.parametrize("X", [np.zeros((30, 2)), np.repeat(np.eye(3), 10, axis=0)])
+@each("X", [np.zeros((30, 2)), np.repeat(np.eye(3), 10, axis=0)])
 @pytest.mark.filterwarnings("ignore:all")
 def test_rows_that_coincide(X):
     y = np.repeat([0, 1, 2], 10)

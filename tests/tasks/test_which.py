@@ -4,6 +4,7 @@ import pytest
 from nearkin import Pairs
 from nearkin.tasks.questions.candidates import scene_of
 from nearkin.tasks.questions.which import entropy, typical, which_questions
+from tests.cases import each
 
 # Four clouds of ten rows on a line.
 RNG = np.random.RandomState(0)
@@ -19,7 +20,7 @@ def scene(must, cannot, unsure=()):
 THREE = scene([(0, 1), (0, 2)], [(0, 10), (0, 20), (10, 20)])
 
 
-@pytest.mark.parametrize("choose", ["random", "far", "near", "clusters"])
+@each("choose", ["random", "far", "near", "clusters"])
 def test_a_row_is_shown_beside_groups_that_differ(choose):
     found = which_questions(THREE, 5, np.random.RandomState(0), choose)
     assert found
