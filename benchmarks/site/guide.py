@@ -70,9 +70,9 @@ def clusters_methods() -> str:
     draws = results.shared(results.methods)
     return shown(
         Table("", columns, body, n_words=2),
-        f"Adjusted Rand index, in the mean over {len(results.data)} data sets and {draws} draws; "
-        f"the rank is among {len(results.methods)} methods, in the mean over all numbers of pairs. "
-        "*Our metric* is that of `MetricLearner`.",
+        f"Mean adjusted Rand index over {len(results.data)} data sets and {draws} draws. Mean rank "
+        f"is among {len(results.methods)} methods, over all numbers of pairs. *Our metric* is "
+        "that of `MetricLearner`.",
     )
 
 
@@ -115,8 +115,8 @@ def clusters_losses() -> str:
     missed = [f"{shape} in {share:.0%}" for shape, share in shares.items() if share < 0.9]
     if missed:
         parts.append(
-            "Of shapes in the plane that 20 pairs describe, some are found nearly exactly in a "
-            f"part of the draws only: {listed(missed)}."
+            "With 20 pairs, most shapes in the plane are found nearly exactly in nearly every "
+            f"draw; these are found in fewer draws: {listed(missed)}."
         )
     return shown(*parts, _reached())
 
@@ -185,12 +185,12 @@ def search_explanations() -> str:
     n_sets = len({row["data"] for row in rows})
     n = explanations.N_NAMED
     return shown(
-        f"How far to believe it, on {n_sets} data sets: taking away the {n} columns that `explain` "
-        f"names moves the chance {min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as "
-        f"far as taking away {n} at random. Leaving out the {n} answers that it names, and "
-        f"learning anew, changes the distance as was said in {signs['ITML']:.0%} of cases with "
-        f"`ITML` and in {signs['MetricLearner']:.0%} with `MetricLearner`, which may choose "
-        "otherwise then."
+        f"How reliable explanations are, on {n_sets} data sets: removing the {n} columns that "
+        f"`explain` names changes the probability {min(ratios.values()):.1f} to "
+        f"{max(ratios.values()):.1f} times as much as removing {n} random columns. Leaving out the "
+        f"{n} answers that it names, and learning again, changes the distance in the stated "
+        f"direction in {signs['ITML']:.0%} of cases with `ITML`, and in "
+        f"{signs['MetricLearner']:.0%} with `MetricLearner`, which may then choose another metric."
     )
 
 
@@ -225,8 +225,8 @@ def records_rivals() -> str:
     columns = ["F1", "no answer", *(f"{n} answers" for n in N_ANSWERS[1:])]
     return shown(
         Table("", columns, body),
-        f"Means over {listed(sorted(whole))}. What is not done took more than {LIMIT} seconds or "
-        "was not measured, and does not count in the mean.",
+        f'Means over {listed(sorted(whole))}. Runs "not done" took more than {LIMIT} '
+        "seconds or were not measured; the means leave them out.",
     )
 
 
@@ -283,8 +283,8 @@ def questions_strategies() -> str:
         body.append([f"`{strategy}`", *cells])
     most, draws = active.QUERIES[-1], len({row["seed"] for row in rows})
     return shown(
-        f"On how many data sets {most} answers, or fewer, reach the pair AUC of "
-        f"{active.N_CONTROL} random pairs, in the mean of {draws} draws:",
+        f"On how many data sets {most} or fewer answers reach the pair AUC of {active.N_CONTROL} "
+        f"random pairs (means of {draws} draws):",
         Table("", ["questions", *active.LEARNERS], body),
     )
 
@@ -298,7 +298,7 @@ def questions_stopping() -> str:
             found = stopping.curves(rows, questions, learner)
             ways = {
                 "`outlook`": stopping.stops(rows, questions),
-                "who knows the true curve": stopping.stops_by_truth(rows, questions, learner),
+                "the true curve": stopping.stops_by_truth(rows, questions, learner),
             }
             for name, said in ways.items():
                 here = [(found[d], n) for (d, _), n in said.items() if d in REPORTED and d in found]
@@ -312,7 +312,7 @@ def questions_stopping() -> str:
     columns = ["questions", "learner", "stopped by", "within a factor of 2", "within 20 %"]
     return shown(
         "How often it stops near the number of answers after which ten more gain less than 0.005 "
-        f"of pair AUC, on {len(REPORTED)} data sets that it was not tuned on:",
+        f"in pair AUC, on {len(REPORTED)} data sets not used for tuning:",
         Table("", columns, body, n_words=3),
     )
 

@@ -38,7 +38,7 @@ def clusters() -> str:
     few = [row["seconds"] for row in rows if row.get("method") == "Clusters"]
     grown = max((row for row in rows if row.get("part") == "growth"), key=lambda row: row["n"])
     return shown(
-        f"Up to 1000 rows take {np.mean(few):.0f} s in the mean, with the metric. "
+        f"Up to 1000 rows take {np.mean(few):.0f} s on average, including the metric. "
         f"{grown['n']:,} rows with {grown['n_cannot']:,} cannot-links take "
         f"{grown['seconds']:.0f} s and {grown['memory_gb']:.1f} GB on two cores."
     )
@@ -102,9 +102,9 @@ def one_more() -> str:
         for name in names
     }
     return shown(
-        f"One answer more, and {one_more_pair.N_ROWS:,} rows are in their new places in "
-        f"{min(waits.values()):.0f} to {max(waits.values()):.0f} ms, "
-        f"by {len(waits)} learners on two cores."
+        f"Learning from one more answer and moving {one_more_pair.N_ROWS:,} rows to their new "
+        f"places takes {min(waits.values()):.0f} to {max(waits.values()):.0f} ms, depending on the "
+        f"learner ({len(waits)} learners, two cores)."
     )
 
 
@@ -113,9 +113,9 @@ def estimates() -> str:
     rows = rows_of("speed/estimate.jsonl")
     in_time, in_memory, inside = estimate.within(rows)
     return shown(
-        f"Of {len(rows)} jobs that the model was not made with, time was foretold within 25 % for "
-        f"{in_time}, memory within 10 % for {in_memory}, and {inside} took a time within the "
-        f"stated interval. A calibration took {_median(rows, 'calibration'):.0f} s."
+        f"Of {len(rows)} jobs that were not used to build the cost model, time was predicted "
+        f"within 25 % for {in_time}, memory within 10 % for {in_memory}, and the time of {inside} "
+        f"was in the stated interval. A calibration took {_median(rows, 'calibration'):.0f} s."
     )
 
 
@@ -165,8 +165,8 @@ def gpu() -> str:
     return shown(
         f"On an {found['about']['device']}, `KernelBeta.transform` with 1000 landmarks maps "
         f"{speed:.0f} million rows of 50 columns a second, and `NeighborIndex` answers "
-        f"{queries:,.0f} queries a second, exactly. {about['rows']:,} rows from one Parquet file "
-        f"to another take {seconds:.1f} s by way of it, where reading and writing alone take "
+        f"{queries:,.0f} exact queries a second. Mapping {about['rows']:,} rows from one Parquet "
+        f"file to another takes {seconds:.1f} s, of which reading and writing alone take "
         f"{stream['seconds']['read then write']:.1f} s."
     )
 
@@ -211,10 +211,10 @@ def command_line() -> str:
         [row for row in rows if row["method"] == method] for method in ("library", "one command")
     )
     return shown(
-        "A million rows of 50 columns, fitted and mapped from one Parquet file to another, take "
-        f"{_median(command, 'seconds'):.1f} s by `nearkin fit --embedding`, with the start of the "
-        f"program, and {_median(library, 'seconds'):.1f} s by calls of the library in a program "
-        f"that runs already. Memory is {_median(command, 'peak_gb'):.1f} GB."
+        "Fitting to a million rows of 50 columns, and mapping them from one Parquet file to "
+        f"another, takes {_median(command, 'seconds'):.1f} s with `nearkin fit --embedding`, "
+        f"including the start of the program, and {_median(library, 'seconds'):.1f} s with "
+        f"the library in a running program. Memory is {_median(command, 'peak_gb'):.1f} GB."
     )
 
 

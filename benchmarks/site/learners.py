@@ -31,7 +31,7 @@ _CIRCUMSTANCES = {
     NOISY: "one pair in five is wrong",
     "35 % of pairs wrong": "one pair in three is wrong (35 %)",
     _MUST_LINKS: "must-links only",
-    UNSEEN: "rows of classes that no pair told of",
+    UNSEEN: "unseen classes (in no pair)",
 }
 
 
@@ -125,7 +125,7 @@ def few_pairs(*methods: str) -> str:
     draws = {len(_draws(CLEAN, REPORTED[0], _FEW, method)) for method in methods}
     said = (
         f"Gains in pair AUC over the Euclidean distance, on new rows of {len(REPORTED)} data sets "
-        f"that nothing was tuned on; means of {' or '.join(map(str, sorted(draws)))} draws:"
+        f"not used for tuning; means of {' or '.join(map(str, sorted(draws)))} draws:"
     )
     parts = [_filled(said), without_title(Table("", columns, body, 6)), _rank_words(methods)]
     elsewhere = _other_circumstances(methods)
@@ -192,9 +192,9 @@ def overview() -> str:
     ]
     columns = [*table.columns, f"seconds, {_MANY} pairs"]
     said = (
-        "Pair AUC on new rows, means over 15 data sets that nothing was tuned on and two draws, "
-        f"and the median time of a fit to 600 rows at most with {_MANY} pairs on one core. What "
-        "is in italics is no part of nearkin:"
+        "Pair AUC on new rows, means over 15 data sets not used for tuning and two draws, and the "
+        f"median time of a fit to at most 600 rows with {_MANY} pairs on one core. Methods in "
+        "italics are not part of nearkin:"
     )
     return f"{_filled(said)}\n\n{without_title(Table('', columns, body))}"
 
@@ -208,13 +208,13 @@ def below_euclidean() -> str:
     ours = sorted(f"`{name}`" for name in below if name in _single())
     others = sorted(name.replace("|", r"\|") for name in below if name not in _single())
     return _filled(
-        f"With ten pairs {_listed(ours)} are below the Euclidean distance in the mean of fifteen "
-        f"data sets, and so are, of what is no part of nearkin, {_listed(others)}."
+        f"With ten pairs, {_listed(ours)} are below the Euclidean distance on average over fifteen "
+        f"data sets. So are these methods from outside nearkin: {_listed(others)}."
     )
 
 
 def unseen_classes() -> str:
-    """Methods on rows of classes that no pair told of."""
+    """Methods on rows of classes that are in no pair."""
     return without_title(published("few_pairs/RESULTS.md", "Pair AUC, unseen classes; 5 sets"))
 
 
@@ -250,7 +250,7 @@ def gain_kept() -> str:
     columns = ["", *(f"{share}, {n}" for share in shares for n in (_FEW, _MANY))]
     said = (
         f"Mean gain in pair AUC over the Euclidean distance, {len(REPORTED)} data sets and two "
-        f"draws, with {_FEW} and {_MANY} pairs. What is in italics is no part of nearkin:"
+        f"draws, with {_FEW} and {_MANY} pairs. Methods in italics are not part of nearkin:"
     )
     return f"{_filled(said)}\n\n{without_title(Table('', columns, body))}"
 
@@ -363,8 +363,8 @@ def report_intervals() -> str:
     table = rows_where(table, 0, "report_")
     rows = [[row[0].removeprefix("report_ of "), *row[1:]] for row in table.rows]
     said = (
-        "How often the 90 % intervals of `report_` held the figure by all pairs of new rows, and "
-        "their mean width:"
+        "How often the 90 % intervals of `report_` contained the figure measured on all pairs of "
+        "new rows, and their mean width:"
     )
     columns = ["learned from", *table.columns[1:]]
     return f"{_filled(said)}\n\n{without_title(Table('', columns, rows))}"

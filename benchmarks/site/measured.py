@@ -43,8 +43,8 @@ def _few_pairs() -> str:
         f"`MetricLearner` has a mean rank of {table['mean rank in pair AUC']}, a mean gain in pair "
         f"AUC over the Euclidean distance of {table['mean gain over Euclidean']}, and in its worst "
         f"case {table['worst cell against Euclidean']}. With one pair in five wrong "
-        f"{table['share of the gain kept with 20 % wrong']} of the gain is kept. Of classes that "
-        "no pair told of, if that is announced, mean and worst gain are "
+        f"{table['share of the gain kept with 20 % wrong']} of the gain is kept. On "
+        "unseen classes, with `new_classes=True`, mean and worst gain are "
         f"{table['unseen classes, announced: mean and worst gain']}."
     )
 
@@ -57,8 +57,8 @@ def _must_links() -> str:
     )
     rca = _cell("few_pairs/MUST_LINKS.md", title, "mean", "RCA")
     return (
-        f"From must-links alone `KernelBeta` gains {ours} in pair AUC in the mean; as the paper "
-        f"has it {published_}, and `RCA` {rca}."
+        f"From must-links alone `KernelBeta` gains {ours} in pair AUC on average; the published "
+        f"formula gains {published_}, and `RCA` {rca}."
     )
 
 
@@ -68,7 +68,7 @@ def _calibration() -> str:
     error = rows_where(errors, 0, "expected calibration error").rows[0]
     held = rows_where(published(page, "Share of 90 % intervals"), 0, "report_ of all").rows[0]
     return (
-        f"Said probabilities are off by {error[2]} in the mean with {errors.columns[2]} pairs and "
+        f"Stated probabilities are off by {error[2]} on average with {errors.columns[2]} pairs and "
         f"by {error[4]} with {errors.columns[4]}. Of the 90 % intervals of a report, the share "
         f"that holds the truth is {held[1].split()[0]} for pair AUC and {held[3].split()[0]} for "
         "recall."
@@ -104,7 +104,7 @@ def _records() -> str:
 def _answerers() -> str:
     found = rows_where(published("answerers/INTERVALS.md", "90 % intervals of rates"), 0, "all")
     return (
-        "How often each person is wrong is estimated from what they say of the same pairs: "
+        "Each person's error rate is estimated from answers to the same pairs: "
         f"{float(found.rows[0][2]):.0%} of the 90 % intervals hold the true rate, and the mean "
         f"error is {found.rows[0][4]}."
     )

@@ -37,7 +37,7 @@ def few_pairs() -> str:
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     n_sets, n_draws = len(means.data(CLEAN, REPORTED)), means.draws(CLEAN, REPORTED)
-    lines += ["", f"Means over {n_sets} real data sets that nothing was tuned on, {n_draws} draws."]
+    lines += ["", f"Means over {n_sets} real data sets not used for tuning, {n_draws} draws."]
     return "\n".join(lines)
 
 
