@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from nearkin.pairs.answerers import Answerer as Answerer
     from nearkin.pairs.pairs import Conflict as Conflict
     from nearkin.pairs.pairs import Pairs as Pairs
+    from nearkin.pairs.pairs import TripletCircle as TripletCircle
     from nearkin.pairs.supervision import ContradictionWarning as ContradictionWarning
     from nearkin.records.files import load as load
     from nearkin.records.matcher import RecordMatcher as RecordMatcher
@@ -115,6 +116,7 @@ _HOMES = {
     "Answerer": "nearkin.pairs.answerers",
     "Answers": "nearkin.pairs.answered",
     "Conflict": "nearkin.pairs.pairs",
+    "TripletCircle": "nearkin.pairs.pairs",
     "ContradictionWarning": "nearkin.pairs.supervision",
     "Estimate": "nearkin.costs.estimates",
     "EnergyClassifier": "nearkin.tasks.energy_classifier",

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 
-from nearkin import ContradictionWarning, Pairs
-from nearkin.pairs.supervision import gather_evidence, with_other_pairs
+import nearkin
+from nearkin import Conflict, ContradictionWarning, Pairs, TripletCircle
+from nearkin.pairs.supervision import TAKE_TRIPLETS, gather_evidence, with_other_pairs
 
 MIXED = Pairs([(0, 1)], [(2, 3)], closer=[(4, 0, 2), (0, 4, 3)], closer_weight=[2.0, 0.5], n_rows=6)
 
@@ -47,29 +49,67 @@ def test_wrong_triplets_are_named(closer, said):
         Pairs(closer=closer, n_rows=6)
 
 
-def test_a_cycle_is_named():
+def test_circles_are_listed_and_each_is_one():
     around = [(0, 1, 2), (0, 2, 3), (0, 3, 1)]
-    with pytest.raises(ValueError, match=r"contradict each other: (d\(0, \d\) < ){3}d\(0, \d\),"):
-        Pairs(closer=around)
-    with pytest.raises(ValueError, match="contradict each other"):  # over three anchors
-        Pairs(closer=[(5, 6, 7), (7, 5, 6), (6, 7, 5)])
-    with pytest.raises(ValueError, match=r"d\(1, 2\) < d\(1, 3\) < d\(1, 2\)"):
-        Pairs(closer=[(9, 8, 7), (1, 2, 3), (1, 3, 2)])
-    with pytest.raises(ValueError, match="contradict each other"):
-        Pairs(closer=around[:2]) + Pairs(closer=around[2:])
-    assert len(Pairs(closer=[*around[:2], (0, 1, 3)])) == 3  # the same way round: no cycle
+    for closer, said in {
+        tuple(around): "d(0, 1) < d(0, 2) < d(0, 3) < d(0, 1) by triplets",
+        ((5, 6, 7), (7, 5, 6), (6, 7, 5)): "d(5, 6) < d(5, 7) < d(6, 7) < d(5, 6) by triplets",
+        ((9, 8, 7), (1, 2, 3), (1, 3, 2)): "d(1, 2) < d(1, 3) < d(1, 2) by triplets",
+    }.items():
+        (found,) = Pairs(closer=closer).conflicts()
+        assert {*found.triplets} <= {*closer}
+        assert str(found) in turned(said)
+    assert not Pairs(closer=[*around[:2], (0, 1, 3)]).conflicts()  # the same way round
+    both = Pairs(closer=around[:2]) + Pairs([(7, 8)], [(7, 8)], closer=around[2:])
+    assert [type(found) for found in both.conflicts()] == [Conflict, TripletCircle]
 
 
-def test_random_triplets_of_distances_have_no_cycle():
-    points = np.random.default_rng(0).standard_normal((30, 2))
+def turned(said):
+    """A circle as said from each of its distances on."""
+    way = said.removesuffix(" by triplets").split(" < ")[:-1]
+    ways = [[*way[i:], *way[:i], way[i]] for i in range(len(way))]
+    return [" < ".join(way) + " by triplets" for way in ways]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_the_closing_triplets_there_is_no_circle(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((30, 2))
     distances = np.linalg.norm(points[:, None] - points, axis=2)
-    rows = np.array([np.random.default_rng(i).permutation(30)[:3] for i in range(400)])
+    rows = np.array([rng.permutation(30)[:3] for _ in range(400)])
     a, b, c = rows.T
     swapped = distances[a, b] > distances[a, c]
     rows[swapped] = rows[swapped][:, [0, 2, 1]]
+    assert not Pairs(closer=rows).conflicts()
+    rows[:40] = rows[:40, [0, 2, 1]]
     pairs = Pairs(closer=rows)
-    with pytest.raises(ValueError, match="contradict each other"):
-        pairs + Pairs(closer=rows[:1, [0, 2, 1]])
+    found = pairs.conflicts()
+    given = {*map(tuple, pairs.closer.tolist())}
+    for circle in found:
+        ends = [({a, b}, {a, c}) for a, b, c in circle.triplets]
+        assert all(ends[i - 1][1] == ends[i][0] for i in range(len(ends)))
+        assert {*circle.triplets} <= given
+    assert found
+    assert not pairs.without([circle.triplets[-1] for circle in found]).conflicts()
+
+
+def test_some_wrong_triplets_are_learned_from_with_a_warning():
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 150, size=(6000, 3))
+    a, b, c = y[rows].T
+    closer = rows[(a == b) & (a != c) & (rows[:, 0] != rows[:, 1])][:400]
+    closer[:40] = closer[:40, [0, 2, 1]]
+    pairs = Pairs(closer=[*closer, (0, 1, 2), (0, 2, 1)])
+    for name in TAKE_TRIPLETS:
+        learner = getattr(nearkin, name)(random_state=0)
+        with pytest.warns(ContradictionWarning, match=r"triplets contradict each other: d\("):
+            metric = learner.fit(X, pairs=pairs)
+        assert metric.score(X, y) > 0.85, name
+    assert metric.report_.quality is None
+    said = str(metric.report_)
+    assert "held-out triplets" in said
+    assert "pairs that are the same" not in said
 
 
 def test_parts_of_them_and_sums():
@@ -120,8 +160,7 @@ def test_frames_of_triplets():
     with pytest.raises(ValueError, match="1 identifiers in anchor and closer and farther"):
         Pairs.from_frame(frame.replace("a", "z"), ids=names)
     opposite = frame.rename(columns={"closer": "farther", "farther": "closer"})
-    with pytest.raises(ValueError, match=r"d\(a, \w\) < d\(a, \w\) < d\(a, \w\)"):
-        Pairs.from_frame(pd.concat([frame, opposite]), ids=names)
+    assert len(Pairs.from_frame(pd.concat([frame, opposite]), ids=names).conflicts()) == 2
 
 
 def test_pairs_that_contradict_triplets_are_noted():

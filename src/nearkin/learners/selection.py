@@ -223,7 +223,12 @@ def _taught(learner: Any, rows: Floats, pairs: Pairs, named: Evidence) -> Floats
 
 
 def choose(
-    held_out: HeldOut, usual: Recipe, weight: Floats, *, new_classes: bool = False
+    held_out: HeldOut,
+    usual: Recipe,
+    weight: Floats,
+    *,
+    new_classes: bool = False,
+    of_triplets: bool = False,
 ) -> SelectionReport:
     """The blend that held-out pairs ask for, with as much Euclidean as is prudent.
 
@@ -243,6 +248,8 @@ def choose(
     new_classes : bool, default=False
         Whether there will be classes that held-out pairs cannot speak of: some of the Euclidean
         distance is kept then in any case.
+    of_triplets : bool, default=False
+        Whether all pairs are the two of triplets.
     """
     same = held_out.same
     recipe = held_out.shares(usual, weight)
@@ -259,7 +266,8 @@ def choose(
             best = BLEND
     comparison, recipe = beside[best], recipes[best]
     chance = comparison.chance_of_gain(before)
-    seen = f"{comparison.gain:+.3f} ± {comparison.error:.3f} pair AUC on {n_judged} held-out pairs"
+    judged = f"{n_judged // 2} held-out triplets" if of_triplets else f"{n_judged} held-out pairs"
+    seen = f"{comparison.gain:+.3f} ± {comparison.error:.3f} pair AUC on {judged}"
     if chance < _DOUBTFUL:
         reason = f"Nothing is gained over the Euclidean distance ({seen}), which is kept." + remark
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]

@@ -116,7 +116,13 @@ class Trial:
         self.held_out = held_out
         compared = {name: self.learners[name] for name in held_out.distances}
         usual = usual_blend(compared)
-        return choose(held_out, usual, _weights(self.pairs), new_classes=self.new_classes)
+        return choose(
+            held_out,
+            usual,
+            _weights(self.pairs),
+            new_classes=self.new_classes,
+            of_triplets=not _statements(self.pairs),
+        )
 
     def _trust(self, rank: Floats) -> Floats:
         """How much each judged pair counts: less where others contradict it."""
@@ -131,7 +137,8 @@ class Trial:
         By pairs that it was learned from, verdicts would be too sure: it was made to suit them.
         By the same pairs under metrics that did not see them they are not sure enough, since those
         were learned from fewer. So they are those by both together, as far as held-out pairs bear
-        them out. Nothing is said where there are few.
+        them out. Nothing is said where there are few, and nothing by triplets, which say no more
+        than what is nearer.
 
         Parameters
         ----------
@@ -144,6 +151,9 @@ class Trial:
         if self.held_out is None:
             return {}, None
         squared, known = self.held_out.squared(list(recipe))
+        # Triplets come last: they do not tell whether two rows are the same.
+        pairs = np.arange(len(known)) < len(_statements(self.pairs))
+        squared, known = squared[pairs[known]], known & pairs
         same, links = self.held_out.same[known], self.held_out.links[known]
         if min(same.sum(), (~same).sum()) == 0:
             return {}, None

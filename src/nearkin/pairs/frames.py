@@ -20,7 +20,7 @@ from nearkin.pairs.checks import (
     first_true,
     refuse_difference_from_itself,
 )
-from nearkin.pairs.triplets import refuse_cycles, refuse_repeated_points
+from nearkin.pairs.triplets import refuse_repeated_points
 from nearkin.rows.arrays import Doubles, Ints, Mask
 from nearkin.rows.given import refuse_what_is_no_table
 from nearkin.rows.ids import plain_values
@@ -72,8 +72,6 @@ def read_triplets(
         )
     triplets, weights, n_rows = _numbers_and_weights(table, TRIPLET, ids, n_rows)
     refuse_repeated_points(triplets, "frame row")
-    if ids is not None:
-        refuse_cycles(triplets, list(row_of_id(ids)))
     return triplets, weights, n_rows
 
 

@@ -31,13 +31,14 @@ from nearkin.pairs.labels import MOST_LISTED, class_numbers, drawn_pairs
 from nearkin.pairs.numbering import sorted_once
 from nearkin.pairs.triplets import (
     WEAK,
+    TripletCircle,
+    circles_in,
     normalised_triplets,
-    refuse_cycles,
     refuse_repeated_points,
 )
 from nearkin.rows.arrays import Doubles, Ints
 
-__all__ = ["Conflict", "Pairs"]
+__all__ = ["Conflict", "Pairs", "TripletCircle"]
 
 _PARTS = (
     *("must_link", "must_weight", "cannot_link", "cannot_weight", "closer", "closer_weight"),
@@ -63,7 +64,7 @@ class Pairs(CutWithRows):
     closer : array-like of int, shape (k, 3), default=()
         Triplets (a, b, c) of row numbers: a is nearer to b than to c. They are taken by
         :class:`ITML`, :class:`GeometryAware`, :class:`KernelBeta`, :class:`KernelA` and
-        :class:`MetricLearner`; others refuse them. A cycle of them is an error.
+        :class:`MetricLearner`; others refuse them. Circles of them are among the :meth:`conflicts`.
     must_weight, cannot_weight, closer_weight : array-like of float, shape (k,), default=None
         How much each counts, above 0; None stands for 1 each.
     n_rows : int, default=None
@@ -126,7 +127,6 @@ class Pairs(CutWithRows):
         triplets = checked_triplets(closer, "closer triplet", n_rows)
         weights = checked_weights(closer_weight, len(triplets), "closer_weight of triplet")
         refuse_repeated_points(triplets, "closer triplet")
-        refuse_cycles(triplets)
         self._fill(
             *normalised(must, must_weights),
             *normalised(cannot, cannot_weights),
@@ -332,8 +332,6 @@ class Pairs(CutWithRows):
             other.check_rows(n_rows)
         both = zip(self._parts[:6], other._parts[:6], strict=True)
         must, must_weight, cannot, cannot_weight, *closer = map(np.concatenate, both)
-        if len(self.closer) and len(other.closer):
-            refuse_cycles(closer[0])
         return self._of_normalised(
             *normalised(must, must_weight),
             *normalised(cannot, cannot_weight),
@@ -422,13 +420,15 @@ class Pairs(CutWithRows):
         weak = Pairs(near, far, must_weight=weight, cannot_weight=weight)
         return self.without(self.closer) + weak
 
-    def conflicts(self) -> list[Conflict]:
-        """Find the cannot-links that the must-links contradict.
+    def conflicts(self) -> list[Conflict | TripletCircle]:
+        """Find the cannot-links that the must-links contradict, and circles of triplets.
 
         Returns
         -------
-        list of Conflict
-            Each with a chain of must-links that joins the two ends; not always the shortest.
+        list of Conflict and TripletCircle
+            A Conflict has the ``cannot_link`` and a ``chain`` of must-links that joins its two
+            ends, not always the shortest. A TripletCircle has ``triplets`` that no distances can
+            follow, as d(0, 1) < d(0, 2) < d(0, 1); leaving out the last of each leaves none.
 
         Examples
         --------
@@ -436,5 +436,9 @@ class Pairs(CutWithRows):
         >>> for conflict in Pairs([(3, 5), (5, 9)], [(3, 9), (3, 4)]).conflicts():
         ...     print(conflict)
         rows 3 and 9 cannot be linked, yet 3 = 5 = 9 by must-links
+        >>> Pairs(closer=[(0, 1, 2), (2, 0, 1), (1, 2, 0)]).conflicts()[0].told()
+        'd(0, 1) < d(0, 2) < d(1, 2) < d(0, 1) by triplets'
         """
-        return contradictions(self.groups, self.must_link, self.cannot_link)
+        order = circles_in(self.closer)
+        circles = [order.circle(*arc) for arc in order.closing]
+        return [*contradictions(self.groups, self.must_link, self.cannot_link), *circles]

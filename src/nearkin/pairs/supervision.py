@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 
 from nearkin.errors import InputError, InputTypeError, counted
 from nearkin.pairs.answered import Answers
+from nearkin.pairs.closure import contradictions
 from nearkin.pairs.labels import class_numbers, renumbered
 from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.triplets import against_labels as triplets_against_labels
-from nearkin.pairs.triplets import against_pairs
+from nearkin.pairs.triplets import against_pairs, circles_in
 from nearkin.rows.arrays import Ints
 from nearkin.rows.notices import is_heard, notice, noticed
 
@@ -224,9 +226,14 @@ def _among(links: Ints, others: Ints, n_rows: int) -> NDArray[np.bool_]:
 def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -> None:
     if not is_heard(ContradictionWarning):
         return
-    conflicts = [str(conflict) for conflict in pairs.conflicts()]
+    listed = "pairs.conflicts() lists all"
+    conflicts = contradictions(pairs.groups, pairs.must_link, pairs.cannot_link)
     if conflicts:
-        _warn("pairs contradict each other", conflicts, "pairs.conflicts() lists all")
+        _warn("pairs contradict each other", [str(one) for one in conflicts], listed)
+    order = circles_in(pairs.closer)
+    if order.closing:
+        first = f"{order.circle(*order.closing[0])}, which no distances can follow"
+        _warn("triplets contradict each other", [first, *order.closing[1:]], listed)
     doubted = against_pairs(pairs.closer, pairs.groups)
     if doubted:
         _warn("pairs contradict triplets", doubted, "leave out the wrong ones of them")
@@ -249,7 +256,7 @@ def _warn_of_contradictions(pairs: Pairs, classes: NDArray[np.integer] | None) -
         _warn("triplets contradict the labels", doubted, remedy)
 
 
-def _warn(problem: str, cases: list[str], remedy: str) -> None:
+def _warn(problem: str, cases: Sequence[Any], remedy: str) -> None:
     more = f" (and {len(cases) - 1} more)" if len(cases) > 1 else ""
     message = f"{problem}: {cases[0]}{more}. All are used as they are; {remedy}."
     notice(message, ContradictionWarning)

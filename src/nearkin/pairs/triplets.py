@@ -6,8 +6,9 @@ together is a directed graph over pairs of rows, which distances can follow if i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from nearkin.errors import InputError
 from nearkin.pairs.checks import as_tuple, first_true
 from nearkin.pairs.closure import Groups
-from nearkin.pairs.numbering import ends_of, keys_of
+from nearkin.pairs.numbering import keys_of
 from nearkin.rows.arrays import Doubles, Ints
 
 # What a triplet weighs as a must-link and a cannot-link, beside pairs that say so themselves.
@@ -43,34 +44,105 @@ def normalised_triplets(triplets: Ints, weights: Doubles) -> tuple[Ints, Doubles
     return triplets[last], weights[last]
 
 
-def refuse_cycles(triplets: Ints, ids: Sequence[Any] | None = None) -> None:
-    """Raise if no distances can follow the triplets, and name a cycle of them.
+class TripletCircle(NamedTuple):
+    """Triplets that no distances can follow: each distance is less than the next, in a circle.
 
-    By row numbers, or by what rows are called.
+    Attributes
+    ----------
+    triplets : tuple of (a, b, c)
+        In the order of the circle, the one that closes it last: without this one, it is open.
+
+    Examples
+    --------
+    >>> from nearkin import Pairs
+    >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].triplets
+    ((0, 1, 2), (0, 2, 1))
     """
-    if not len(triplets):
-        return
+
+    triplets: tuple[tuple[int, int, int], ...]
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def told(self, name: Callable[[int], str] = str) -> str:
+        """Which distances are said to be less than which, with rows by their names.
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs(closer=[(0, 1, 2), (0, 2, 1)]).conflicts()[0].told("abc".__getitem__)
+        'd(a, b) < d(a, c) < d(a, b) by triplets'
+        """
+        way = [(a, b) for a, b, _ in self.triplets]
+        links = [tuple(sorted(link)) for link in [*way, way[0]]]
+        return " < ".join(f"d({name(i)}, {name(j)})" for i, j in links) + " by triplets"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What triplets say together, as a graph over pairs of rows, less what closes no circle.
+
+    Attributes
+    ----------
+    triplets : int ndarray of shape (k, 3)
+        Those that are in some circle.
+    before : sparse array of shape (m, m)
+        Which pairs of rows are nearer than which; values are numbers of triplets, from 1.
+    closing : list of (int, int)
+        Ends of the arcs without which there is no circle.
+    """
+
+    triplets: Ints
+    before: csr_array
+    closing: list[tuple[int, int]]
+
+    def circle(self, near: int, far: int) -> TripletCircle:
+        """The shortest circle that an arc closes."""
+        _, parents = breadth_first_order(self.before, far, directed=True)
+        way = [near]
+        while way[-1] != far:
+            way.append(int(parents[way[-1]]))
+        arcs = [*zip(way[:0:-1], way[-2::-1], strict=True), (near, far)]
+        numbers = [int(self.before[i, j]) - 1 for i, j in arcs]
+        return TripletCircle(tuple(tuple(self.triplets[number].tolist()) for number in numbers))
+
+
+def circles_in(triplets: Ints) -> Order:
+    """Find the circles of triplets that no distances can follow; O(k) time for k triplets."""
     ends = np.stack([keys_of(triplets[:, [0, 1]]), keys_of(triplets[:, [0, 2]])])
+    near, far, n = _numbered(ends)
+    graph = csr_array((np.ones(len(near)), (near, far)), shape=(n, n))
+    _, part = connected_components(graph, directed=True, connection="strong")
+    within = part[near] == part[far]
+    triplets = triplets[within]
+    near, far, n = _numbered(ends[:, within])
+    before = csr_array((np.arange(1, len(near) + 1), (near, far)), shape=(n, n))
+    return Order(triplets, before, _backward_arcs(before))
+
+
+def _numbered(ends: Ints) -> tuple[Ints, Ints, int]:
     pairs, numbers = np.unique(ends, return_inverse=True)
     near, far = numbers.reshape(ends.shape)
-    n = len(pairs)
-    before = csr_array((np.ones(len(near)), (near, far)), shape=(n, n))
-    n_strong, part = connected_components(before, directed=True, connection="strong")
-    if n_strong == n:  # every pair has a place of its own in some order
-        return
-    within = np.flatnonzero(part[near] == part[far])
-    start, goal = int(far[within[0]]), int(near[within[0]])
-    _, parents = breadth_first_order(before, start, directed=True)
-    way = [goal]
-    while way[-1] != start:
-        way.append(int(parents[way[-1]]))
-    circle = [goal, *way[::-1]]
-    names = range(int(triplets.max()) + 1) if ids is None else ids
-    said = " < ".join(f"d({names[i]}, {names[j]})" for i, j in ends_of(pairs[circle]).tolist())
-    raise InputError(
-        f"triplets contradict each other: {said}, which no distances can follow. Leave out one of "
-        "them."
-    )
+    return near, far, len(pairs)
+
+
+def _backward_arcs(graph: csr_array) -> list[tuple[int, int]]:
+    """Arcs that a search in depth meets from below; without them there is no circle."""
+    ahead = [iter(part.tolist()) for part in np.split(graph.indices, graph.indptr[1:-1])]
+    state = [0] * len(ahead)  # 1 on the way, 2 done
+    found: list[tuple[int, int]] = []
+    for root in range(len(ahead)):
+        way = [root] if state[root] == 0 else []
+        while way:
+            state[way[-1]] = 1
+            following = next(ahead[way[-1]], None)
+            if following is None:
+                state[way.pop()] = 2
+            elif state[following] == 1:
+                found.append((way[-1], following))
+            elif state[following] == 0:
+                way.append(following)
+    return found
 
 
 def against_pairs(triplets: Ints, groups: Groups) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearkin.pairs.numbering import ends_of, keys_of, pairs_across, pairs_within
-from nearkin.pairs.pairs import Pairs
+from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.rows.arrays import Ints
 from nearkin.teaching.counting import NO_ANSWERS, Counts, counts_of
 from nearkin.teaching.history import DISPUTED, Past, Voice, is_pair
@@ -180,6 +180,7 @@ def contradictions_of(known: Knowledge) -> list[dict[str, Any]]:
             "chain": list(conflict.chain),
         }
         for conflict in known.pairs.conflicts()[:_MOST_CONTRADICTIONS]
+        if isinstance(conflict, Conflict)
     ]
 
 

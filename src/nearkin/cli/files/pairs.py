@@ -24,7 +24,6 @@ from nearkin.pairs.answered import Answers
 from nearkin.pairs.answerers import UNNAMED
 from nearkin.pairs.answers import ANSWERS, EXPECTED, plain_answer
 from nearkin.pairs.pairs import Pairs
-from nearkin.pairs.triplets import refuse_cycles
 from nearkin.rows.parquet_columns import readable_as
 from nearkin.storage.formulas import unquoted
 
@@ -221,7 +220,6 @@ def triplets_of(table: NamedRows, path: Path, *, delimiter: str | None = None) -
     if repeated.any():
         where = wheres[int(repeated.argmax())]
         raise UserError(f"{where} of {file} names a row twice: a triplet is of three.")
-    refuse_cycles(rows, None if ids is None else ids.to_pylist())
     places = table.places()
     rows = rows if places is None else places[rows]
     kept = (rows >= 0).all(axis=1)
