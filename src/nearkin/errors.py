@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class NearkinError(Exception):
-    """Something that you can put right: the message says what, where, and what would be right.
+    """An error that the caller can fix: the message says what, where, and what to do.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def _class_name(y: Any, classes: NDArray[np.integer], number: int) -> str | None
 
 
 def in_the_plane(Z: Any) -> Floats:
-    """Two columns: the data's own, or the two principal axes where there are more.
+    """Two columns of coordinates: the data's own two, or else its two principal axes.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def motion(
     size: float = 12,
     legend: bool = False,
 ) -> Axes:
-    """Where points have gone: a line from each place of before to the place of now.
+    """Plot a line from the old to the new position of each point.
 
     Parameters
     ----------
@@ -414,7 +414,7 @@ def distances(
 def calibration(
     chances: Any, same: Any, *, ax: Axes | None = None, title: str | None = None
 ) -> Axes:
-    """Whether chances come true: 70 % of the pairs that are the same with a chance of 70 %.
+    """Plot stated probabilities against the share of pairs that really are the same.
 
     Parameters
     ----------
@@ -467,7 +467,7 @@ def course(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Scores by the number of pairs, answers or whatever grows, a line for each method.
+    """Plot scores by the number of pairs or answers, one line for each method.
 
     Parameters
     ----------
@@ -644,7 +644,7 @@ def tree(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """The tree of rows of clusters by linkage: who joined whom.
+    """Plot the dendrogram of clusters by linkage.
 
     Parameters
     ----------
@@ -714,7 +714,7 @@ def tree(
 def importances(
     metric: Any, *, most: int = 12, ax: Axes | None = None, title: str | None = None
 ) -> Axes:
-    """The columns that a metric looks at, by their shares in its squared distances.
+    """Plot the share of each column in the squared distances of a metric.
 
     Parameters
     ----------
@@ -752,7 +752,7 @@ def explanation(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """The columns that set two rows apart as bars, or a heat map where columns are pixels.
+    """Plot the columns that set two rows apart: as bars, or as a heat map of pixels.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _APART, _APART_BY_ROWS = 0.8, 3.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a job will cost; ``print`` says it in a line.
+    """Predicted time and memory of a job; ``print`` shows them in a line.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ def estimate(
     workers: int | None = None,
     calibration: float = 4.0,
 ) -> Estimate:
-    """Say what a job will cost before it is begun, from a few seconds of trial runs.
+    """Predict time and memory of a job from a few seconds of trial runs.
 
     The learner is run at small sizes in a process of its own, on rows that are made up; what the
     parts of its work cost on this machine is found from that, and kept in the user's cache. Solvers

@@ -29,7 +29,7 @@ _MOST_EXAMPLES = 10_000
 
 @stored_learner(weights_=floats("_"), group_weights_=maybe(dict_of(real)), **KEPT)
 class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
-    """A weight for each column: the distance that says which of them matter.
+    """Learn a weight for each column, which shows how much the column matters.
 
     Few pairs can tell a handful of columns that matter from many that do not, where other linear
     metrics have too many numbers to learn. It is logistic regression of squared differences with
@@ -44,7 +44,7 @@ class ColumnWeights(LinearInSpaceMixin, BaseEstimator):
         One for each column of X, equal for those that share a weight. By default columns of a data
         frame with words are such groups, and each column of other rows has a weight of its own.
     pull : float, default=0.02
-        How strongly weights are held near equal ones: λ of
+        Strength of the pull towards equal weights: λ of
         :func:`nearkin.solvers.column_weights.objective`.
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.

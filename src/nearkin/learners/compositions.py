@@ -38,7 +38,7 @@ _MOST_SCALED = 10_000
 
 @stored_metric(steps_=list_of(estimator))
 class Chain(MetricMixin, BaseEstimator):
-    """Learners one after the other: each learns in the space of the one before.
+    """Fit learners one after the other, each to the output of the one before.
 
     Since a learned metric is an embedding, the next learner can start from it. ``ITML`` followed by
     ``KernelBeta`` finds the columns that matter first and bends the space afterwards.
@@ -266,7 +266,7 @@ class Chain(MetricMixin, BaseEstimator):
 
 @stored_metric(learners_=list_of(estimator), factors_=floats("l"))
 class Blend(MetricMixin, BaseEstimator):
-    r"""Learners side by side: the mean of their squared distances.
+    r"""Combine several learners by a weighted mean of their squared distances.
 
     Each learner's distances are brought to the same scale first: the mean squared distance between
     training rows is 1. Mistakes of different learners average out, which makes a blend of good ones

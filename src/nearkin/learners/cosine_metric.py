@@ -24,20 +24,20 @@ _MOST_EXAMPLES = 10_000
 
 @stored_learner(**KEPT)
 class CosineMetric(LinearInSpaceMixin, BaseEstimator):
-    """A linear map before cosine similarity, as people adapt embeddings that they were given.
+    """Learn a linear map under which cosine similarity tells same from different.
 
-    Only directions of rows matter, seen from the mean of all. The map begins as none at all and
-    follows the gradient of the likelihood of pairs, of which some may be wrong. The same is done in
-    the feature space of a kernel if there is one, where two rows are alike that are in one region:
-    this tells classes apart that no linear map can.
+    Only the directions of rows matter, as seen from their mean. The map starts as the identity and
+    follows the gradient of the likelihood of the pairs, some of which may be wrong. With a kernel,
+    the map is learned in its feature space, where two rows are alike if they lie in the same
+    region: this separates classes that no linear map can.
 
     Parameters
     ----------
     pull : float, default=100
-        How strongly the map is held near none, for one pair: λ of
-        :func:`nearkin.solvers.cosine_matrix.objective` is this by the number of pairs.
+        Strength of the penalty that keeps the map near the identity: λ of
+        :func:`nearkin.solvers.cosine_matrix.objective` is ``pull`` divided by the number of pairs.
     wrong : float, default=0.15
-        Share of pairs that may be wrong: ε there. Much more than there are does no harm.
+        Share of pairs assumed to be wrong: ε there. Setting it much too high does no harm.
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.

@@ -77,7 +77,7 @@ _LEAST_WEIGHT = 1e-12
     embedding_=floats("n q"),
 )
 class GeometryAware(MetricMixin, BaseEstimator):
-    """Metric that follows the shape of the data, most of which need no label.
+    """Metric that follows the shape of the data, using unlabelled rows as well.
 
     A graph joins near rows. Functions that are smooth on it are the coordinates: along the data,
     not through the empty space between them. The metric is the nearest one to a kernel of such

@@ -181,10 +181,10 @@ class GMML(LinearInSpaceMixin, BaseEstimator):
     Parameters
     ----------
     balance : float in [0, 1], default=0.5
-        t: where on the way from what must-links ask for (0) to what cannot-links ask for (1).
+        t: position between the metric of must-links alone (0) and of cannot-links alone (1).
     prior_pairs : float, default=1
-        How many imagined pairs of either kind, which are as random pairs are, the given ones are
-        weighed against. With many more of them than pairs the metric is Euclidean at a balance
+        Strength of the prior, as a number of imaginary pairs of either kind that look like random
+        pairs. If it is much larger than the number of pairs, the metric is Euclidean at a balance
         of 0.5.
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60

@@ -87,7 +87,7 @@ def _checked_prior(prior: ArrayLike, d: int) -> Floats:
 
 @stored_learner(**KEPT, bounds_=tuple_of(real, real), objective_=numbers("_"), n_iter_=whole)
 class ITML(LinearInSpaceMixin, BaseEstimator):
-    """Information-theoretic metric learning: bounds on pairs, as near as can be to a prior.
+    """Information-theoretic metric learning: the metric nearest to a prior under bounds on pairs.
 
     Must-linked rows are to lie at most one distance apart and cannot-linked ones at least
     another. Of the linear metrics that come close to that, the one nearest to the prior in LogDet

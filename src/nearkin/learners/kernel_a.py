@@ -44,7 +44,7 @@ _RANK_TOL = 0.03
     beta_=maybe(floats("_")),
 )
 class KernelA(MetricMixin, BaseEstimator):
-    """Non-linear metric that moves points: must-links pull, neighbourhoods hold.
+    """Non-linear metric that moves must-linked rows together and preserves neighbourhoods.
 
     Where :class:`KernelBeta` weighs the directions of feature space, KernelA moves each point in
     it: must-linked points are drawn together and take their neighbours along, since distances

@@ -193,7 +193,7 @@ class KernelBeta(TeachableMixin, BaseEstimator):
         are. ``"paper"`` is eq. (4) of the paper; with few pairs it often loses to the
         Euclidean distance.
     prior_pairs : float, default=6
-        How many imagined pairs that show nothing the given ones are weighed against
+        Strength of the prior, as a number of imaginary pairs that carry no information
         (``"calibrated"`` only).
     rank_tol : float or None, default=None
         Directions with an eigenvalue below this share of the largest are dropped. None means

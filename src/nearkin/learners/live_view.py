@@ -20,7 +20,7 @@ from nearkin.spaces.linalg import principal_axes
 
 
 class LiveView:
-    """Principal coordinates of some rows, anew in milliseconds after every ``partial_fit``.
+    """Principal coordinates of some rows, updated in milliseconds after every ``partial_fit``.
 
     ``transform`` looks for the landmarks that are near a row, which pairs do not change. A view
     does so once, and keeps where the rows lie before anything is learned.

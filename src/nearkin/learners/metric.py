@@ -210,7 +210,7 @@ class MetricMixin(
         Parameters
         ----------
         X : array of shape (n, d)
-            Rows, best such that were not used in ``fit``.
+            Rows, preferably not used in ``fit``.
         y : array of shape (n,), optional
             Labels; negative means unknown.
         pairs : Pairs, optional
@@ -219,9 +219,9 @@ class MetricMixin(
         Returns
         -------
         float
-            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. By triplets it is their share that
-            is in order (:func:`nearkin.scores.triplets_kept`), by both the mean of the two, each
-            with the weight of what it is of.
+            Between 0 and 1; see :func:`nearkin.scores.pair_auc`. For triplets, the share in the
+            right order (:func:`nearkin.scores.triplets_kept`). If there are both pairs and
+            triplets, the mean of the two scores, weighted by their total weights.
 
         Examples
         --------

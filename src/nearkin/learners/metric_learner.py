@@ -74,7 +74,7 @@ from nearkin.storage.schema import a, estimator, floats, list_of, maybe
     suspects_=list_of(a("Suspect")),
 )
 class MetricLearner(MetricMixin, BaseEstimator):
-    """The learner for those who do not want to choose one.
+    """Compare learners on held-out pairs, and blend the best of them into one metric.
 
     Candidates made of this library's learners are compared on held-out pairs. The best is learned
     from all pairs, blended with the Euclidean distance where it is not certain to be better, and

@@ -80,8 +80,8 @@ class PLDA(LinearInSpaceMixin, BaseEstimator):
     Parameters
     ----------
     prior_pairs : float or None, default=None
-        How many imagined must-links, in which half of all variance is within classes, the given
-        ones are weighed against. As many as there are columns by default.
+        Strength of the prior, as a number of imaginary must-links for which half of all variance
+        is within classes. The default is the number of columns.
     kernel : str, callable or None, default=None
         None learns from the columns of X. Otherwise a kernel as in :class:`KernelBeta`, whose 60
         leading directions take the place of columns.

@@ -40,7 +40,7 @@ class Agreement(NamedTuple):
 
 
 class Answers:
-    """Who said what of which pairs: several people, programs or rules, who may disagree.
+    """Answers about pairs from several people, programs or rules, who may disagree.
 
     Whoever answers is wrong sometimes, some more often than others. How often each is, and what is
     the same, is estimated from all answers together: from those to one pair, and from those to

@@ -20,7 +20,7 @@ _MOST_LISTED, _MOST_NAMED = 10, 3
 
 @stored(name=text, n_answers=whole, wrong=a("Estimate"))
 class Answerer(NamedTuple):
-    """Someone, or something, that answers.
+    """A person, rule or program that answers, with its estimated error rate.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ from nearkin.rows.arrays import Doubles, Ints, Mask
 
 
 class Conflict(NamedTuple):
-    """A cannot-link whose two ends are joined by must-links.
+    """A cannot-link between two rows that must-links connect.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ _PARTS = (
 
 
 class Pairs(CutWithRows):
-    """What is known to be alike or different among the rows of X.
+    """Must-links, cannot-links and triplets between rows of X.
 
     A must-link says that two rows are alike, a cannot-link that they differ; a triplet (a, b, c)
     says less, that a is nearer to b than to c. All are kept in a normal form, so that equal

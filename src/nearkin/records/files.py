@@ -14,7 +14,7 @@ KIND, VERSION = "nearkin record matcher", 1
 
 
 def load(path: StrPath) -> Any:
-    """Fitted learner or matcher from a file that its ``save`` wrote.
+    """Load a fitted learner or matcher from a file that its ``save`` wrote.
 
     Nothing in the file is run, and all of it is checked: its digest, the parameters by the
     learner's own rules, the shape of every array, and that a row can be embedded, where that takes

@@ -496,7 +496,7 @@ class RecordMatcher(WholeState, BaseEstimator):
         self, left: Any = None, right: Any = None, *, one_to_one: bool = True,
         precision: float | None = None,
     ) -> Links:  # fmt: skip
-        """Find which records of one table are which of another.
+        """Find which records of one table are the same things as which of another.
 
         Parameters
         ----------
@@ -780,7 +780,7 @@ def link(
     dates: Order | None = None,
     random_state: Any = None,
 ) -> Links:
-    """Find which records of one table are which of another.
+    """Find which records of one table are the same things as which of another.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def open_rows(
     client: Any = None,
     device: str | None = None,
 ) -> RowStream | DaskRows:
-    """Rows that need not fit into memory, for ``fit`` and ``transform``.
+    """Open rows that need not fit into memory, for ``fit`` and ``transform``.
 
     Parameters
     ----------

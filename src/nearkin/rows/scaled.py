@@ -24,7 +24,7 @@ from nearkin.rows.sparse import is_sparse
 
 
 class ScaleWarning(UserWarning):
-    """Columns have units so different that distances see the widest of them only.
+    """Spreads of columns differ so much that the widest columns dominate distances.
 
     Examples
     --------

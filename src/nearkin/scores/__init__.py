@@ -244,7 +244,7 @@ def pair_auc(
 
 
 def triplets_kept(Z: Any, pairs: Pairs) -> float:
-    """Share of the triplets whose order distances keep: a is nearer to b than to c.
+    """Share of the triplets (a, b, c) for which a is nearer to b than to c.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _without_rounding(distances: Floats) -> Floats:
 
 
 def retrieval_recall(distances: ArrayLike, relevant: ArrayLike, n_retrieved: int) -> float:
-    """Share of what is relevant that the nearest rows hold, mean over queries.
+    """Share of the relevant rows that are among the nearest ones, averaged over queries.
 
     Parameters
     ----------

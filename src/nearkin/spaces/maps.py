@@ -85,7 +85,7 @@ class Identity:
 @stored(scale=positive_floats("d"))
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Rows with their columns divided.
+    """Divide each column by a number.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Affine:
 @stored(extension=EXTENSION, coordinates=floats("m q"))
 @dataclass(frozen=True, eq=False)
 class ThroughLandmarks:
-    """Weighted sums of what landmarks have as coordinates.
+    """Map a row to a weighted sum of the coordinates of landmarks.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class UnitLength:
 
 @dataclass(frozen=True, eq=False)
 class Transformed:
-    """What a transformer of scikit-learn, or one like these, makes of rows.
+    """Apply a transformer of scikit-learn, or a compatible one.
 
     Attributes
     ----------
@@ -374,7 +374,7 @@ class Composed:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Maps side by side: the columns of all images, those of each times a factor.
+    """Join the outputs of several maps as columns, each map times a factor.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def spread_pairs(
     search: Search = "exact",
     random_state: Any = None,
 ) -> Pairs:
-    """Spread must-links and cannot-links to the rows around their ends.
+    """Add pairs between the near neighbours of rows in must-links and cannot-links.
 
     Parameters
     ----------

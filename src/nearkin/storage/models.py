@@ -60,7 +60,7 @@ _MOST_TO_TRY = 48 << 20
 
 @dataclass(frozen=True)
 class Trial:
-    """How well a model did on rows that were kept apart.
+    """Scores of a model on held-out rows.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ _TRIAL = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a model beside what it has learned; empty if nothing is.
+    """Metadata of a model beyond what it has learned; empty if there is none.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ def load(path: StrPath) -> Any:
 
 
 def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
-    """Fitted learner, and what is known of it beside; see :func:`load`.
+    """Load a fitted learner and its metadata; see :func:`load`.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def load_with_facts(path: StrPath) -> tuple[Any, Facts]:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model file holds. Print it.
+    """Description of the contents of a model file. Print it.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ class ModelInfo:
 
 
 def describe(path: StrPath) -> ModelInfo:
-    """What a model file holds, without reading its arrays.
+    """Describe the contents of a model file, without reading its arrays.
 
     What is said comes from the file's header, as it is: only :func:`load` checks it.
 

@@ -121,7 +121,7 @@ class ColumnCode:
     swapped_=list_of(many(text)),
 )
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """A table with words, dates and gaps as rows of numbers.
+    """Encode a table with words, dates and missing cells as rows of numbers.
 
     What columns hold is recognised by their names and cells, or stated. Every column has the same
     say in distances between the rows that it gives, whatever it holds.

@@ -18,7 +18,7 @@ from nearkin.tables.reading import Cells, plain_text, read_table
 
 
 class TableWarning(UserWarning):
-    """Cells of a table that are read in a way that may not be what was meant.
+    """Cells of a table were read in a way that may not be what was meant.
 
     Examples
     --------

@@ -56,7 +56,7 @@ _MOST_EXAMPLES = 500
 
 
 class Clusters(WholeState, ClusterMixin, BaseEstimator):
-    """Groups of rows that agree with what is known of pairs, and how many there are.
+    """Cluster rows in agreement with known pairs, and find the number of clusters.
 
     A metric is learned from the pairs. In its coordinates several families of groupings are tried
     with several numbers of groups; pairs that were held out of the metric and of the groups tell

@@ -210,7 +210,7 @@ def cross_validate(
     return_indices: bool = False,
     error_score: Any = "raise",
 ) -> dict[str, Any]:
-    """Judge a learner by pairs that it has not seen.
+    """Score a learner on pairs that it has not seen.
 
     scikit-learn's function of this name, with pairs that follow their rows through every split.
     Triplets do, too.
@@ -293,7 +293,7 @@ def grid_search(
     return_train_score: bool = False,
     error_score: Any = "raise",
 ) -> GridSearchCV:
-    """Choose a learner's parameters by pairs that are held out.
+    """Choose a learner's parameters by their scores on held-out pairs.
 
     scikit-learn's ``GridSearchCV``, with pairs that follow their rows through every split.
 

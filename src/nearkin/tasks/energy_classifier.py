@@ -29,7 +29,7 @@ from nearkin.tasks.partly_labelled import PartlyLabelled
 
 
 class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
-    """Classify by the energy of each label: by neighbours and by those left behind.
+    """Give each row the label of least energy: its rows are near, rows of other labels far.
 
     A point gets the label whose rows are near, while rows of other labels stay away from it and
     it from their neighbourhoods, by a margin. Under the same metric this is often more accurate

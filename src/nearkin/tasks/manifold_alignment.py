@@ -49,7 +49,7 @@ _MEET = 0.03
 
 
 def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]]) -> Pairs:
-    """Must-links between rows of several sets, numbered through from the first set to the last.
+    """Must-links between rows of several tables, whose rows are numbered consecutively.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def pairs_between(sets: Sequence[Any], links: Iterable[tuple[int, int, int, int]
 
 
 class ManifoldAlignment(WholeState, BaseEstimator):
-    """Bring several sets into one space where linked rows of different sets meet.
+    """Map several tables into one space in which linked rows are near each other.
 
     A graph joins near rows of each set and gives coordinates along the set's own shape. Links
     between sets then teach a metric on all of these coordinates together, in which a row of one

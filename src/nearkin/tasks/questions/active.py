@@ -41,7 +41,7 @@ _STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 
 
 class Oracle(Protocol):
-    """Whoever answers: called with two row numbers of X.
+    """Function that answers questions: called with two row numbers of X.
 
     True means same, False different, and None unsure: such a pair is not asked about again, tells
     the learner nothing, and counts toward the budget.
@@ -64,7 +64,7 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True)
 class ActiveResult:
-    """What came of asking.
+    """Result of :func:`learn_actively`: the metric, the answers and the questions.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def learn_actively(
     random_state: Any = None,
     verbose: bool = False,
 ) -> ActiveResult:
-    """Learn a metric from answers to the questions that teach most.
+    """Learn a metric by asking about the pairs that teach most.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ _AHEAD = (0, 10, 20, 50, 100, 200)
 
 @dataclass(frozen=True)
 class Outlook:
-    """Whether further answers are worth the asking. Print it.
+    """Whether further answers are worth asking for. Print it.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Outlook:
 
 
 def outlook(X: Any, pairs: Pairs, *, random_state: Any = 0) -> Outlook:
-    """Whether further answers are worth the asking, and about how many.
+    """Predict whether further answers are worth asking for, and about how many.
 
     Parameters
     ----------

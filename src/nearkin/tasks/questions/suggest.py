@@ -37,7 +37,7 @@ def suggest_pairs(
     exclude: ArrayLike | None = None,
     random_state: Any = None,
 ) -> Ints:
-    """Pairs of rows whose answer, same or different, would teach the metric most.
+    """Suggest pairs of rows whose answers, same or different, would teach the metric most.
 
     Parameters
     ----------
