@@ -28,7 +28,7 @@ def each(names, values, ids=None):
     single = isinstance(names, str)
     cases = [_case(value, single) for value in values]
     if callable(ids):
-        cases = [(given, name or " ".join(map(ids, given))) for given, name in cases]
+        cases = [(given, name or " ".join(str(ids(x)) for x in given)) for given, name in cases]
     elif ids is not None:
         cases = [(given, name) for (given, _), name in zip(cases, ids, strict=True)]
     names = (names,) if single else tuple(names)

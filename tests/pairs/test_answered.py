@@ -14,6 +14,7 @@ from nearkin.pairs.agreement import _IMAGINED_ANSWERS as IMAGINED
 from nearkin.pairs.agreement import judge
 from nearkin.pairs.answerers import Answerer
 from nearkin.pairs.estimates import Estimate
+from tests.cases import each
 
 
 def asked(y, n_pairs, rates, seed, *, overlap=None, n_rows=None):
@@ -227,7 +228,7 @@ def test_frames_are_read_with_names(wine):
         Answers.from_frame(pl.DataFrame(columns), ids=["a", "b", "c"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("links", "same", "by", "said"),
     [
         ([(0, 1)], [True, False], ["me"], "there are 1 answers, but same has 2"),

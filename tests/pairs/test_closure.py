@@ -1,10 +1,10 @@
 """Who belongs together, and who differs."""
 
 import numpy as np
-import pytest
 
 from nearkin import Pairs
 from nearkin.pairs.closure import chunklets
+from tests.cases import each
 
 PAIRS = Pairs([(0, 5), (5, 7), (3, 4)], [(0, 2), (3, 7), (9, 8)])
 
@@ -19,7 +19,7 @@ def test_groups_are_of_all_rows_that_pairs_name():
     assert groups.of(np.array([[7, 1], [4, 10]])).tolist() == [[0, -1], [2, -1]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("link", "alike", "differ"),
     [
         ((0, 7), True, False),

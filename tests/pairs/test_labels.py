@@ -13,11 +13,12 @@ from nearkin.pairs.labels import (
     renumbered,
     without_signs,
 )
+from tests.cases import each
 
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "classes"),
     [
         ([3, 3, 7, 0], [1, 1, 2, 0]),
@@ -70,7 +71,7 @@ def test_hashable_objects_are_classes():
     assert class_numbers(y).tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "culprit"),
     [
         (np.array([0.0, 1.5]), r"y\[1\] is 1.5"),
@@ -88,7 +89,7 @@ def test_a_column_of_labels_is_refused():
         class_numbers(np.array([[0], [1]]))
 
 
-@pytest.mark.parametrize("unknown", [-1, None, NAN, "", " ", b"", np.ma.masked, pd.NA, pd.NaT])
+@each("unknown", [-1, None, NAN, "", " ", b"", np.ma.masked, pd.NA, pd.NaT])
 def test_unknown_is_told_in_one_way_everywhere(unknown):
     y = ["b", unknown, "a", "b"]
     assert class_numbers(y).tolist() == [0, -1, 1, 0]

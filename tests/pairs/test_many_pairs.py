@@ -1,11 +1,11 @@
 """Fast ways for many pairs give what the plain ones give."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 
 from nearkin.pairs.closure import normalised
 from nearkin.pairs.numbering import in_order_of_appearance, places_among, positions_of, sorted_once
+from tests.cases import each
 
 
 def plainly_normalised(pairs, weights, keep_first):
@@ -17,9 +17,9 @@ def plainly_normalised(pairs, weights, keep_first):
     return np.reshape(links, (-1, 2)), np.array([kept[link] for link in links])
 
 
-@pytest.mark.parametrize("keep_first", [False, True])
-@pytest.mark.parametrize("largest", [30, 2**31 - 1, 2**31, 2**62])
-@pytest.mark.parametrize("equal_weights", [False, True])
+@each("keep_first", [False, True])
+@each("largest", [30, 2**31 - 1, 2**31, 2**62])
+@each("equal_weights", [False, True])
 def test_pairs_are_sorted_once_each_whatever_their_numbers(keep_first, largest, equal_weights):
     rng = np.random.default_rng(0)
     pairs = largest - rng.integers(30, size=(400, 2))
@@ -29,7 +29,7 @@ def test_pairs_are_sorted_once_each_whatever_their_numbers(keep_first, largest, 
         assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("largest", [2000, 10**12])
+@each("largest", [2000, 10**12])
 def test_numbers_are_found_by_tables_as_by_searches(largest):
     values = np.random.default_rng(0).integers(largest, size=(1500, 2))
     once = sorted_once(values)
@@ -42,8 +42,8 @@ def test_numbers_in_order_of_appearance():
     assert in_order_of_appearance(np.empty(0, dtype=np.int64)).tolist() == []
 
 
-@pytest.mark.parametrize("largest", [4000, 10**12])
-@pytest.mark.parametrize("count", [0, 3, 1500])
+@each("largest", [4000, 10**12])
+@each("count", [0, 3, 1500])
 def test_places_among_some_numbers(largest, count):
     rng = np.random.default_rng(0)
     chosen = rng.permutation(np.unique(rng.integers(largest, size=3 * count)))[:count]

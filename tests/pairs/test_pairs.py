@@ -22,6 +22,7 @@ from nearkin.pairs import labels
 from nearkin.pairs.numbering import draw_numbers, pairs_within
 from nearkin.pairs.pairs import Conflict, Pairs
 from nearkin.pairs.supervision import check_roles
+from tests.cases import each
 
 fast = settings(max_examples=60, deadline=None)
 
@@ -131,9 +132,7 @@ def test_order_and_repetition_do_not_matter(must, cannot, random):
         assert list(found) == sorted(found)
 
 
-@pytest.mark.parametrize(
-    "nothing", [(), [], np.empty(0), np.empty((0, 2)), np.empty((0, 2), int), [(3, 3)]]
-)
+@each("nothing", [(), [], np.empty(0), np.empty((0, 2)), np.empty((0, 2), int), [(3, 3)]])
 def test_empty(nothing):
     pairs = Pairs(nothing)
     assert len(pairs) == 0
@@ -145,7 +144,7 @@ def test_empty(nothing):
     assert pairs.conflicts() == []
 
 
-@pytest.mark.parametrize(
+@each(
     "links",
     [
         [(3, 1), (0, 2)],
@@ -166,7 +165,7 @@ def test_input_arrays_are_copied():
     assert pairs == Pairs([(0, 1)], must_weight=[2])
 
 
-@pytest.mark.parametrize(
+@each(
     ("links", "error", "message"),
     [
         ((0, 5), ValueError, r"must_link pairs are one bare pair, \(0, 5\): .* \[\(0, 5\)\]"),
@@ -217,7 +216,7 @@ def test_row_cannot_differ_from_itself():
         Pairs(cannot_link=[(0, 1), (4, 4)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("weight", "error", "message"),
     [
         ([1.0], ValueError, r"weight of pairs have shape \(1,\): .*each of 2 pairs"),
@@ -239,9 +238,7 @@ def test_bad_weights(weight, error, message):
         Pairs(cannot_link=links, cannot_weight=weight)
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "error"), [(-1, ValueError), (3.0, TypeError), (True, TypeError)]
-)
+@each(("n_rows", "error"), [(-1, ValueError), (3.0, TypeError), (True, TypeError)])
 def test_bad_n_rows(n_rows, error):
     with pytest.raises(error, match="n_rows must be"):
         Pairs(n_rows=n_rows)
@@ -277,7 +274,7 @@ class Holder(BaseEstimator):
         return 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     "copied",
     [
         copy.copy,
@@ -345,7 +342,7 @@ def test_is_no_array_and_no_sequence():
             use(pairs)
 
 
-@pytest.mark.parametrize("n_links", [3, 10])
+@each("n_links", [3, 10])
 def test_scikit_learn_never_takes_pairs_for_rows(n_links):
     links = [(0, row) for row in range(1, n_links + 1)]
     X = np.zeros((12, 1))
@@ -493,7 +490,7 @@ def test_draw_from_many_rows_lists_few():
     assert y[pairs.points].min() == 0
 
 
-@pytest.mark.parametrize("count", [10, 7, 2, 0])
+@each("count", [10, 7, 2, 0])
 def test_numbers_are_drawn_once_each(count):
     drawn = draw_numbers(10, count, np.random.RandomState(0)).tolist()
     assert len(set(drawn)) == len(drawn) == count
@@ -513,7 +510,7 @@ def test_pair_numbers_are_exact_where_floats_are_not():
     assert not block.any()
 
 
-@pytest.mark.parametrize(
+@each(
     "y",
     [
         [3, -1, 3, -2, 8],
@@ -552,7 +549,7 @@ def test_labels_without_unknown():
         assert Pairs.from_labels(y) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "arguments", "message"),
     [
         (
@@ -586,7 +583,7 @@ def test_n_pairs_must_be_a_number():
 
 # Frames ------------------------------------------------------------------------------------------
 
-backends = pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+backends = each("backend", ["pandas", "polars", "pyarrow"])
 
 
 @backends
@@ -618,7 +615,7 @@ def test_frame_of_row_numbers(backend):
     assert Pairs.from_frame(frame, n_rows=5).n_rows == 5
 
 
-@pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]", "Int8", "string", "object"])
+@each("dtype", ["boolean", "bool[pyarrow]", "Int8", "string", "object"])
 def test_nullable_answers_of_pandas(dtype):
     answers = [True, None, False] if dtype != "string" else ["yes", None, "no"]
     frame = pd.DataFrame({"left": [0, 1, 2], "right": [3, 4, 5]}).convert_dtypes()
@@ -643,7 +640,7 @@ def test_empty_frame_without_types():
     assert Pairs.from_frame(frame, ids="ab") == Pairs(n_rows=2)
 
 
-@pytest.mark.parametrize(
+@each(
     "ids",
     [
         ["x", "y", "z"],
@@ -674,7 +671,7 @@ def test_ids_may_be_times():
     assert Pairs.from_frame(frame, ids=ids) == Pairs([(0, 2)], n_rows=3)
 
 
-@pytest.mark.parametrize("extra", [{}, {"weight": [1.0, 2.0]}])
+@each("extra", [{}, {"weight": [1.0, 2.0]}])
 def test_missing_columns(extra):
     frame = pl.DataFrame({"left": [0, 1], "b": [1, 2]} | extra)
     columns = re.escape(str(["left", "b", *extra]))
@@ -682,7 +679,7 @@ def test_missing_columns(extra):
         Pairs.from_frame(frame)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ([(0, 1)], r"of type list, .* right and same: use Pairs\(must_link=.* row numbers$"),
@@ -697,7 +694,7 @@ def test_not_a_frame(given, message):
 
 
 @backends
-@pytest.mark.parametrize("column", ["left", "right", "weight"])
+@each("column", ["left", "right", "weight"])
 def test_nulls_in_a_frame(backend, column):
     columns = {"left": [0, 1], "right": [2, 3], "same": [1, 0], "weight": [1.0, 2.0]}
     columns[column][1] = None
@@ -713,7 +710,7 @@ def test_null_as_an_answer_means_unsure(backend):
 
 
 @backends
-@pytest.mark.parametrize(
+@each(
     ("same", "different", "unsure"),
     [
         ("yes", "no", ""),
@@ -733,7 +730,7 @@ def test_answers_in_words_and_numbers(backend, same, different, unsure):
     assert Pairs.from_frame(frame) == Pairs([(0, 1), (3, 4)], [(2, 3)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "error", "message"),
     [
         (
@@ -941,13 +938,13 @@ def test_split_says_how_many_would_be_on_the_test_side():
         Pairs([(0, 1)], [(1, 2)]).split(2)
 
 
-@pytest.mark.parametrize("test_size", [0.0, 1.0, -0.5, 1.5, float("nan")])
+@each("test_size", [0.0, 1.0, -0.5, 1.5, float("nan")])
 def test_bad_share(test_size):
     with pytest.raises(ValueError, match="no share between 0 and 1"):
         Pairs([(0, 1), (1, 2)]).split(test_size)
 
 
-@pytest.mark.parametrize("test_size", [True, "half", None])
+@each("test_size", [True, "half", None])
 def test_bad_kind_of_share(test_size):
     with pytest.raises(TypeError, match="test_size must be a share or a number"):
         Pairs([(0, 1), (1, 2)]).split(test_size)
@@ -995,7 +992,7 @@ def test_restrict_to_rows_before_a_pair():
     assert Pairs([(0, 1)]).restrict([0]) == Pairs(n_rows=1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("chosen", "error", "message"),
     [
         ([3, 1, 3], ValueError, "names row 3 more than once"),
@@ -1041,7 +1038,7 @@ def test_subset_keeps_pairs_with_their_weights():
     assert len(pairs.subset(np.zeros(3, dtype=bool))) == 0
 
 
-@pytest.mark.parametrize("chosen", [[True], [0, 1, 1], np.ones((3, 1), dtype=bool)])
+@each("chosen", [[True], [0, 1, 1], np.ones((3, 1), dtype=bool)])
 def test_subset_takes_a_boolean_for_each_pair(chosen):
     with pytest.raises(ValueError, match="a boolean for each of the 3 pairs"):
         Pairs([(3, 1), (0, 2)], [(4, 5)]).subset(chosen)

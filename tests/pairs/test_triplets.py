@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 import nearkin
 from nearkin import Conflict, ContradictionWarning, Pairs, TripletCircle
 from nearkin.pairs.supervision import TAKE_TRIPLETS, gather_evidence, with_other_pairs
+from tests.cases import each
 
 MIXED = Pairs([(0, 1)], [(2, 3)], closer=[(4, 0, 2), (0, 4, 3)], closer_weight=[2.0, 0.5], n_rows=6)
 
@@ -30,7 +31,7 @@ def test_triplets_are_sorted_once_and_sealed():
         pairs.closer[0] = 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("closer", "said"),
     [
         ([(0, 1)], r"closer triplets have shape \(1, 2\).*nearer to 5 than to 2"),
@@ -71,7 +72,7 @@ def turned(said):
     return [" < ".join(way) + " by triplets" for way in ways]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_without_the_closing_triplets_there_is_no_circle(seed):
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((30, 2))

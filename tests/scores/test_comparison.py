@@ -1,7 +1,6 @@
 """Ranks of held-out pairs, and what they tell of metrics and of pairs."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -18,6 +17,7 @@ from nearkin.scores.comparison import (
     share_below,
     standing,
 )
+from tests.cases import each
 
 
 def test_shares_below_count_ties_by_half():
@@ -36,7 +36,7 @@ def test_ranks_are_shares_below_interpolated():
     assert_allclose(ranks(1e6 * values, 1e6 * among), ranks(values, among))
 
 
-@pytest.mark.parametrize("among", [[5.0, 6.0, 7.0], [0.0, 0.0], [1e-6, 1e6]])
+@each("among", [[5.0, 6.0, 7.0], [0.0, 0.0], [1e-6, 1e6]])
 def test_different_distances_have_different_ranks_between_0_and_1(among):
     distances = np.array([0.0, 1e-9, 0.1, 0.2, 5.5, 8.0, 1e5])
     found = ranks(distances, np.array(among))
@@ -148,7 +148,7 @@ def answered(n, slope, wrong, seed=0):
     return rank, same ^ (rng.rand(n) < wrong)
 
 
-@pytest.mark.parametrize(("slope", "wrong"), [(-12.0, 0.0), (-12.0, 0.2), (-8.0, 0.1)])
+@each(("slope", "wrong"), [(-12.0, 0.0), (-12.0, 0.2), (-8.0, 0.1)])
 def test_the_curve_and_the_share_of_mistakes_are_found(slope, wrong):
     found = model_answers(*answered(6000, slope, wrong))
     assert_allclose(found.slope, slope, rtol=0.15)
@@ -180,7 +180,7 @@ def test_with_few_answers_some_mistakes_are_expected():
     assert found.chance_same(np.array([0.0]))[0] > 0.5
 
 
-@pytest.mark.parametrize("same", [np.ones(5, dtype=bool), np.zeros(5, dtype=bool)])
+@each("same", [np.ones(5, dtype=bool), np.zeros(5, dtype=bool)])
 def test_one_kind_of_answer_says_nothing(same):
     assert model_answers(np.array([0.1, 0.2, np.nan, 0.9, 1.0]), same) is None
 

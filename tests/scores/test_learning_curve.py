@@ -15,6 +15,7 @@ from nearkin.scores.learning_curve import (
     features_of,
     rank_correlation,
 )
+from tests.cases import each
 
 
 def halves(k=40, kept=0.8, auc=0.75):
@@ -59,8 +60,8 @@ def test_little_is_expected_near_guessing_and_near_perfection():
     assert curve_of(halves(400, auc=1.0)).gain.value < usual
 
 
-@pytest.mark.parametrize("kept", [1.0, -1.0])
-@pytest.mark.parametrize("auc", [0.0, 0.5, 1.0])
+@each("kept", [1.0, -1.0])
+@each("auc", [0.0, 0.5, 1.0])
 def test_nothing_leaves_the_numbers(kept, auc):
     gain = curve_of(halves(10, kept=kept, auc=auc)).gain
     assert 0 < gain.low <= gain.value <= gain.high < 1

@@ -1,12 +1,12 @@
 """Folds of pairs: nothing that is judged can be known from what was learned."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nearkin import Pairs
 from nearkin.scores.pair_folds import new_point_folds, pair_folds
+from tests.cases import each
 
 
 def some_pairs(n_points, n_pairs, seed):
@@ -63,12 +63,12 @@ def test_same_seed_same_folds():
         np.testing.assert_array_equal(judge, judge_again)
 
 
-@pytest.mark.parametrize("pairs", [Pairs(), Pairs([(0, 1)]), Pairs([(0, 1), (1, 2), (0, 2)])])
+@each("pairs", [Pairs(), Pairs([(0, 1)]), Pairs([(0, 1), (1, 2), (0, 2)])])
 def test_too_little_for_two_sides_gives_no_fold(pairs):
     assert pair_folds(pairs, 5, np.random.RandomState(0)) == []
 
 
-@pytest.mark.parametrize("kind", ["both", "must", "cannot"])
+@each("kind", ["both", "must", "cannot"])
 def test_every_pair_that_is_judged_has_a_new_point(kind):
     y = np.repeat([0, 1, 2], [20, 20, 10])
     pairs = Pairs.from_labels(y, 150, kind=kind, random_state=0)
@@ -90,6 +90,6 @@ def test_new_points_are_of_every_class():
         assert sorted(y[new]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
-@pytest.mark.parametrize("pairs", [Pairs([(0, 1)]), Pairs((), ())])
+@each("pairs", [Pairs([(0, 1)]), Pairs((), ())])
 def test_too_little_to_hold_something_out(pairs):
     assert new_point_folds(pairs, 5, np.random.RandomState(0)) == []

@@ -17,6 +17,7 @@ from nearkin.scores.quality import (
     pairs_to_promise,
     quality_of,
 )
+from tests.cases import each
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_weights_are_repetitions_and_prevalence_reweighs_kinds():
     assert_allclose(found.precision.value, expected)
 
 
-@pytest.mark.parametrize("figure", [_precision, _recall, _f1])
+@each("figure", [_precision, _recall, _f1])
 def test_slopes_of_figures_are_those_by_finite_differences(figure):
     at, step = (0.7, 0.2, 0.3), 1e-6
     ahead = [figure(0.7 + step, 0.2, 0.3)[0], figure(0.7, 0.2 + step, 0.3)[0]]
@@ -184,7 +185,7 @@ def test_precision_of_what_is_rare_cannot_be_promised_by_a_few_pairs():
     assert low(0.5, 50) > low(0.5, 20) > low(0.3, 20)
 
 
-@pytest.mark.parametrize(("precision", "prevalence"), [(0.99, 0.5), (0.9, 0.1)])
+@each(("precision", "prevalence"), [(0.99, 0.5), (0.9, 0.1)])
 def test_as_many_pairs_as_a_promise_takes(precision, prevalence):
     n = pairs_to_promise(precision, prevalence, 1.0)
 

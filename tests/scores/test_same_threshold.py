@@ -20,6 +20,7 @@ from nearkin.scores.same_threshold import (
     verdicts_of,
 )
 from tests import oracles
+from tests.cases import each
 
 whole_distances = st.lists(st.integers(0, 8), min_size=1, max_size=10)
 
@@ -32,7 +33,7 @@ def test_no_other_threshold_gives_more_right_answers(same, different):
     assert right >= max(others) - 1e-12
 
 
-@pytest.mark.parametrize(
+@each(
     ("same", "different", "threshold"),
     [
         ([1.0, 2.0], [4.0, 5.0], 3.0),
@@ -114,7 +115,7 @@ def test_a_threshold_of_zero():
     assert found.radius == 0
 
 
-@pytest.mark.parametrize("prevalence", [0.001, 0.1, 0.5, 0.9])
+@each("prevalence", [0.001, 0.1, 0.5, 0.9])
 def test_the_radius_is_where_the_chance_is_a_half(prevalence):
     verdicts = Verdicts(2.0, 9.0, 3.0, prevalence)
     radius = verdicts.radius
@@ -179,7 +180,7 @@ def digits():
     return X, y, learned, known, (X[ends[:, 0]], X[ends[:, 1]], same)
 
 
-@pytest.mark.parametrize("learner", [Euclidean, KernelBeta, GeometryAware])
+@each("learner", [Euclidean, KernelBeta, GeometryAware])
 def test_probabilities_hold_at_the_stated_prevalence(learner, digits):
     X, y, learned, known, (A, B, same) = digits
     pairs = Pairs.from_labels(y[learned], 100, random_state=0)
@@ -325,7 +326,7 @@ def test_what_is_borne_out_is_found_by_trying():
     assert_allclose(borne_out(verdicts, same, different).sharpness, 6 * expected, rtol=1e-2)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.8])
+@each("share", [0.05, 0.3, 0.8])
 def test_the_prevalence_is_found_from_distances_of_pairs_without_answers(share):
     rng = np.random.RandomState(0)
     kinds = rng.normal(1, 0.3, 3000), rng.normal(2, 0.3, 3000)

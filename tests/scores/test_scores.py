@@ -19,6 +19,7 @@ from nearkin.scores import (
     triplets_kept,
 )
 from tests import oracles
+from tests.cases import each
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_separability_works_by_blocks(labelled, monkeypatch):
     assert sorted(seen) == [22, 64, 64]
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e8 / 3])
+@each("value", [0.0, 0.1, 1e8 / 3])
 def test_separability_of_equal_points_is_one(value):
     assert separability(np.full((7, 2), value), [0, 0, 1, 1, 0, 1, 0]) == 1.0
 
@@ -91,7 +92,7 @@ def test_separability_of_classes_that_are_single_points_is_infinite():
     assert separability(Z, np.repeat([0, 1, 2], 4)) == np.inf
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "got"),
     [
         ([0, 0, 0], "1 classes of at most 3"),
@@ -187,7 +188,7 @@ def test_pair_auc_of_many_labels_is_a_reproducible_sample(labelled):
     assert_allclose(sampled, exact, atol=3 * np.sqrt(1 / 12 * (1 / 1000 + 1 / 1000)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({}, ValueError, "needs labels y or pairs"),
@@ -215,7 +216,7 @@ def test_pair_auc_equals_the_area_under_the_roc_curve(seed):
     assert_allclose(pair_auc(Z, y), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_rowwise_distances_work_by_blocks_and_do_not_cancel(dtype, monkeypatch):
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
     rng = np.random.RandomState(0)
@@ -243,7 +244,7 @@ def test_retrieval_recall_counts_what_the_nearest_rows_hold():
     assert retrieval_recall(D, relevant, 9) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("relevant", "n", "message"),
     [
         ([[True]], 1, "same shape"),

@@ -12,6 +12,7 @@ from nearkin.solvers.class_gaussians import (
     identity_share,
     shrunk_covariance,
 )
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_shared_covariance_is_that_within_classes(data):
         assert_allclose(covariance, centered.T @ centered / 90, atol=1e-8)
 
 
-@pytest.mark.parametrize("covariance", ["shrunk", "full", "shared"])
+@each("covariance", ["shrunk", "full", "shared"])
 def test_log_densities_are_those_of_the_normal_distribution(covariance, data):
     X, classes = data
     models = fit_class_models(X, classes, covariance=covariance)
@@ -98,9 +99,9 @@ def test_share_of_the_identity_falls_with_the_number_of_rows():
     assert identity_share(7, 20, 0) > 0
 
 
-@pytest.mark.parametrize("covariance", ["shrunk", "full", "shared"])
-@pytest.mark.parametrize("regularization", ["auto", 0, 1.0])
-@pytest.mark.parametrize(
+@each("covariance", ["shrunk", "full", "shared"])
+@each("regularization", ["auto", 0, 1.0])
+@each(
     "X",
     [
         np.random.RandomState(0).standard_normal((8, 30)),  # fewer rows than columns
@@ -110,9 +111,7 @@ def test_share_of_the_identity_falls_with_the_number_of_rows():
         np.random.RandomState(0).standard_normal((8, 3)) * [1e-8, 1.0, 1e8],
     ],
 )
-@pytest.mark.parametrize(
-    "classes", [np.repeat([0, 1], 4), np.arange(8), np.array([0] * 7 + [1])], ids=str
-)
+@each("classes", [np.repeat([0, 1], 4), np.arange(8), np.array([0] * 7 + [1])], ids=str)
 def test_no_covariance_is_singular(covariance, regularization, X, classes):
     models = fit_class_models(X, classes, covariance=covariance, regularization=regularization)
     for values in (models.precisions, models.log_determinants, models.log_densities(X)):
@@ -158,7 +157,7 @@ def test_of_very_many_classes_the_largest_find_their_share(monkeypatch):
     assert shares[4] == 1  # of fewer rows than folds
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_models_do_not_depend_on_the_order_of_rows(seed):
     rng = np.random.default_rng(seed)
     classes = np.arange(90) % 3

@@ -2,7 +2,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -19,6 +18,7 @@ from nearkin.solvers.logdet import BoundedPairs, divergence
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.smooth_functions import smoothest
 from tests import oracles
+from tests.cases import each
 
 
 def rows_and_pairs(seed=0, n=40, k=30, slack=1.0):
@@ -50,9 +50,7 @@ def families(X):
     }
 
 
-each_family = pytest.mark.parametrize(
-    "name", ["spectral", "data-dependent", "rbf", "rbf of fixed width"]
-)
+each_family = each("name", ["spectral", "data-dependent", "rbf", "rbf of fixed width"])
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12))
@@ -114,7 +112,7 @@ def test_must_links_alone_do_not_shrink_a_kernel_that_keeps_its_size():
 
 
 @each_family
-@pytest.mark.parametrize("slack", [0.3, 3.0])
+@each("slack", [0.3, 3.0])
 def test_objective_never_rises(name, slack):
     X, pairs = rows_and_pairs(slack=slack)
     family = families(X)[name]
@@ -176,7 +174,7 @@ def test_data_dependent_prior_is_the_kernel_of_the_paper():
     assert (np.diff(theta) >= 0).all()
 
 
-@pytest.mark.parametrize("beyond", [1.0, 50.0])
+@each("beyond", [1.0, 50.0])
 def test_what_is_beyond_the_smooth_functions_counts_as_rough_as_is_asked_for(beyond):
     X, pairs = rows_and_pairs()
     values, V = smoothest(neighbor_graph(X, 6), 5)

@@ -16,6 +16,7 @@ from nearkin.solvers.local_metrics import (
 )
 from nearkin.solvers.matrix_sign import sign_iteration_scales
 from tests import oracles
+from tests.cases import each
 
 
 def gaussians(seed, n_classes, d):
@@ -104,7 +105,7 @@ def test_two_classes_give_the_difference_of_relative_hessians():
         assert_allclose(unit(found), unit(expected), atol=1e-10)
 
 
-@pytest.mark.parametrize("distance", [1e2, 1e4, 1e8, 1e100])
+@each("distance", [1e2, 1e4, 1e8, 1e100])
 def test_nothing_underflows_far_from_every_class(distance):
     models, _ = gaussians(0, 3, 2)
     X = distance * np.array([[1.0, 0.3], [-0.2, 1.0]])
@@ -130,7 +131,7 @@ def test_coefficients_of_densities_that_differ_by_any_factor():
     assert_allclose(found[2], expected)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@each("n_classes", [2, 3])
 def test_equal_densities_give_the_identity(n_classes):
     assert_array_equal(bias_coefficients(np.full((2, n_classes), -3.7)), 0)
     models, _ = gaussians(0, 1, 3)
@@ -185,7 +186,7 @@ def test_metrics_are_free_of_bias_and_of_determinant_one(seed, d, scale):
     assert_allclose(local_metrics(Phi / scale), M, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@each("sign", [1, -1])
 def test_definite_bias_has_its_own_size_as_the_best_metric(sign):
     F = np.random.RandomState(0).standard_normal((4, 4, 4))
     Phi = F @ F.transpose(0, 2, 1) + np.eye(4)
@@ -251,7 +252,7 @@ def test_sign_route_equals_the_eigenvector_route(seed, d):
     assert_allclose(local_metrics_by_sign(Phi * 1e5), expected, atol=atol)
 
 
-@pytest.mark.parametrize("d", [40, 164])
+@each("d", [40, 164])
 def test_sign_route_in_single_precision(d):
     Phi = symmetric(0, 3, d)
     expected = local_metrics(Phi)
@@ -296,7 +297,7 @@ def test_mean_is_that_of_all_local_metrics(data):
     assert_allclose(mean_local_metric(X, models, None, 0.4), expected, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 129, 300])
+@each("n", [1, 2, 15, 16, 17, 129, 300])
 def test_blocks_equal_one_pass(n, data, monkeypatch):
     X, models = data
     expected = local_metrics(bias_matrices(X[:n], models)).mean(axis=0)
@@ -328,7 +329,7 @@ def test_rotated_rows_have_a_rotated_metric(data):
     assert_allclose(rotated, rotation.T @ M @ rotation, atol=1e-8 * np.abs(M).max())
 
 
-@pytest.mark.parametrize("factor", [1e-6, 1e6])
+@each("factor", [1e-6, 1e6])
 def test_metric_does_not_depend_on_the_unit(factor, data):
     X, models = data
     scaled = fit_class_models(factor * X, np.arange(300) % 3)

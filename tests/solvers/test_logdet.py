@@ -18,6 +18,7 @@ from nearkin.solvers.logdet import (
 )
 from nearkin.solvers.logdet_triplets import NO_TRIPLETS, Order
 from tests import oracles
+from tests.cases import each
 
 
 def project(F, left, right, sign, weight, B0, upper, lower, slack, **options):
@@ -70,7 +71,7 @@ def test_compiled_loop_equals_the_plain_one(seed, slack, n_sweeps):
     assert_allclose(1 / inverse, slacks, rtol=1e-10)
 
 
-@pytest.mark.parametrize("slack", [0.2, 1.0, 5.0])
+@each("slack", [0.2, 1.0, 5.0])
 def test_converged_loop_in_any_order_reaches_the_same_metric(slack):
     problem = example()
     Z, (sign, weight, B0) = differences(problem), problem[3:]
@@ -96,7 +97,7 @@ def test_printed_algorithm_is_the_same_for_a_slack_of_one_only():
     assert_allclose(found, printed, atol=1e-6 * np.abs(printed).max())
 
 
-@pytest.mark.parametrize("slack", [0.3, 1.0, 4.0])
+@each("slack", [0.3, 1.0, 4.0])
 def test_generic_optimiser_finds_the_same_minimum(slack):
     problem = example(seed=3, n=6, r=2, k=4)
     Z, (sign, weight, B0) = differences(problem), problem[3:]
@@ -128,7 +129,7 @@ def test_generic_optimiser_finds_the_same_minimum(slack):
     assert cost(start) > 1.1 * best.fun
 
 
-@pytest.mark.parametrize("slack", [0.1, 1.0, 20.0])
+@each("slack", [0.1, 1.0, 20.0])
 def test_solution_meets_the_karush_kuhn_tucker_conditions(slack):
     problem = example(k=20)
     Z, (sign, weight, B0) = differences(problem), problem[3:]
@@ -303,7 +304,7 @@ def test_nothing_but_coinciding_points_leaves_the_prior():
     assert_allclose(result.B, np.diag([1.0, 2]))
 
 
-@pytest.mark.parametrize("k", [3, 40])
+@each("k", [3, 40])
 def test_span_of_the_differences_is_enough(k):
     # 5 points or 3 pairs in 8 dimensions. Zero-weight-like pairs of all axes force the full size.
     rng = np.random.RandomState(1)
@@ -332,8 +333,8 @@ def test_singular_prior_stays_singular_where_it_is():
     assert_allclose(result.B[:2, :2], flat.B, atol=1e-5)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("least", [-1e-9, 1e-15])
+@each("scale", [1e-6, 1e6])
+@each("least", [-1e-9, 1e-15])
 def test_rounding_of_a_singular_prior_is_zero(scale, least):
     F, left, right, sign, weight, _ = example()
     B0 = scale * np.diag([2.0, 0.5, least])
@@ -341,16 +342,14 @@ def test_rounding_of_a_singular_prior_is_zero(scale, least):
     assert_array_equal(result.B[2], 0)
 
 
-@pytest.mark.parametrize(
-    ("B0", "least"), [(np.zeros((3, 3)), "0"), (np.diag([1.0, 1, -1]), "-1"), (np.eye(0), "0")]
-)
+@each(("B0", "least"), [(np.zeros((3, 3)), "0"), (np.diag([1.0, 1, -1]), "-1"), (np.eye(0), "0")])
 def test_prior_that_is_no_metric(B0, least):
     *pairs, _ = example()
     with pytest.raises(ValueError, match=rf"^the prior .*, but has an eigenvalue of {least}\.$"):
         project(*pairs, B0, 2.0, 9.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_pairs", "n_points", "expected"),
     [(3, 12, 3), (7, 12, 7), (8, 12, None), (40, 5, 4), (40, 8, 7), (40, 9, None), (5, 5, 4)],
 )
@@ -364,7 +363,7 @@ def test_space_of_the_differences_is_the_smallest_there_is(n_pairs, n_points, ex
         assert_allclose(Z @ basis @ basis.T, Z, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
+@each("scale", [1e-100, 1e-6, 1e6, 1e100])
 def test_scale_of_the_coordinates_does_not_matter(scale):
     F, *pairs, B0 = example()
     expected = project(F, *pairs, B0, 2.0, 9.0, 1.0)
@@ -373,8 +372,8 @@ def test_scale_of_the_coordinates_does_not_matter(scale):
     assert_allclose(found.objective, expected.objective, rtol=1e-6)
 
 
-@pytest.mark.parametrize("slack", [1e-6, 1e4])
-@pytest.mark.parametrize("ratio", [1e-8, 0.999])
+@each("slack", [1e-6, 1e4])
+@each("ratio", [1e-8, 0.999])
 def test_extreme_bounds_and_slacks_give_a_metric(slack, ratio):
     problem = example(k=30)
     result = project(*problem, 9 * ratio, 9.0, slack, max_sweeps=200)

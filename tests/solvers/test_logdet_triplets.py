@@ -1,12 +1,12 @@
 """Triplets in LogDet problems, against a general solver and the conditions of a minimum."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from nearkin.solvers.logdet import BoundedPairs, divergence, project
 from nearkin.solvers.logdet_triplets import MARGIN, NO_TRIPLETS, Order, Triplets
+from tests.cases import each
 
 
 def squared(F, B, i, j):
@@ -40,8 +40,8 @@ def value(F, pairs, B0, B):
     return total + pairs.slack * pairs.weight @ (ratio - np.log(ratio) - 1)
 
 
-@pytest.mark.parametrize("k", [0, 5])
-@pytest.mark.parametrize("seed", range(3))
+@each("k", [0, 5])
+@each("seed", range(3))
 def test_equals_a_general_solver(seed, k):
     F, pairs, B0 = problem(seed, k=k)
     found = project(F, pairs, B0, tol=1e-12)
@@ -96,7 +96,7 @@ def _one(a, b, c):
     return Triplets(np.array([[a, b, c]]), np.ones(1))
 
 
-@pytest.mark.parametrize("slack", [0.1, 1.0, np.inf])
+@each("slack", [0.1, 1.0, np.inf])
 def test_no_metric_is_zero_where_distances_cannot_follow(slack):
     F = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
     empty = np.empty(0, dtype=int)

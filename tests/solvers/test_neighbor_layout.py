@@ -1,10 +1,10 @@
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.solvers import neighbor_layout
 from nearkin.solvers.neighbor_layout import EPOCHS, closeness, descended, edges_between, middles
 from nearkin.spaces.neighbor_cells import nearest_others
+from tests.cases import each
 
 
 def clouds(n, n_clouds, seed=0):
@@ -74,7 +74,7 @@ def test_clouds_are_apart_and_epochs_may_be_taken_in_parts():
     assert (cloud[apart.argmin(axis=1)] == cloud).all()
 
 
-@pytest.mark.parametrize("seed", [0, -1, 2**63])
+@each("seed", [0, -1, 2**63])
 def test_any_seed_will_do(seed):
     Z, _ = clouds(8, 2)
     found = descended(

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin.solvers import stress_majorization as module
 from nearkin.solvers.stress_majorization import relax, stress
 from nearkin.solvers.stress_springs import CompleteSprings, all_squared_distances, join
+from tests.cases import each
 
 
 def random_springs(seed, n=12, e=25, struts=True):
@@ -124,7 +125,7 @@ def test_groups_speed_gradients_up_on_a_long_chain(monkeypatch):
     assert with_groups < 0.1 * without
 
 
-@pytest.mark.parametrize("most_factored", [0, 100])
+@each("most_factored", [0, 100])
 def test_what_no_spring_moves_stays(monkeypatch, most_factored):
     monkeypatch.setattr(module, "_FACTORED_POINTS", most_factored)
     ends = np.array([[0, 1], [2, 3]])

@@ -1,7 +1,6 @@
 """Triplets among springs, against plain sums, a general solver and the definition."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
@@ -9,9 +8,10 @@ from nearkin.solvers import stress_majorization
 from nearkin.solvers.stress_majorization import relax, stress
 from nearkin.solvers.stress_springs import CompleteSprings, all_squared_distances, join
 from nearkin.solvers.stress_triplets import OrderedSprings, ordered_lengths
+from tests.cases import each
 
 
-@pytest.mark.parametrize(("near", "far"), [(1.0, 3.0), (2.0, 2.1), (3.0, 1.0), (0.2, 0.1)])
+@each(("near", "far"), [(1.0, 3.0), (2.0, 2.1), (3.0, 1.0), (0.2, 0.1)])
 def test_ordered_lengths_are_the_nearest(near, far):
     margin = 0.8
     found = np.array(ordered_lengths(np.array([near]), np.array([far]), margin)).ravel()
@@ -37,7 +37,7 @@ def example(complete, seed=0, n=14):
     return OrderedSprings(springs, triplets, rng.uniform(0.5, 2, 8), 0.4), Y
 
 
-@pytest.mark.parametrize("complete", [False, True])
+@each("complete", [False, True])
 def test_products_and_stress_equal_their_definitions(complete):
     springs, Y = example(complete)
     P = springs.laplacian()
@@ -58,7 +58,7 @@ def test_products_and_stress_equal_their_definitions(complete):
     assert_allclose(slope, -2 * (springs.force(pull, Y) * step).sum(), rtol=1e-4)
 
 
-@pytest.mark.parametrize("factored", [True, False])
+@each("factored", [True, False])
 def test_steps_never_raise_the_stress(factored, monkeypatch):
     if not factored:
         monkeypatch.setattr(stress_majorization, "_FACTORED_POINTS", 3)
