@@ -1,13 +1,13 @@
 """Rows of cells in one byte a number: what is found is what plain distances find."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from nearkin.rows.blocks import one_core
 from nearkin.spaces.cell_codes import coded, scanned
 from nearkin.spaces.cell_means import along_a_path, cell_means, nearest_mean, nearest_means
+from tests.cases import each
 
 
 def in_cells(Z, n_cells, seed=0):
@@ -34,8 +34,8 @@ def random_probes(m, n_cells, n_probes, seed=0):
     return np.array([rng.permutation(n_cells)[:n_probes] for _ in range(m)])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("q", [1, 3, 4, 7, 50])
+@each("dtype", [np.float32, np.float64])
+@each("q", [1, 3, 4, 7, 50])
 def test_the_nearest_rows_of_the_cells_are_found(q, dtype):
     rng = np.random.default_rng(q)
     Z, Q = (rng.standard_normal((n, q)).astype(dtype) for n in (900, 50))
@@ -66,8 +66,8 @@ def test_cells_with_fewer_rows_than_are_asked_for():
     assert_array_equal(scanned(codes, Z, Z[:1], np.array([[1]]), 4), [[3, 4, -1, -1]])
 
 
-@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e30, 1e100])
-@pytest.mark.parametrize("far", [0.0, 1e7])
+@each("scale", [1e-60, 1e-30, 1e30, 1e100])
+@each("far", [0.0, 1e7])
 def test_numbers_of_any_size(scale, far):
     rng = np.random.default_rng(0)
     Z = scale * (rng.standard_normal((500, 6)) * 10.0 ** -np.arange(6) + far)
@@ -113,7 +113,7 @@ def test_a_query_finds_the_same_alone_as_among_others_on_several_cores():
 # ---- where cells are
 
 
-@pytest.mark.parametrize("far", [0.0, 1000.0])
+@each("far", [0.0, 1000.0])
 def test_rows_go_to_the_nearest_of_the_means(far):
     Z = np.random.default_rng(0).standard_normal((900, 4)) + far
     origin = np.full(4, far)

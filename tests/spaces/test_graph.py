@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.spaces.graph import ball_graph, laplacian, neighbor_graph
+from tests.cases import each
 
 
 def slow_distance(x, y, metric):
@@ -79,8 +80,8 @@ def test_neighbor_graph_is_what_loops_find(seed, k, metric, weight, mutual):
     assert_allclose(W.toarray(), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
+@each("metric", ["euclidean", "cosine"])
+@each("weight", ["binary", "heat", "cosine"])
 def test_ball_graph_is_what_loops_find(metric, weight):
     X = random_rows(1)
     radius = 1.0 if metric == "cosine" else 2.5
@@ -104,7 +105,7 @@ def test_lonely_rows_of_a_ball_graph_are_told():
     assert_array_equal(W.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("radius", [0, -1.0, np.nan])
+@each("radius", [0, -1.0, np.nan])
 def test_a_ball_needs_a_radius(radius):
     with pytest.raises(ValueError, match="radius must be positive, got"):
         ball_graph([[0.0], [1.0]], radius)
@@ -119,13 +120,13 @@ def test_the_order_of_rows_does_not_matter(seed):
     assert_allclose(neighbor_graph(X[order], 3, weight="heat").toarray(), W[order][:, order])
 
 
-@pytest.mark.parametrize("n_neighbors", [5, 6, 100])
+@each("n_neighbors", [5, 6, 100])
 def test_more_neighbors_than_rows_is_the_complete_graph(n_neighbors):
     W = neighbor_graph(random_rows(0, n=6), n_neighbors)
     assert_array_equal(W.toarray(), 1 - np.eye(6))
 
 
-@pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
+@each("weight", ["binary", "heat", "cosine"])
 def test_duplicates_are_joined_with_weight_one_and_never_with_themselves(weight):
     X = np.repeat([[1.0, 2.0], [30.0, -4.0]], 6, axis=0)
     W = neighbor_graph(X, 3, weight=weight)
@@ -142,9 +143,9 @@ def test_joined_rows_stay_joined_however_far_or_unlike():
     assert_array_equal(unlike.toarray(), [[0, 1e-10], [1e-10, 0]])
 
 
-@pytest.mark.parametrize("container", [sp.csr_array, sp.csr_matrix, sp.coo_array])
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
+@each("container", [sp.csr_array, sp.csr_matrix, sp.coo_array])
+@each("metric", ["euclidean", "cosine"])
+@each("weight", ["binary", "heat", "cosine"])
 def test_sparse_rows_give_what_dense_ones_give(container, metric, weight):
     rng = np.random.default_rng(3)
     X = np.where(rng.random((60, 30)) < 0.3, rng.random((60, 30)), 0)
@@ -154,7 +155,7 @@ def test_sparse_rows_give_what_dense_ones_give(container, metric, weight):
     assert_allclose(sparse.toarray(), dense.toarray(), rtol=1e-9)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@each("container", [np.asarray, sp.csr_array])
 def test_rows_without_direction_stay_isolated(container):
     X = random_rows(4, n=20)
     X[[3, 11]] = 0
@@ -200,7 +201,7 @@ def test_one_row_is_a_graph_without_edges():
     assert_graph(neighbor_graph([[1.0, 2.0]], 3), 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ({"metric": "manhattan"}, "metric must be one of euclidean, cosine; got 'manhattan'"),
@@ -246,7 +247,7 @@ def test_laplacian_is_what_its_definition_says(seed, normalized):
     assert_allclose(L @ null, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("normalized", [False, True])
+@each("normalized", [False, True])
 def test_isolated_points_have_zero_rows(normalized):
     W = np.zeros((4, 4))
     W[0, 1] = W[1, 0] = 2
@@ -260,7 +261,7 @@ def test_loops_of_a_point_with_itself_do_not_count():
     assert_allclose(laplacian(W, normalized=True).toarray(), [[1, -1], [-1, 1]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("W", "message"),
     [
         (np.ones((2, 3)), r"W must be square, got shape \(2, 3\)"),
@@ -274,8 +275,8 @@ def test_what_is_no_graph_has_no_laplacian(W, message):
         laplacian(W)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("options", [{"metric": "cosine"}, {"weight": "cosine"}])
+@each("form", [np.asarray, sp.csr_array])
+@each("options", [{"metric": "cosine"}, {"weight": "cosine"}])
 def test_directions_of_very_short_rows(options, form):
     X = np.random.RandomState(0).standard_normal((20, 3))
     short = neighbor_graph(form(2.0**-500 * X), 4, **options).toarray()

@@ -18,6 +18,7 @@ from nearkin.spaces.kernels import (
     resolve_gamma,
 )
 from tests import oracles
+from tests.cases import each
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
 PARAMETERS = {"gamma": 0.7, "degree": 2, "coef0": 0.5}
@@ -31,21 +32,21 @@ def rows():
     return A, B
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_kernel_equals_its_definition(name, rows):
     A, B = rows
     K = Kernel(name, **PARAMETERS)(A, B)
     assert_allclose(K, oracles.kernel_matrix(name, A, B, **PARAMETERS), rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_diagonal_is_the_kernel_of_a_row_with_itself(name, rows):
     A, _ = rows
     kernel = Kernel(name, **PARAMETERS)
     assert_allclose(kernel.diagonal(A), np.diag(kernel(A, A)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_sparse_rows_equal_dense_rows(name, rows):
     A, B = rows
     kernel = Kernel(name, **PARAMETERS)
@@ -61,7 +62,7 @@ def test_sparse_rows_equal_dense_rows(name, rows):
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_half_squared_distances_equal_their_definition(name, rows):
     A, B = rows
     distances, _ = half_squared_distances(Kernel(name, **PARAMETERS), A, B)
@@ -79,8 +80,8 @@ def test_half_squared_distances_equal_their_definition(name, rows):
     assert_allclose(distances, expected, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", NAMES)
+@each("dtype", [np.float32, np.float64])
+@each("name", NAMES)
 def test_equal_rows_are_at_a_distance_within_the_stated_rounding(name, dtype):
     A = (10 * np.random.RandomState(0).standard_normal((50, 4))).astype(dtype)
     distances, rounding = half_squared_distances(Kernel(name, **PARAMETERS), A, A.copy())
@@ -95,8 +96,8 @@ def test_small_distances_of_the_laplacian_kernel_do_not_cancel():
     assert_allclose(distances, [[1e-20]])
 
 
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize(
+@each("container", [np.asarray, sp.csr_array])
+@each(
     ("dtype", "exponent"),
     [(np.float32, 80), (np.float32, -27), (np.float64, 600), (np.float64, -60), (np.float64, -600)],
 )
@@ -152,7 +153,7 @@ def squared(X):
     return [((x - y) ** 2).sum() for i, x in enumerate(X) for y in X[:i]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "manhattan", "typical"),
     [
         ("median", False, lambda X: np.median(squared(X))),
@@ -160,7 +161,7 @@ def squared(X):
         ("median", True, lambda X: np.median(city_block(X))),
     ],
 )
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@each("container", [np.asarray, sp.csr_array])
 def test_other_rules_equal_a_double_loop(rule, manhattan, typical, container):
     X = np.random.RandomState(0).standard_normal((15, 3))
     gamma = resolve_gamma(rule, container(X), manhattan=manhattan)
@@ -173,7 +174,7 @@ def test_mean_rule_is_right_far_from_the_origin_in_float32():
     assert_allclose(resolve_gamma("mean", X + 1024), resolve_gamma("mean", X), rtol=1e-4)
 
 
-@pytest.mark.parametrize("manhattan", [False, True])
+@each("manhattan", [False, True])
 def test_rules_look_at_a_sample_of_many_rows(manhattan, monkeypatch):
     monkeypatch.setattr(kernels, "_BANDWIDTH_ROWS", 60)
     X = np.random.RandomState(0).standard_normal((500, 3))
@@ -192,10 +193,10 @@ def test_median_of_mostly_equal_rows_falls_back_to_the_mean():
     assert_allclose(resolve_gamma("median", X), 1 / oracles.mean_squared_distance(X))
 
 
-@pytest.mark.parametrize("rule", ["mean", "median"])
-@pytest.mark.parametrize("manhattan", [False, True])
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e8 / 3])
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@each("rule", ["mean", "median"])
+@each("manhattan", [False, True])
+@each("value", [0.0, 0.1, 1e8 / 3])
+@each("container", [np.asarray, sp.csr_array])
 def test_equal_rows_have_any_bandwidth(rule, manhattan, value, container):
     X = container(np.full((11, 3), value))
     assert resolve_gamma(rule, X, manhattan=manhattan) == 1.0
@@ -206,7 +207,7 @@ def test_distances_beyond_floating_point_are_refused_with_a_remedy():
         resolve_gamma("mean", np.array([[0.0], [1e-160]]))
 
 
-@pytest.mark.parametrize("gamma", [0, -1.0, np.inf, np.nan, "auto"])
+@each("gamma", [0, -1.0, np.inf, np.nan, "auto"])
 def test_wrong_gamma_is_refused_by_name(gamma):
     with pytest.raises(ValueError, match=r"gamma=.* 'mean' or 'median'"):
         resolve_gamma(gamma, np.eye(3))
@@ -231,7 +232,7 @@ def test_unknown_kernel_is_refused_with_the_known_ones():
         bind_kernel("gaussian", np.eye(2))
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [{"degree": 0}, {"degree": 2.5}, {"degree": np.inf}, {"coef0": np.nan}, {"coef0": -0.5}],
 )
@@ -276,7 +277,7 @@ def test_centred_kernel_matrix_passes_although_rounding_makes_its_diagonal_negat
     check_kernel_matrix(K)
 
 
-@pytest.mark.parametrize(
+@each(
     ("K", "message"),
     [
         (np.ones((3, 2)), r"square kernel matrix .* got shape \(3, 2\)"),

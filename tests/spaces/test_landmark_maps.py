@@ -9,11 +9,12 @@ from nearkin.spaces.kernels import Kernel, center_kernel
 from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
 from nearkin.spaces.linalg import leading_eigenpairs
 from tests import oracles
+from tests.cases import each
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
 PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 1}
-each_kernel = pytest.mark.parametrize("name", NAMES)
-each_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+each_kernel = each("name", NAMES)
+each_type = each("dtype", [np.float32, np.float64])
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def nystroem(name, landmarks, rank_tol=0.01):
 
 
 @each_kernel
-@pytest.mark.parametrize("n_neighbors", [1, 4, 30])
+@each("n_neighbors", [1, 4, 30])
 def test_local_weights_equal_the_dense_solve_from_the_definition(name, n_neighbors, rows):
     X, landmarks = rows[0][:40], rows[1]
     W = local(name, landmarks, n_neighbors).weights(X)
@@ -84,7 +85,7 @@ def test_embedding_is_the_weighted_sum_of_coordinates(name, rows):
     assert_allclose(extension.embed(X, coordinates), extension.weights(X) @ coordinates, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["rbf", "linear", "cosine"])
+@each("name", ["rbf", "linear", "cosine"])
 def test_euclidean_path_and_generic_path_agree(name, rows):
     X, landmarks = rows
     called = Kernel("callable", function=bound(name))
@@ -96,8 +97,8 @@ def test_euclidean_path_and_generic_path_agree(name, rows):
 
 
 @each_kernel
-@pytest.mark.parametrize("make", [local, nystroem])
-@pytest.mark.parametrize("sparse", ["rows", "landmarks", "both"])
+@each("make", [local, nystroem])
+@each("sparse", ["rows", "landmarks", "both"])
 def test_sparse_equals_dense(name, make, sparse, rows):
     X, landmarks = rows
     coordinates = np.random.RandomState(1).standard_normal((30, 3))
@@ -108,7 +109,7 @@ def test_sparse_equals_dense(name, make, sparse, rows):
 
 
 @each_kernel
-@pytest.mark.parametrize("make", [local, nystroem])
+@each("make", [local, nystroem])
 def test_float32_stays_and_is_close_to_float64(name, make, rows):
     X, landmarks = rows
     coordinates = np.random.RandomState(1).standard_normal((30, 3))
@@ -139,8 +140,8 @@ def test_linear_weights_are_right_far_from_the_origin(dtype, rows):
     assert_allclose(far.toarray(), near, atol=2e-3 if dtype == np.float32 else 1e-9)
 
 
-@pytest.mark.parametrize("name", ["linear", "cosine"])
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@each("name", ["linear", "cosine"])
+@each("scale", [1e-8, 1e8])
 def test_weights_do_not_depend_on_the_scale(name, scale, rows):
     X, landmarks = rows
     W = local(name, landmarks).weights(X).toarray()
@@ -148,8 +149,8 @@ def test_weights_do_not_depend_on_the_scale(name, scale, rows):
     assert_allclose(scaled, W, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["laplacian", "rbf", "poly"])
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@each("name", ["laplacian", "rbf", "poly"])
+@each("scale", [1e-8, 1e8])
 def test_weights_do_not_depend_on_the_unit_when_gamma_follows(name, scale, rows):
     X, landmarks = rows
     power = 1 if name == "laplacian" else 2
@@ -159,7 +160,7 @@ def test_weights_do_not_depend_on_the_unit_when_gamma_follows(name, scale, rows)
 
 
 @each_kernel
-@pytest.mark.parametrize("make", [local, nystroem])
+@each("make", [local, nystroem])
 def test_result_does_not_depend_on_the_number_of_blocks(name, make, rows, monkeypatch):
     X, landmarks = rows
     coordinates = np.random.RandomState(1).standard_normal((30, 3))
@@ -253,7 +254,7 @@ def test_precomputed_new_rows_are_close_although_their_own_kernel_value_is_unkno
 
 @each_kernel
 @each_type
-@pytest.mark.parametrize("make", [local, nystroem])
+@each("make", [local, nystroem])
 def test_extreme_rows_give_finite_numbers_or_an_error_that_names_them(name, dtype, make, rows):
     X, landmarks = (part.astype(dtype) for part in rows)
     extension, coordinates = make(name, landmarks), np.eye(30)

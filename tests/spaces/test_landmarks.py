@@ -9,10 +9,11 @@ from nearkin.spaces import landmarks as module
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import STRATEGIES, _leverage_scores, choose_landmarks
 from tests import oracles
+from tests.cases import each
 
 RBF = Kernel("rbf", gamma=0.5)
 NONE = np.array([], dtype=np.int64)
-every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+every_strategy = each("strategy", STRATEGIES)
 
 
 def choose(X, m, strategy, kernel=RBF, include=NONE, random_state=0):
@@ -49,7 +50,7 @@ def test_same_seed_same_landmarks_other_seed_others(strategy, X):
 
 
 @every_strategy
-@pytest.mark.parametrize("name", ["rbf", "laplacian", "poly", "cosine", "linear"])
+@each("name", ["rbf", "laplacian", "poly", "cosine", "linear"])
 def test_sparse_rows_and_precomputed_kernels_give_the_same_landmarks(strategy, name, X):
     kernel = Kernel(name, gamma=0.5, degree=2)
     include = [5, 70]
@@ -71,8 +72,8 @@ def test_leverage_of_a_kernel_of_low_rank_is_no_rounding_error(X):
         assert_array_equal(rounded, plain)
 
 
-@pytest.mark.parametrize("name", ["rbf", "linear", "cosine"])
-@pytest.mark.parametrize("include", [[17], [3, 50, 90]])
+@each("name", ["rbf", "linear", "cosine"])
+@each("include", [[17], [3, 50, 90]])
 def test_farthest_equals_the_greedy_search(name, include, X):
     kernel = Kernel(name, gamma=0.5)
     K = oracles.kernel_matrix(name, X, X, gamma=0.5)
@@ -98,7 +99,7 @@ def small_clusters():
     return X, np.r_[0, 0, 0, 1, 2, np.full(400, 3)]
 
 
-@pytest.mark.parametrize("strategy", ["farthest", "kmeans++"])
+@each("strategy", ["farthest", "kmeans++"])
 def test_spread_out_landmarks_find_small_clusters_that_random_misses(strategy, small_clusters):
     X, cluster = small_clusters
     linear = Kernel("linear")
@@ -123,7 +124,7 @@ def test_only_copies_left_are_taken_without_repeats():
         assert set(X[rows, 0]) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("strategy", ["farthest", "kmeans++"])
+@each("strategy", ["farthest", "kmeans++"])
 def test_rounding_does_not_choose_a_row_twice(strategy):
     # So far from the origin a row's distance to itself is rounding, as large as any other.
     X = 1e8 + np.random.RandomState(0).standard_normal((60, 3))
@@ -159,7 +160,7 @@ def test_leverage_of_a_zero_kernel_falls_back_to_chance():
     assert len(rows) == 5
 
 
-@pytest.mark.parametrize("strategy", ["kmeans++", "farthest", "leverage"])
+@each("strategy", ["kmeans++", "farthest", "leverage"])
 def test_strategies_look_at_a_sample_of_many_rows(strategy, X, monkeypatch):
     monkeypatch.setattr(module, "_SAMPLE_ROWS", 30)
     seen = []
@@ -173,7 +174,7 @@ def test_named_rows_are_taken_as_they_are_with_the_given_ones(X):
     assert rows.tolist() == [4, 7, 9, 100]
 
 
-@pytest.mark.parametrize(
+@each(
     ("named", "message"),
     [
         ([3, 120], "landmarks names row 120, but X has 120 rows"),

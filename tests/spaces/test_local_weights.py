@@ -16,6 +16,7 @@ from nearkin.spaces.local_weights import (
     weights_from_rows,
 )
 from tests import oracles
+from tests.cases import each
 
 
 def squared(A, B):
@@ -52,7 +53,7 @@ def dense(neighbors, weights, m):
     return W
 
 
-both_loops = pytest.mark.parametrize("loop", [from_rows, from_distances])
+both_loops = each("loop", [from_rows, from_distances])
 
 
 @pytest.fixture
@@ -66,8 +67,8 @@ def test_oracle_and_library_condition_alike():
 
 
 @both_loops
-@pytest.mark.parametrize("name", ["linear", "rbf"])
-@pytest.mark.parametrize("n_neighbors", [1, 2, 3, 5, 9, 25])
+@each("name", ["linear", "rbf"])
+@each("n_neighbors", [1, 2, 3, 5, 9, 25])
 def test_weights_solve_the_stated_problem(loop, name, n_neighbors, cloud):
     X, landmarks = cloud
     W = loop(X, landmarks, n_neighbors, saturating=name == "rbf")
@@ -114,7 +115,7 @@ def test_copies_of_a_landmark_share_its_weight(loop, cloud):
 
 
 @both_loops
-@pytest.mark.parametrize("saturating", [False, True])
+@each("saturating", [False, True])
 def test_weights_approach_the_unit_vector_linearly_near_a_landmark(loop, saturating, cloud):
     _, landmarks = cloud
     direction = np.array([0.6, 0.0, 0.8])
@@ -147,7 +148,7 @@ def test_weights_do_not_depend_on_position_or_rotation(loop, cloud):
 
 
 @both_loops
-@pytest.mark.parametrize("saturating", [False, True])
+@each("saturating", [False, True])
 def test_float32_is_close_to_float64(loop, saturating, cloud):
     X, landmarks = cloud
     W = loop(X, landmarks, 5, saturating)
@@ -226,7 +227,7 @@ def test_nearest_landmarks_are_found_though_their_ranking_is_rounded(seed, m, k)
     assert sorted(found) == sorted(np.argsort(exact, kind="stable")[:k])  # ties by position
 
 
-@pytest.mark.parametrize("length", [0.0, 100.0, -100.0])
+@each("length", [0.0, 100.0, -100.0])
 def test_landmarks_that_only_rounding_tells_apart_are_equally_far(length):
     landmarks = np.array([[1 + 1e-9], [1.0], [1 + 1e-5]])
     ranking = squared(np.zeros((1, 1)), landmarks)[0] - length
@@ -236,7 +237,7 @@ def test_landmarks_that_only_rounding_tells_apart_are_equally_far(length):
     assert nearest(np.zeros(1), *turned, length, 0.0, 1) == [1]
 
 
-@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1.0, 1e30, 1e60])
+@each("scale", [1e-60, 1e-30, 1.0, 1e30, 1e60])
 def test_distances_of_any_size_are_told_apart(scale):
     def found(distances, k):
         neighbors, weights = np.empty((1, k), dtype=np.int32), np.empty((1, k))
@@ -256,7 +257,7 @@ def test_distances_that_are_all_infinite_name_some_row():
     assert positions.tolist() == [0]
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 2, 3, 4])
+@each("n_neighbors", [1, 2, 3, 4])
 def test_combine_adds_up_weighted_coordinates(n_neighbors):
     rng = np.random.RandomState(0)
     chosen = [rng.choice(9, n_neighbors, replace=False) for _ in range(6)]
@@ -267,7 +268,7 @@ def test_combine_adds_up_weighted_coordinates(n_neighbors):
     assert_allclose(out, dense(neighbors, weights, 9) @ coordinates, atol=1e-14)
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 5])
+@each("n_neighbors", [1, 5])
 def test_weights_on_a_device_are_those_of_the_loops(n_neighbors, cloud):
     X, landmarks = cloud
     landmarks = np.concatenate([landmarks, landmarks[:2]])  # two of them twice
@@ -299,7 +300,7 @@ def test_angles_that_only_rounding_makes_are_those_of_a_line():
     assert_allclose(both(nearest - 0.1), both(nearest), rtol=1e-6)
 
 
-@pytest.mark.parametrize("saturating", [False, True])
+@each("saturating", [False, True])
 @both_loops
 def test_a_row_at_a_landmark_but_for_rounding_is_there(loop, saturating):
     rng = np.random.RandomState(0)
@@ -316,7 +317,7 @@ def test_foreign_rows_at_landmarks_but_for_rounding_are_there():
     assert_allclose(device_weights.local_weights(e, gram + 1e-16), np.eye(9), atol=1e-11)
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 3])
+@each("n_neighbors", [1, 3])
 @both_loops
 def test_rows_whose_squares_are_below_single_precision(loop, n_neighbors):
     landmarks = 1e-150 * np.random.RandomState(0).standard_normal((5, 2))

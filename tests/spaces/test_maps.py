@@ -25,6 +25,7 @@ from nearkin.spaces.maps import (
     composed,
 )
 from nearkin.storage.packing import pack, unpack
+from tests.cases import each
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3)) + 2
@@ -70,24 +71,22 @@ KINDS = {
     ),
 }
 X_MEAN, X_DEVIATION = X.mean(axis=0), X.std(axis=0)
-each_kind = pytest.mark.parametrize(("learned", "formula"), KINDS.values(), ids=KINDS)
-each_stored = pytest.mark.parametrize(
+each_kind = each(("learned", "formula"), KINDS.values(), ids=KINDS)
+each_stored = each(
     "learned",
     [learned for name, (learned, _) in KINDS.items() if name not in ("Joined", "Transformed")],
 )
 
 
 @each_kind
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("dtype", [np.float64, np.float32])
 def test_a_map_is_its_formula_in_the_type_of_the_rows(learned, formula, dtype):
     found = learned.apply(X.astype(dtype))
     assert found.dtype == dtype
     assert_allclose(found, formula(X), atol=1e-12 if dtype == np.float64 else 1e-5)
 
 
-@pytest.mark.parametrize(
-    "name", ["Identity", "Scaled", "Affine", "linear", "ThroughLandmarks", "Composed", "Joined"]
-)
+@each("name", ["Identity", "Scaled", "Affine", "linear", "ThroughLandmarks", "Composed", "Joined"])
 def test_sparse_rows_have_the_same_images(name):
     learned, formula = KINDS[name]
     rows = np.where(np.abs(X) < 1.5, 0, X)

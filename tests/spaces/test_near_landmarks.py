@@ -1,13 +1,13 @@
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.near_landmarks import NearLandmarks, Preparation
+from tests.cases import each
 
-each_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+each_type = each("dtype", [np.float32, np.float64])
 
 
 def near(landmarks, n_neighbors=5, saturating=True):
@@ -28,8 +28,8 @@ def nearest_by_sorting(X, landmarks, k):
 
 
 @each_type
-@pytest.mark.parametrize("by_pivots", [False, True])
-@pytest.mark.parametrize("n_neighbors", [1, 5, 12])
+@each("by_pivots", [False, True])
+@each("n_neighbors", [1, 5, 12])
 def test_nearest_are_found_and_of_those_equally_far_the_first(dtype, by_pivots, n_neighbors):
     rows = in_clusters(1300)
     X, landmarks = rows[:1000], rows[1000:]
@@ -39,7 +39,7 @@ def test_nearest_are_found_and_of_those_equally_far_the_first(dtype, by_pivots, 
 
 
 @each_type
-@pytest.mark.parametrize("saturating", [False, True])
+@each("saturating", [False, True])
 def test_what_pivots_leave_out_changes_nothing(dtype, saturating):
     rng = np.random.RandomState(0)
     X = (in_clusters(3000) + rng.standard_normal((3000, 6))).astype(dtype)
@@ -65,7 +65,7 @@ def test_landmarks_that_are_all_the_same_have_pivots():
     assert_allclose(weights, 0.2)
 
 
-@pytest.mark.parametrize("name", ["rbf", "linear", "cosine"])
+@each("name", ["rbf", "linear", "cosine"])
 def test_rows_of_a_large_array_are_embedded_as_the_few_are(name):
     X = in_clusters(20_500).astype(np.float32) + 0.25
     X += np.random.RandomState(0).uniform(-0.2, 0.2, X.shape).astype(np.float32)

@@ -1,7 +1,6 @@
 """Every row's nearest others: exact where there are few rows, nearly all where there are many."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
@@ -9,6 +8,7 @@ from scipy.spatial.distance import cdist
 from nearkin import GeometryAware, KernelA, Pairs
 from nearkin.spaces import neighbor_cells
 from nearkin.spaces.neighbor_cells import Cells, nearest_by_cells, nearest_others
+from tests.cases import each
 
 
 def rows_in_groups(n=1500, seed=0):
@@ -27,14 +27,14 @@ def shared_share(found, true):
     return np.mean(shared) / true.shape[1]
 
 
-@pytest.mark.parametrize("search", ["exact", "auto"])
+@each("search", ["exact", "auto"])
 def test_few_rows_are_compared_with_all(search):
     X = rows_in_groups(200)
     assert_array_equal(nearest_others(X, 7, search=search), slow_nearest_others(X, 7))
     assert_array_equal(nearest_others(sp.csr_array(X), 7, search=search), slow_nearest_others(X, 7))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("dtype", [np.float64, np.float32])
 def test_cells_find_nearly_all_and_the_same_each_time(dtype):
     X = rows_in_groups().astype(dtype)
     found, again = (nearest_others(X, 10, search="approximate", random_state=3) for _ in range(2))
@@ -51,7 +51,7 @@ def test_rows_that_are_there_many_times_have_as_many_others():
     assert all(len(set(rows)) == 10 for rows in found.tolist())
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, np.asarray], ids=["sparse", "without structure"])
+@each("kind", [sp.csr_array, np.asarray], ids=["sparse", "without structure"])
 def test_where_cells_do_not_help_all_rows_are_compared(kind):
     X = kind(np.random.default_rng(0).standard_normal((400, 30)))
     assert_array_equal(nearest_others(X, 5, search="approximate"), nearest_others(X, 5))
@@ -78,7 +78,7 @@ def test_cells_are_made_anew_where_later_rows_lie_elsewhere():
     assert np.diff(grown._codes.starts).max() < 200
 
 
-@pytest.mark.parametrize(
+@each(
     "learner",
     [KernelA(n_landmarks=40, window_neighbors=15), GeometryAware()],
     ids=["KernelA", "GeometryAware"],

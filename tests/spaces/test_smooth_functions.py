@@ -16,6 +16,7 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmark_maps import LocalExtension
 from nearkin.spaces.smooth_functions import isomap_coordinates, lle_coordinates, smoothest
+from tests.cases import each
 
 
 def slow_eigenvalues(W, normalized):
@@ -58,7 +59,7 @@ def test_small_graphs_agree_with_a_dense_decomposition(seed, k, r, mutual, norma
     assert_eigenpairs(W, values, V, normalized=normalized)
 
 
-@pytest.mark.parametrize("n", [30, 2000])
+@each("n", [30, 2000])
 def test_path_in_closed_form(n):
     values, V = smoothest(path(n), 6, random_state=0, tol=1e-7)
     j = np.arange(6)
@@ -68,7 +69,7 @@ def test_path_in_closed_form(n):
     assert_allclose(np.abs((expected * V).sum(axis=0)), 1, atol=1e-8)
 
 
-@pytest.mark.parametrize("n", [30, 2000])
+@each("n", [30, 2000])
 def test_cycle_in_closed_form_each_value_twice(n):
     values, V = smoothest(cycle(n), 7, random_state=0, tol=1e-7)
     j = np.array([0, 1, 1, 2, 2, 3, 3])
@@ -115,8 +116,8 @@ LARGE_GRAPHS = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE_GRAPHS)
-@pytest.mark.parametrize("normalized", [False, True])
+@each("name", LARGE_GRAPHS)
+@each("normalized", [False, True])
 def test_iteration_agrees_with_a_full_decomposition(name, normalized, monkeypatch):
     """Which graphs of so few rows need not: the limit is lowered for them."""
     iterated = []
@@ -144,7 +145,7 @@ def test_many_small_components_at_once():
     assert_allclose(V.T @ V, np.eye(1010), atol=1e-10)
 
 
-@pytest.mark.parametrize("normalized", [False, True])
+@each("normalized", [False, True])
 def test_null_vectors_are_indicators_from_the_largest_component_down(normalized):
     parts = [np.ones((2, 2)) - np.eye(2), path(5), np.zeros((1, 1)), cycle(3)]
     W = sp.block_diag([sp.csr_array(part) for part in parts])
@@ -228,7 +229,7 @@ def test_what_did_not_converge_is_told(monkeypatch):
         smoothest(neighbor_graph(curved_rows(2000), 8), 6, random_state=0)
 
 
-@pytest.mark.parametrize(
+@each(
     "ask",
     [
         lambda r: smoothest(path(4), r),
@@ -264,8 +265,8 @@ def test_eigenvectors_extend_to_new_points():
 COORDINATES = [lle_coordinates, isomap_coordinates]
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("coordinates", COORDINATES)
+@each("dtype", [np.float64, np.float32])
 def test_coordinates_have_the_form_of_eigenvectors(coordinates, dtype):
     roughness, V = coordinates(curved_rows(400).astype(dtype), 10, 6)
     assert_allclose(V.T @ V, np.eye(6), atol=1e-6)
@@ -310,7 +311,7 @@ def test_isomap_of_a_line_is_the_line():
     assert_allclose(abs(np.corrcoef(V[:, 1], t)[0, 1]), 1, atol=1e-9)
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
+@each("coordinates", COORDINATES)
 def test_parts_that_hang_loose_are_told_in_our_words(coordinates):
     X = groups_of_rows([30, 20])
     with pytest.warns(UserWarning, match="falls into 2 parts") as caught:
@@ -320,7 +321,7 @@ def test_parts_that_hang_loose_are_told_in_our_words(coordinates):
     assert_allclose(V.T @ V, np.eye(4), atol=1e-8)
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
+@each("coordinates", COORDINATES)
 def test_coordinates_of_few_points_and_of_duplicates(coordinates):
     for n, r in [(1, 3), (2, 5), (4, 9)]:
         roughness, V = coordinates(np.random.default_rng(n).standard_normal((n, 3)), 10, r)

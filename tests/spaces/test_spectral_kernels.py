@@ -14,6 +14,7 @@ from nearkin.spaces.spectral_kernels import (
     maximal_alignment,
     ordered_alignment,
 )
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_without_the_order_alignment_can_only_gain(graph):
     )
 
 
-@pytest.mark.parametrize("name", SPECTRAL_KERNELS)
+@each("name", SPECTRAL_KERNELS)
 def test_scale_of_the_vectors_does_not_decide(graph, name):
     _, values, V, classes = graph
     once = SPECTRAL_KERNELS[name](values, V, classes)

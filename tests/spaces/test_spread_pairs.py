@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nearkin import Pairs, spread_pairs
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.spread_pairs import influence
+from tests.cases import each
 
 
 def random_rows(seed, n=30, d=3):
@@ -148,7 +149,7 @@ def test_what_always_holds(seed, reach, per_pair, weight):
     assert sum(map(abs, found.values())) <= (1 + weight + 1e-9) * total
 
 
-@pytest.mark.parametrize("none", [{"reach": 0}, {"per_pair": 0}, {"weight": 0}, {"reach": 5e-324}])
+@each("none", [{"reach": 0}, {"per_pair": 0}, {"weight": 0}, {"reach": 5e-324}])
 def test_nothing_spreads_without_reach_number_or_weight(none):
     pairs = Pairs([(0, 5), (5, 9)], [(2, 7)], must_weight=[2, 0.5], n_rows=30)
     assert spread_pairs(random_rows(0), pairs, **none) == pairs
@@ -242,13 +243,13 @@ def test_of_a_pair_given_as_both_the_difference_stays():
     assert spread_pairs(X, Pairs([(0, 5)], [(0, 5)])) == Pairs(n_rows=30)
 
 
-@pytest.mark.parametrize("kind", ["must_link", "cannot_link"])
+@each("kind", ["must_link", "cannot_link"])
 def test_one_kind_stays_one_kind(kind):
     many = spread_pairs(random_rows(5), Pairs(**{kind: [(0, 5), (8, 9)]}))
     assert len(getattr(many, kind)) == len(many) > 10
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
+@each("n", [2, 3, 4])
 def test_few_rows(n):
     many = spread_pairs(random_rows(0, n), Pairs([(0, 1)]), reach=0.9, per_pair=100)
     assert len(many.must_link) == n * (n - 1) // 2
@@ -308,7 +309,7 @@ def test_the_graph_is_searched_as_asked(monkeypatch):
     assert asked == {"weight": "heat", "search": "approximate", "random_state": 5}
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"reach": 1}, ValueError, r"reach must be 0 or more and below 1\.0, not 1"),

@@ -7,6 +7,7 @@ import pytest
 
 from nearkin.storage import arrays as array_file
 from nearkin.storage.arrays import StorageError, read_arrays, read_header, strict_json, write_arrays
+from tests.cases import each
 
 ARRAYS = {
     "C": np.arange(12.0).reshape(3, 4),
@@ -87,7 +88,7 @@ def test_no_arrays(tmp_path):
     assert read_arrays(tmp_path / "f", "example", (1, 1)) == ({}, None)
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "float16", "datetime64[s]", "U3", "object"])
+@each("dtype", ["complex128", "float16", "datetime64[s]", "U3", "object"])
 def test_other_dtypes_are_not_stored(dtype, tmp_path):
     with pytest.raises(StorageError, match=r"names has dtype .* not stored.*bool, uint8"):
         write_arrays(tmp_path / "f", "example", 1, {"names": np.zeros(2).astype(dtype)}, None)
@@ -103,7 +104,7 @@ def test_other_kinds_and_versions(path):
         read(path, versions=(4, 5))
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",
@@ -144,7 +145,7 @@ def test_damaged_numbers(path):
         read(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"shape": [2**62, 2**62]}, "96 bytes for an array of shape"),
@@ -159,6 +160,7 @@ def test_damaged_numbers(path):
     ],
 )
 def test_forged_sizes(change, message, path):
+    write_arrays(path, "example", 3, ARRAYS, CONTENT)
     header, numbers = header_of(path)
     header["C"] |= change
     write_header(path, header, numbers)

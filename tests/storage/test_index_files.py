@@ -6,9 +6,10 @@ import pytest
 from nearkin import StorageError
 from nearkin.storage.arrays import write_arrays
 from nearkin.storage.index_files import KIND, VERSION, read_index
+from tests.cases import each
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+@each("shape", [(0, 3), (3, 0)])
 def test_an_index_without_vectors_is_refused(tmp_path, shape):
     arrays = {"vectors": np.zeros(shape), "ids": np.arange(shape[0])}
     write_arrays(tmp_path / "forged", KIND, VERSION, arrays, {})

@@ -36,6 +36,7 @@ from nearkin.spaces.maps import Affine, Displaced, Identity, ThroughLandmarks
 from nearkin.storage.arrays import read_arrays, write_arrays
 from nearkin.storage.models import KIND, NEWEST, Facts, Trial, describe, load_with_facts, save
 from nearkin.storage.row_marks import marks_of, smallest_marks
+from tests.cases import each
 from tests.common.learners import example
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -136,7 +137,7 @@ def test_files_of_format_version_5_are_read():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@each("version", [1, 2, 3])
 def test_maps_are_made_of_what_older_files_hold(version, path):
     metric = nearkin.load(GOLDEN / f"model-{version}.nearkin")
     rows = np.random.RandomState(0).standard_normal((9, 3))
@@ -192,7 +193,7 @@ def test_a_file_may_say_more_of_rows(data, path):
     assert load_with_facts(path)[1] == Facts(None, [])
 
 
-@pytest.mark.parametrize(
+@each(
     "tested",
     [
         None,
@@ -285,7 +286,7 @@ def test_parameters_come_back(data, path):
     assert describe(path).parameters["bounds"] == [0.1, 2.0]
 
 
-@pytest.mark.parametrize(
+@each(
     "step",
     [
         PCA(2, whiten=True, random_state=0),
@@ -405,7 +406,7 @@ def test_other_versions(data, path):
             reader(path)
 
 
-@pytest.mark.parametrize("state", ["unfitted", "wrong columns", "too many columns"])
+@each("state", ["unfitted", "wrong columns", "too many columns"])
 def test_forged_models(state, data, path):
     Euclidean().fit(*data[:2]).save(path)
 
@@ -500,7 +501,7 @@ def many_landmarks(state, arrays):
             arrays[name] = np.concatenate([array] * 90, axis=axis)
 
 
-@pytest.mark.parametrize(
+@each(
     ("learner", "n_learners", "change", "message"),
     [
         (Euclidean(random_state=0), 50, wide(2**18), "for all learners in it together"),

@@ -9,13 +9,14 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmark_maps import LocalExtension, NystroemExtension
 from nearkin.storage.packing import Packed, pack, unpack
+from tests.cases import each
 
 
 def through(value):
     return unpack(pack(value))
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         *(None, True, 3, -(10**30), 0.1, 5e-324, "é", [1, [2.5]], (1, (2,)), {"a": (1,)}),
@@ -33,7 +34,7 @@ def test_nan():
     assert np.isnan(through(float("nan")))
 
 
-@pytest.mark.parametrize("words", [np.array(["a", "bcd"]), np.array(["a", "b"], dtype=object)])
+@each("words", [np.array(["a", "bcd"]), np.array(["a", "b"], dtype=object)])
 def test_words(words):
     found = through(words)
     assert found.dtype == words.dtype
@@ -56,7 +57,7 @@ def test_an_array_that_occurs_twice_is_stored_once_and_is_one_again():
         assert one is other["again"]
 
 
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array])
+@each("form", [sp.csr_matrix, sp.csr_array])
 def test_sparse(form):
     matrix = form(np.array([[0, 1.5], [0, 0], [2, 3]], dtype=np.float32))
     found = through(matrix)
@@ -75,7 +76,7 @@ def test_parameters_of_scikit_learn_are_stored_if_they_are_not_the_default():
 # What is not stored
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "message"),
     [
         (lambda a, b: a @ b.T, "kernel is a function, that is code.*name.*precomputed"),
@@ -108,7 +109,7 @@ def test_what_does_not_fit_is_not_stored_either():
 KERNEL = pack(Kernel("rbf")).node
 
 
-@pytest.mark.parametrize(
+@each(
     ("node", "message"),
     [
         ({"class": "system", "state": {}}, "'system', which this nearkin cannot build"),
@@ -150,7 +151,7 @@ def test_nested_too_deeply():
         unpack(Packed(node))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "array"),
     [
         ("indices", np.array([0, 7, 1])),

@@ -8,12 +8,13 @@ import nearkin
 from nearkin import RCA, MetricKMeans, Pairs
 from nearkin.storage import pickles
 from nearkin.storage.pickles import OldPickleError
+from tests.cases import each
 
 X = [[0.0, 0], [1, 0], [0, 5]]
 REASON = r"of {}, .*metric\.save\(path\).*nearkin\.load\(path\)"
 
 
-@pytest.mark.parametrize("estimator", [RCA(), MetricKMeans(2, random_state=0)])
+@each("estimator", [RCA(), MetricKMeans(2, random_state=0)])
 def test_pickles_are_for_one_version(estimator, monkeypatch):
     told = {"pairs": Pairs([(0, 1)])} if isinstance(estimator, RCA) else {}
     estimator.fit(X, **told)
@@ -32,7 +33,7 @@ def test_a_pickle_without_a_version_is_an_earlier_one():
         RCA().__setstate__({"components_": None})
 
 
-@pytest.mark.parametrize("module", ["extension", "learners._taught", "kernels"])
+@each("module", ["extension", "learners._taught", "kernels"])
 def test_a_pickle_that_refers_to_a_module_that_has_moved_says_so(module):
     with pytest.raises(OldPickleError, match=REASON.format("an earlier nearkin")):
         pickle.loads(f"cnearkin.{module}\nAnything\n.".encode())

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from nearkin.storage.row_marks import MOST, are_marks, marks_of, n_known, smallest_marks
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_of_many_rows_a_share_is_estimated():
     assert n_known(marks, unmarked) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "found",
     [
         None,

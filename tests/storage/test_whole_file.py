@@ -15,6 +15,7 @@ import pytest
 import nearkin
 from nearkin.storage.endings import Ended, tidied_up
 from nearkin.storage.whole_file import whole_file
+from tests.cases import each
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, devices and signals")
 
@@ -71,7 +72,7 @@ def test_other_things_are_refused(tmp_path, monkeypatch):
         assert no.value.errno == errno.EINVAL
 
 
-@pytest.mark.parametrize("kept", [0o600, 0o444, 0o664])
+@each("kept", [0o600, 0o444, 0o664])
 def test_what_is_replaced_keeps_its_permissions(tmp_path, kept):
     path = tmp_path / "file"
     path.write_bytes(b"old")
@@ -107,7 +108,7 @@ def test_another_group_gets_no_rights(tmp_path, monkeypatch):
     assert mode(path) == 0o644
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@each("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_leaves_no_half_files(tmp_path, name):
     path = tmp_path / "file"
     path.write_bytes(b"old")
@@ -180,7 +181,7 @@ def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("umask", [0o022, 0o077])
+@each("umask", [0o022, 0o077])
 def test_a_new_file_has_the_permissions_of_any(tmp_path, umask):
     before = os.umask(umask)
     try:
@@ -225,7 +226,7 @@ def test_content_is_on_the_disk_before_it_has_the_name(tmp_path, monkeypatch):
     assert came == [4, "named"]
 
 
-@pytest.mark.parametrize("gone", [False, True])
+@each("gone", [False, True])
 def test_after_an_error_all_is_as_before(tmp_path, gone):
     path = tmp_path / "file"
     path.write_bytes(b"old")
