@@ -162,7 +162,7 @@ def search_chances() -> str:
         Table("", columns, body),
         f"`threshold_for(precision=0.9)` of `MetricLearner` on new rows of {n_sets} data sets, "
         "where half of the pairs are the same. The error of chances is the mean difference between "
-        "the chance that is said and the share that is true, at the true prevalence.",
+        "the stated probability and the true share, at the true prevalence.",
     )
 
 

@@ -166,7 +166,7 @@ def gpu() -> str:
         f"On an {found['about']['device']}, `KernelBeta.transform` with 1000 landmarks maps "
         f"{speed:.0f} million rows of 50 columns a second, and `NeighborIndex` answers "
         f"{queries:,.0f} exact queries a second. Mapping {about['rows']:,} rows from one Parquet "
-        f"file to another takes {seconds:.1f} s, of which reading and writing alone take "
+        f"file to another takes {seconds:.1f} s; reading and writing alone take "
         f"{stream['seconds']['read then write']:.1f} s."
     )
 

@@ -130,7 +130,7 @@ def few_pairs(*methods: str) -> str:
     parts = [_filled(said), without_title(Table("", columns, body, 6)), _rank_words(methods)]
     elsewhere = _other_circumstances(methods)
     if elsewhere:
-        parts += ["The mean gain in other circumstances, and on how many sets there is one:"]
+        parts += ["Mean gain in other circumstances, with the number of sets that gain:"]
         parts += [elsewhere]
     return "\n\n".join(part for part in parts if part)
 
@@ -304,7 +304,7 @@ def growth(method: str) -> str:
     columns = ["what grows", *table.columns[1:]]
     said = (
         "Fit and transform on two cores, from the smallest to the largest size; the exponent is "
-        "that of a power of the size, fitted to the last three:"
+        "that of a power law fitted to the last three sizes:"
     )
     return f"{_filled(said)}\n\n{without_title(Table('', columns, rows, table.n_words))}"
 
