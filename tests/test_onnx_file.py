@@ -36,6 +36,7 @@ from nearkin import (
     SelectionWarning,
 )
 from nearkin.onnx_file import export
+from tests.cases import each
 from tests.common.learners import LEARNERS, example
 
 onnx = pytest.importorskip("onnx")
@@ -43,7 +44,7 @@ runtime = pytest.importorskip("onnxruntime")
 
 pytestmark = pytest.mark.filterwarnings("ignore::nearkin.SelectionWarning")
 KERNELS = ["rbf", "laplacian", "poly", "cosine", "linear"]
-each_exported = pytest.mark.parametrize(
+each_exported = each(
     "learner",
     [pytest.param(learner, id=name) for name, learner in LEARNERS.items() if name != "precomputed"],
 )
@@ -62,10 +63,11 @@ def run(tmp_path):
     """Export a metric, and let onnxruntime embed rows."""
 
     def exported(metric, rows, **options):
-        path = tmp_path / "metric.onnx"
-        export(metric, path, **options)
-        return session(path).run(["Z"], {"X": np.asarray(rows, dtype=np.float32)})[0]
+        export(metric, exported.path, **options)
+        rows = np.asarray(rows, dtype=np.float32)
+        return session(exported.path).run(["Z"], {"X": rows})[0]
 
+    exported.path = tmp_path / "metric.onnx"
     return exported
 
 
@@ -85,7 +87,7 @@ def assert_same_image(found, metric, rows, tol=1e-5):
 
 
 @each_exported
-def test_every_learner(learner, data, run, tmp_path):
+def test_every_learner(learner, data, run):
     X, pairs, X_new = data
     metric = clone(learner).fit(X, pairs=pairs)
     assert_same_image(run(metric, X_new), metric, X_new)
@@ -94,7 +96,7 @@ def test_every_learner(learner, data, run, tmp_path):
     far = np.concatenate([128 * X_new, 2.0**20 * X_new])
     assert_same_image(run(metric, far), metric, far)
     assert run(metric, X_new[:0]).shape == (0, metric.n_components_)
-    onnx.checker.check_model(onnx.load(tmp_path / "metric.onnx"), full_check=True)
+    onnx.checker.check_model(onnx.load(run.path), full_check=True)
 
 
 def test_no_number_of_a_graph_is_rounded_by_a_fusion(run):
@@ -106,8 +108,8 @@ def test_no_number_of_a_graph_is_rounded_by_a_fusion(run):
     assert_same_image(run(metric, rows), metric, rows, tol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian"])
+@each("dtype", [np.float64, np.float32])
+@each("kernel", ["rbf", "linear", "laplacian"])
 def test_rows_equally_far_from_many_landmarks(kernel, dtype, run):
     along = np.float32([0.1, 0.7, 0.3]).astype(np.float64)
     X, X_new = np.arange(60.0)[:, None] * along, np.arange(0, 40, 0.5)[:, None] * along
@@ -116,9 +118,9 @@ def test_rows_equally_far_from_many_landmarks(kernel, dtype, run):
     assert_same_image(run(metric, X_new), metric, X_new)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("extension", ["local", "nystroem"])
-@pytest.mark.parametrize("learner", [KernelBeta(random_state=0), ITML(random_state=0)])
+@each("kernel", KERNELS)
+@each("extension", ["local", "nystroem"])
+@each("learner", [KernelBeta(random_state=0), ITML(random_state=0)])
 def test_every_kernel(kernel, extension, learner, data, run):
     X, pairs, X_new = data
     metric = clone(learner).set_params(
@@ -130,7 +132,7 @@ def test_every_kernel(kernel, extension, learner, data, run):
     assert_same_image(run(metric, rows), metric, rows)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@each("kernel", KERNELS)
 def test_a_landmark_is_at_its_place(kernel, data, run):
     X, pairs, _ = data
     metric = KernelBeta(kernel=kernel, random_state=0).fit(X, pairs=pairs)
@@ -138,7 +140,7 @@ def test_a_landmark_is_at_its_place(kernel, data, run):
     assert_allclose(run(metric, X), metric.embedding_, atol=1e-6 * scale)
 
 
-@pytest.mark.parametrize("n_neighbors", [1, 2, 12, 100])
+@each("n_neighbors", [1, 2, 12, 100])
 def test_other_numbers_of_neighbors(n_neighbors, data, run):
     X, pairs, X_new = data
     metric = KernelBeta(n_neighbors=n_neighbors, n_iter=2, random_state=0).fit(X, pairs=pairs)
@@ -154,7 +156,7 @@ def test_wide_data_far_from_the_origin(run):
         assert_same_image(run(metric, X[200:]), metric, X[200:])
 
 
-@pytest.mark.parametrize(
+@each(
     "transformer",
     [
         StandardScaler(),
@@ -220,14 +222,12 @@ def test_equal_landmarks(data, run):
 
 
 @each_exported
-def test_float32_inside(learner, data, run, tmp_path):
+def test_float32_inside(learner, data, run):
     X, pairs, X_new = data
     metric = clone(learner).fit(X, pairs=pairs)
     assert_same_image(run(metric, X_new, precision="float32"), metric, X_new, tol=2e-3)
     assert np.isfinite(run(metric, 2.0**20 * X_new, precision="float32")).all()
-    types = {
-        constant.data_type for constant in onnx.load(tmp_path / "metric.onnx").graph.initializer
-    }
+    types = {constant.data_type for constant in onnx.load(run.path).graph.initializer}
     assert onnx.TensorProto.DOUBLE not in types
 
 

@@ -16,6 +16,7 @@ import nearkin
 from nearkin import ITML, KernelBeta, Pairs, registry
 from nearkin.datasets import make_xor
 from nearkin.spaces.kernels import Kernel
+from tests.cases import each
 
 
 @dataclass(frozen=True)
@@ -184,21 +185,44 @@ CLASSES = [*firsts(), "precomputed"]
 
 
 def each_of(table):
-    """Run a test over a table of learners."""
-    return pytest.mark.parametrize("learner", [pytest.param(table[x], id=x) for x in table])
+    """Run a test over a table of learners: one for each class, with its settings as cases."""
+    classes = {}
+    for name, learner in table.items():
+        cases = classes.setdefault(type(learner).__name__, [])
+        cases.append(pytest.param(learner, id=name))
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(learner, **fixtures):
+            each("learner", learner)(test)(**fixtures)
+
+        run.__signature__ = inspect.signature(test)
+        return pytest.mark.parametrize("learner", classes.values(), ids=[*classes])(run)
+
+    return decorate
 
 
-def _each(names):
-    return each_of({name: LEARNERS[name] for name in names})
+def all_of(table):
+    """Run a test over a table of learners, as cases of one test: for what takes no time."""
+    return each("learner", [pytest.param(learner, id=name) for name, learner in table.items()])
 
 
-each_learner = _each(ONE_OF_EACH)
-each_class = _each(CLASSES)
-each_setting = _each(LEARNERS)
+def _tables(names):
+    table = {name: LEARNERS[name] for name in names}
+    return each_of(table), all_of(table)
+
+
+each_learner, all_learners = _tables(ONE_OF_EACH)
+each_class, all_classes = _tables(CLASSES)
+each_setting, all_settings = _tables(LEARNERS)
 # Those that take rows of any number of columns, not kernel values.
-each_learner_of_rows = _each(name for name in ONE_OF_EACH if name != "precomputed")
-each_setting_of_rows = _each(name for name in LEARNERS if name != "precomputed")
-each_kernel_beta = _each(name for name, x in LEARNERS.items() if isinstance(x, KernelBeta))
+each_learner_of_rows, all_learners_of_rows = _tables(
+    name for name in ONE_OF_EACH if name != "precomputed"
+)
+each_setting_of_rows, all_settings_of_rows = _tables(
+    name for name in LEARNERS if name != "precomputed"
+)
+all_kernel_betas = all_of({name: x for name, x in LEARNERS.items() if isinstance(x, KernelBeta)})
 
 
 def as_seen_by(learner, X, X_train=None):
@@ -222,7 +246,7 @@ def fitted(learner, X, y=None, pairs=None):
     return copy.deepcopy(_fitted(learner, pickle.dumps((X, y, pairs))))
 
 
-@functools.lru_cache(256)
+@functools.cache
 def _fitted(learner, given):
     X, y, pairs = pickle.loads(given)
     return clone(learner).fit(as_seen_by(learner, X), y, pairs=pairs)

@@ -23,15 +23,16 @@ from nearkin import (
     MPCKMeans,
     Pairs,
 )
+from tests.cases import each
 from tests.common.learners import (
     LEARNERS,
+    all_classes,
+    all_kernel_betas,
+    all_learners,
+    all_learners_of_rows,
+    all_settings,
+    all_settings_of_rows,
     as_seen_by,
-    each_class,
-    each_kernel_beta,
-    each_learner,
-    each_learner_of_rows,
-    each_setting,
-    each_setting_of_rows,
     example,
     fitted,
 )
@@ -47,21 +48,21 @@ def data():
 # What is said about the rows
 
 
-@each_class
+@all_classes
 def test_nothing_to_learn_from(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match=r"nothing to learn from.*fit\(X, pairs=pairs\)"):
         clone(learner).fit(rows)
 
 
-@each_class
+@all_classes
 def test_empty_pairs(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match=r"pairs is empty\. Give it must-links or cannot-links"):
         clone(learner).fit(rows, pairs=Pairs())
 
 
-@each_learner
+@all_learners
 def test_empty_pairs_beside_labels_change_nothing(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -69,8 +70,8 @@ def test_empty_pairs_beside_labels_change_nothing(learner, data):
     assert_array_equal(with_empty.transform(rows), fitted(learner, X, y).transform(rows))
 
 
-@each_learner
-@pytest.mark.parametrize(
+@all_learners
+@each(
     ("must", "cannot", "message"),
     [
         ([(0, 1), (2, 50)], [], r"must-link \(2, 50\) names row 50, but X has 50 rows"),
@@ -93,7 +94,7 @@ def test_float_indices():
         Pairs([(0, 1), (2, 3.5)])
 
 
-@each_learner
+@all_learners
 def test_must_link_of_a_row_with_itself_says_nothing(learner, data):
     X, _, pairs, _ = data
     rows = as_seen_by(learner, X)
@@ -111,7 +112,7 @@ def test_cannot_link_of_a_row_with_itself():
         Pairs(cannot_link=[(4, 4)])
 
 
-@each_setting
+@all_settings
 def test_same_pair_as_must_and_cannot(learner, data):
     X, _, pairs, _ = data
     both = pairs + Pairs([(0, 1), (2, 3)], [(0, 1)])
@@ -121,7 +122,7 @@ def test_same_pair_as_must_and_cannot(learner, data):
     assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
 
 
-@each_learner
+@all_learners
 def test_pairs_against_the_labels(learner, data):
     X, y, _, _ = data
     other = int(np.flatnonzero(y != y[0])[0])
@@ -130,7 +131,7 @@ def test_pairs_against_the_labels(learner, data):
     assert np.isfinite(metric.distance(as_seen_by(learner, X))).all()
 
 
-@each_class
+@all_classes
 def test_pairs_for_another_x(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -146,7 +147,7 @@ def test_pairs_for_another_x(learner, data):
         metric.score(rows, pairs=Pairs([(0, 77)], [(1, 2)]))
 
 
-@each_class
+@all_classes
 def test_pairs_in_the_place_of_labels(learner, data):
     X, y, pairs, _ = data
     rows = as_seen_by(learner, X)
@@ -156,8 +157,8 @@ def test_pairs_in_the_place_of_labels(learner, data):
         fitted(learner, X, y).score(rows, pairs)
 
 
-@each_learner
-@pytest.mark.parametrize(
+@all_learners
+@each(
     "given", [[(0, 1)], np.array([[0, 1]]), pd.DataFrame({"left": [0], "right": [1], "same": [1]})]
 )
 def test_something_else_as_pairs(learner, given, data):
@@ -170,7 +171,7 @@ def test_something_else_as_pairs(learner, given, data):
         fitted(learner, X, y).score(rows, pairs=given)
 
 
-@each_class
+@all_classes
 def test_labels_all_unknown(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match="all labels in y are unknown"):
@@ -179,7 +180,7 @@ def test_labels_all_unknown(learner, data):
         clone(learner).fit(rows, [None] * 50, pairs=Pairs())
 
 
-@each_learner
+@all_learners
 def test_labels_of_one_class_are_must_links(learner, data):
     X, _, _, _ = data
     # Points of pairs, not of labels, are landmarks.
@@ -204,7 +205,7 @@ def test_labels_of_one_class_are_must_links(learner, data):
         metric.score(rows, y)
 
 
-@each_learner
+@all_learners
 def test_every_label_another_class(learner, data):
     X, _, _, _ = data
     if isinstance(learner, RCA | LMNN) or getattr(learner, "weighting", None) == "paper":
@@ -215,7 +216,7 @@ def test_every_label_another_class(learner, data):
         assert np.isfinite(metric.transform(as_seen_by(learner, X))).all()
 
 
-@each_class
+@all_classes
 def test_labels_of_another_length(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match="y has 49 labels, but X has 50 rows"):
@@ -224,14 +225,14 @@ def test_labels_of_another_length(learner, data):
         fitted(learner, data[0], data[1]).score(rows, np.zeros(49, dtype=int))
 
 
-@each_class
+@all_classes
 def test_continuous_labels(learner, data):
     rows = as_seen_by(learner, data[0])
     with pytest.raises(ValueError, match=r"y\[0\] is 0.5: numeric labels are whole numbers"):
         clone(learner).fit(rows, np.arange(50) + 0.5)
 
 
-@each_class
+@all_classes
 def test_score_without_anything_to_judge_by(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -244,7 +245,7 @@ def test_score_without_anything_to_judge_by(learner, data):
         metric.score(rows, pairs=Pairs())
 
 
-@pytest.mark.parametrize("learner", [RCA(), KernelBeta(weighting="paper")])
+@each("learner", [RCA(), KernelBeta(weighting="paper")])
 def test_cannot_links_alone_where_must_links_are_needed(learner, data):
     with pytest.raises(ValueError, match="must-links"):
         clone(learner).fit(data[0], pairs=Pairs(cannot_link=[(0, 1)]))
@@ -253,8 +254,8 @@ def test_cannot_links_alone_where_must_links_are_needed(learner, data):
 # The rows themselves
 
 
-@each_learner
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@all_learners
+@each("value", [np.nan, np.inf, -np.inf])
 def test_nan_and_infinity_in_x(learner, value, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -279,8 +280,8 @@ def of_mixed_types(X):
     }
 
 
-@each_learner_of_rows
-@pytest.mark.parametrize("library", [pd, pl])
+@all_learners_of_rows
+@each("library", [pd, pl])
 def test_columns_that_are_not_numbers(learner, library, data):
     X, y, _, _ = data
     frame = library.DataFrame(of_mixed_types(X))
@@ -300,7 +301,7 @@ def test_columns_that_are_not_numbers(learner, library, data):
             method(frame)
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "kind"),
     [
         (["7"] * 50, "String"),
@@ -326,7 +327,7 @@ def test_many_columns_that_are_not_numbers(data):
         RCA().fit(frame, data[1])
 
 
-@pytest.mark.parametrize("dtype", [bool, object, "Int64", "Float32", "float16"])
+@each("dtype", [bool, object, "Int64", "Float32", "float16"])
 def test_columns_that_are_numbers_of_any_type(dtype, data):
     X, y, _, _ = data
     frame = pd.DataFrame({"a": (X[:, 0] > 0).astype(int), "b": X[:, 1].round()})
@@ -341,14 +342,14 @@ def test_columns_without_names(data):
     assert_allclose(RCA().fit(frame, y).transform(X), RCA().fit(X, y).transform(X))
 
 
-@each_class
+@all_classes
 def test_one_row(learner):
     X = as_seen_by(learner, np.array([[1.0, 2.0]]))
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         clone(learner).fit(X, [0])
 
 
-@each_learner
+@all_learners
 def test_one_new_row_is_fine(learner, data):
     X, y, _, X_new = data
     metric = fitted(learner, X, y)
@@ -359,7 +360,7 @@ def test_one_new_row_is_fine(learner, data):
     assert metric.distance(one).shape == (1, 1)
 
 
-@each_class
+@all_classes
 def test_no_row(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -369,7 +370,7 @@ def test_no_row(learner, data):
         fitted(learner, X, y).transform(rows[:0])
 
 
-@each_setting_of_rows
+@all_settings_of_rows
 def test_one_column(learner, data):
     X, y, pairs, _ = data
     metric = clone(learner).fit(X[:, 2:], pairs=pairs)
@@ -379,7 +380,7 @@ def test_one_column(learner, data):
         assert metric.score(X[:, 2:], y) > 0.9
 
 
-@each_class
+@all_classes
 def test_other_number_of_columns(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -388,8 +389,8 @@ def test_other_number_of_columns(learner, data):
         fitted(learner, X, y).transform(wider)
 
 
-@each_setting_of_rows
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
+@all_settings_of_rows
+@each("value", [0.0, 0.1, -1e6 / 3])
 def test_constant_columns_give_finite_distances(learner, value, data):
     X, _, pairs, X_new = data
     X, X_new = (np.column_stack([A, np.full(len(A), value)]) for A in (X, X_new))
@@ -398,8 +399,8 @@ def test_constant_columns_give_finite_distances(learner, value, data):
     assert D.max() > 0
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3])
-@pytest.mark.parametrize(
+@each("value", [0.0, 0.1, -1e6 / 3])
+@each(
     "name",
     ["exact", "landmarks", "iterated", "nystroem", "laplacian", "linear", "RCA as published"],
 )
@@ -412,7 +413,7 @@ def test_constant_columns_change_nothing_where_only_differences_count(name, valu
     assert_allclose(D, expected, atol=(1e-4 if value < 0 else 1e-9) * expected.max())
 
 
-@each_setting
+@all_settings
 def test_duplicated_rows(learner, data):
     X, y, pairs, _ = data
     doubled = np.concatenate([X, X, X[:5]])
@@ -430,9 +431,9 @@ def test_duplicated_rows(learner, data):
     assert_allclose(metric.pair_distance(rows[:50], rows[50:100]), 0, atol=1e-9 * scale)
 
 
-@each_kernel_beta
-@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@all_kernel_betas
+@each("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
+@each("dtype", [np.float32, np.float64])
 def test_all_points_identical(learner, row, dtype):
     X = np.full((11, 3), row).astype(dtype)
     rows = as_seen_by(learner, X)
@@ -446,9 +447,9 @@ def test_all_points_identical(learner, row, dtype):
     assert np.isfinite(metric.transform(as_seen_by(learner, X + dtype(1), X))).all()
 
 
-@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", ["RCA", "RCA as published"])
+@each("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
+@each("dtype", [np.float32, np.float64])
+@each("name", ["RCA", "RCA as published"])
 def test_all_points_identical_for_rca(name, row, dtype):
     X = np.full((11, 3), row).astype(dtype)
     metric = fitted(LEARNERS[name], X, pairs=Pairs([(0, 1), (1, 2)]))
@@ -456,7 +457,7 @@ def test_all_points_identical_for_rca(name, row, dtype):
     assert_array_equal(metric.components_, np.eye(3))
 
 
-@each_setting_of_rows
+@all_settings_of_rows
 def test_extreme_new_rows(learner, data):
     X, y, _, X_new = data
     metric = fitted(learner, X, y)
@@ -473,7 +474,7 @@ def test_extreme_new_rows(learner, data):
         assert_allclose(Z[others], metric.transform(X_new)[others], atol=1e-10)
 
 
-@each_class
+@all_classes
 def test_rows_of_unequal_number_for_a_row_by_row_distance(learner, data):
     X, y, _, _ = data
     rows = as_seen_by(learner, X)
@@ -494,7 +495,7 @@ def test_fewer_rows_than_neighbors(data):
     assert_array_equal(many.transform(X_new), four.transform(X_new))
 
 
-@pytest.mark.parametrize("strategy", ["random", "kmeans++", "farthest", "leverage"])
+@each("strategy", ["random", "kmeans++", "farthest", "leverage"])
 def test_more_landmarks_than_rows_are_all_rows(strategy, data):
     X, _, pairs, X_new = data
     exact = KernelBeta(random_state=0).fit(X, pairs=pairs)
@@ -512,7 +513,7 @@ def test_too_many_rows_for_the_exact_method():
         KernelBeta().fit(X, pairs=Pairs([(0, 1)]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("landmarks", "message"),
     [
         ([0, 50], "landmarks names row 50, but X has 50 rows"),
@@ -592,7 +593,7 @@ def test_callable_that_gives_distances(data):
 # Parameters
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("n_landmarks", 0),
@@ -633,7 +634,7 @@ def test_wrong_parameter_of_kernel_beta(name, value, data):
         KernelBeta(**{name: value}).fit(X, y)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("shrinkage", 1.5),
@@ -665,7 +666,7 @@ def test_iterations_of_the_nystroem_extension(data):
         KernelBeta(extension="nystroem", n_iter=3).fit(X, y)
 
 
-@each_class
+@all_classes
 def test_constructor_takes_parameters_by_name_only(learner):
     # What a composition is made of comes first and needs no name.
     own = 1 if isinstance(learner, Chain | Blend) else 0
@@ -675,7 +676,7 @@ def test_constructor_takes_parameters_by_name_only(learner):
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters[own:])
 
 
-@each_learner
+@all_learners
 def test_failed_fit_leaves_an_earlier_fit_usable(learner, data):
     X, y, pairs, _ = data
     rows = as_seen_by(learner, X)

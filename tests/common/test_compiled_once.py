@@ -3,13 +3,13 @@
 import sys
 
 import numpy as np
-import pytest
 from numba.core.dispatcher import Dispatcher
 from sklearn.base import clone
 
 import nearkin
 from nearkin import GMML, ITML, LMNN, RCA, KernelA, KernelBeta, NeighborIndex, Pairs
 from nearkin.datasets import make_xor
+from tests.cases import each
 
 N = 120
 X, Y = make_xor(N, random_state=0)
@@ -61,8 +61,8 @@ def used(learner, A):
     return metric
 
 
-@pytest.mark.parametrize("laid_out", LAID_OUT)
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@each("laid_out", LAID_OUT)
+@each("learner", LEARNERS, ids=repr)
 def test_nothing_is_compiled_anew_for_rows_that_lie_otherwise(learner, laid_out):
     used(learner, X)
     before = signatures()
@@ -70,7 +70,7 @@ def test_nothing_is_compiled_anew_for_rows_that_lie_otherwise(learner, laid_out)
     assert signatures() == before
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@each("learner", LEARNERS, ids=repr)
 def test_nothing_is_compiled_anew_for_a_model_of_a_file(learner, tmp_path):
     used(learner, X).save(tmp_path / "model.nearkin")
     before = signatures()

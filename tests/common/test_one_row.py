@@ -10,10 +10,10 @@ from sklearn.compose import make_column_transformer
 from sklearn.preprocessing import OneHotEncoder
 
 from nearkin import RCA, Chain, KernelBeta
-from tests.common.learners import as_seen_by, each_learner, example, fitted
+from tests.common.learners import all_learners, as_seen_by, example, fitted
 
 
-@each_learner
+@all_learners
 def test_two_rows_give_a_number(learner):
     X, y, _, X_new = example()
     metric = fitted(learner, X, y)

@@ -19,7 +19,8 @@ from nearkin import (
     NeighborIndex,
     Pairs,
 )
-from tests.common.learners import LEARNERS, as_seen_by, each_learner, example, fitted
+from tests.cases import each
+from tests.common.learners import LEARNERS, all_learners, as_seen_by, example, fitted
 
 X, Y, PAIRS, X_NEW = example()
 OUTSIDE = Pairs([(0, 1), (2, 999)])
@@ -38,7 +39,7 @@ def next_setting(name):
     return LEARNERS[alike[(alike.index(name) + 1) % len(alike)]]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@each("name", LEARNERS)
 def test_nothing_of_a_fit_with_other_parameters_is_left(name):
     first, second = LEARNERS[name], next_setting(name)
     frame = pd.DataFrame(as_seen_by(first, X)).rename(columns=str)
@@ -52,7 +53,7 @@ def test_nothing_of_a_fit_with_other_parameters_is_left(name):
     assert_array_equal(metric.transform(rows), expected.transform(rows))
 
 
-@pytest.mark.parametrize("cls", [ITML, GMML])
+@each("cls", [ITML, GMML])
 def test_a_file_holds_nothing_of_an_earlier_fit(cls, tmp_path):
     metric = cls(kernel="rbf", random_state=0).fit(X, pairs=PAIRS)
     metric.set_params(kernel=None).fit(X, pairs=PAIRS).save(tmp_path / "again")
@@ -69,7 +70,7 @@ def assert_nothing_changes(estimator, change, *wrong, error=ValueError, **option
     assert all(vars(estimator)[name] is value for name, value in before.items())
 
 
-@each_learner
+@all_learners
 def test_a_failed_fit_changes_nothing(learner):
     frame = pd.DataFrame(as_seen_by(learner, X)).rename(columns=str)
     metric = clone(learner).fit(frame, pairs=PAIRS).set_output(transform="pandas")
@@ -85,7 +86,7 @@ def test_a_failed_fit_changes_nothing(learner):
         metric.transform(turned)
 
 
-@pytest.mark.parametrize("late", ["_calibrate", "_keep"])
+@each("late", ["_calibrate", "_keep"])
 def test_a_fit_that_fails_at_its_end_changes_nothing(late, monkeypatch):
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
     metric = RCA().fit(frame, Y)
@@ -94,7 +95,7 @@ def test_a_fit_that_fails_at_its_end_changes_nothing(late, monkeypatch):
     assert metric.feature_names_in_.tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize("name", TASKS)
+@each("name", TASKS)
 def test_tasks(name):
     task, given = TASKS[name]
     task = clone(task).fit(pd.DataFrame(X, columns=["a", "b", "c"]), **given)
@@ -117,7 +118,7 @@ def test_what_users_set_stays():
     assert isinstance(metric.transform(X), pd.DataFrame)
 
 
-@pytest.mark.parametrize(
+@each(
     ("estimator", "given"),
     [(KernelBeta(n_iter=0), {"pairs": PAIRS}), (MetricKMeans(0), {})],
     ids=["learner", "task"],

@@ -30,6 +30,7 @@ from nearkin import (
 from nearkin.rows import sparse as sparse_rows
 from nearkin.rows.distances import rowwise_distances
 from nearkin.rows.sparse import MOST_AXES, along, dense, leading_axes
+from tests.cases import each
 from tests.common.learners import LEARNERS
 
 TAKING = {name: one for name, one in LEARNERS.items() if get_tags(one).input_tags.sparse}
@@ -55,7 +56,7 @@ def documents(n=120, d=400):
     return example(n, d)
 
 
-@pytest.mark.parametrize("learner", [pytest.param(one, id=name) for name, one in TAKING.items()])
+@each("learner", [pytest.param(one, id=name) for name, one in TAKING.items()])
 def test_learners(learner):
     X, y, pairs = example()
     S = sp.csr_array(X)
@@ -73,9 +74,9 @@ def test_learners(learner):
     assert_allclose(of_sparse.kernel_matrix(S[:5], S), K, rtol=1e-5, atol=1e-5 * abs(K).max())
 
 
-@pytest.mark.parametrize("learner", [ITML(random_state=0), GMML(), RCA(), Euclidean()])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scale", [False, True])
+@each("learner", [ITML(random_state=0), GMML(), RCA(), Euclidean()])
+@each("form", FORMS)
+@each("scale", [False, True])
 def test_linear_learners_to_the_last_digits(learner, form, scale):
     X, y, pairs = example()
     for knowledge in ({"y": y}, {"pairs": pairs}):
@@ -89,7 +90,7 @@ def test_linear_learners_to_the_last_digits(learner, form, scale):
         assert_allclose(of_sparse.transform(X), Z, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("learner", [ITML(random_state=0), GMML(), RCA(), Euclidean()])
+@each("learner", [ITML(random_state=0), GMML(), RCA(), Euclidean()])
 def test_float32(learner):
     X, _, pairs = example()
     S = sp.csr_array(X.astype(np.float32))
@@ -98,7 +99,7 @@ def test_float32(learner):
     assert_allclose(metric.distance(S), clone(learner).fit(X, pairs=pairs).distance(X), atol=1e-4)
 
 
-@pytest.mark.parametrize("learner", [ITML(random_state=0), GMML(), RCA(random_state=0)])
+@each("learner", [ITML(random_state=0), GMML(), RCA(random_state=0)])
 def test_many_columns_are_seen_along_their_leading_axes(learner):
     X, y, pairs = documents()
     metric = clone(learner).fit(sp.csr_array(X), pairs=pairs)
@@ -111,7 +112,7 @@ def test_many_columns_are_seen_along_their_leading_axes(learner):
     assert metric.score(sp.csr_array(X), y) > 0.9
 
 
-@pytest.mark.parametrize("learner", [ITML(random_state=0), RCA(shrinkage=0.5, random_state=0)])
+@each("learner", [ITML(random_state=0), RCA(shrinkage=0.5, random_state=0)])
 def test_axes_lose_nothing_of_few_rows(learner):
     X, _, pairs = documents()
     assert X.shape[0] <= MOST_AXES  # so that the axes span them
@@ -159,7 +160,7 @@ def test_partial_fit_of_many_columns():
     assert_allclose(metric.distance(S[:30]), D, rtol=1e-6, atol=1e-6 * D.max())
 
 
-@pytest.mark.parametrize("name", ["ITML", "GMML", "RCA"])
+@each("name", ["ITML", "GMML", "RCA"])
 def test_stored_models_of_many_columns(name, tmp_path):
     X, _, pairs = documents()
     metric = clone(LEARNERS[name]).set_params(scale=True).fit(sp.csr_array(X), pairs=pairs)
@@ -205,7 +206,7 @@ def test_a_chain_whose_first_step_keeps_rows_sparse():
 # Distances
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_distances_keep_the_digits_of_near_rows(dtype):
     rng = np.random.default_rng(0)
     X = np.repeat(rng.poisson(0.3, size=(40, 50)) * 1e4, 2, axis=0)
@@ -261,8 +262,8 @@ def test_what_an_index_of_sparse_rows_cannot(tmp_path):
         NeighborIndex(search="approximate").fit(S)
 
 
-@pytest.mark.parametrize("learn_metric", [True, False])
-@pytest.mark.parametrize("knowledge", ["pairs", "labels", "nothing"])
+@each("learn_metric", [True, False])
+@each("knowledge", ["pairs", "labels", "nothing"])
 def test_clusters(learn_metric, knowledge):
     X, y, pairs = example()
     given = {"pairs": {"pairs": pairs}, "labels": {"y": y}, "nothing": {}}[knowledge]
@@ -284,7 +285,7 @@ def test_more_clusters_than_places():
     assert len(np.unique(labels[:5])) == len(np.unique(labels[5:])) == 1
 
 
-@pytest.mark.parametrize("metric", [None, RCA(), Euclidean(scale=True)])
+@each("metric", [None, RCA(), Euclidean(scale=True)])
 def test_classes(metric):
     X, y, _ = example(120)
     S = sp.csr_array(X)
@@ -300,7 +301,7 @@ def test_classes(metric):
 # Those that do not
 
 
-@pytest.mark.parametrize("estimator", [*REFUSING.values(), MetricKMeans()])
+@each("estimator", [*REFUSING.values(), MetricKMeans()])
 def test_others_say_who_does_and_what_helps(estimator):
     X, _, _ = example()
     if getattr(estimator, "kernel", None) == "precomputed":
@@ -337,8 +338,8 @@ EQUAL_FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", EQUAL_FORMS.values(), ids=EQUAL_FORMS)
-@pytest.mark.parametrize("name", ["exact", "laplacian", "ITML", "GeometryAware", "Euclidean"])
+@each("form", EQUAL_FORMS.values(), ids=EQUAL_FORMS)
+@each("name", ["exact", "laplacian", "ITML", "GeometryAware", "Euclidean"])
 def test_equal_matrices_are_equal_however_they_are_stored(name, form):
     X, y, pairs = example()
     given, plain = form(X), sp.csr_array(X)
@@ -351,7 +352,7 @@ def test_equal_matrices_are_equal_however_they_are_stored(name, form):
     assert_array_equal(given.data, before.data)
 
 
-@pytest.mark.parametrize("form", EQUAL_FORMS.values(), ids=EQUAL_FORMS)
+@each("form", EQUAL_FORMS.values(), ids=EQUAL_FORMS)
 def test_equal_matrices_are_equal_in_tasks(form):
     X, y, pairs = example()
     found = [

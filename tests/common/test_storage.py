@@ -14,6 +14,7 @@ from nearkin import Generative
 from nearkin.rows.sparse import dense
 from nearkin.storage.models import describe
 from nearkin.storage.packing import pack
+from tests.cases import each
 from tests.common.learners import (
     CLASSES,
     LEARNERS,
@@ -60,7 +61,7 @@ def assert_same_image(one, other, rows):
 
 
 @each_setting
-@pytest.mark.parametrize(("dtype", "order"), [(np.float64, "F"), (np.float32, "C")])
+@each(("dtype", "order"), [(np.float64, "F"), (np.float32, "C")])
 def test_through_a_file_bit_by_bit(learner, dtype, order, data, tmp_path):
     X, y, pairs, X_new = data
     X, X_new, y = X.astype(dtype), X_new.astype(dtype), np.where(np.arange(50) < 20, y, -1)
@@ -77,7 +78,7 @@ def test_through_a_file_bit_by_bit(learner, dtype, order, data, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     ("learner", "form"),
     [
         pytest.param(learner, form, id=f"{name}-{form.__name__}")
@@ -137,8 +138,8 @@ def test_description(learner, data, tmp_path):
     assert info.learner in str(info)
 
 
-@pytest.mark.parametrize("combine", ["uniform", "gmm", "kde", "local"])
-@pytest.mark.parametrize("names", [[0, 1], ["no", "yes"]])
+@each("combine", ["uniform", "gmm", "kde", "local"])
+@each("names", [[0, 1], ["no", "yes"]])
 def test_generative_predicts_the_same(combine, names, data, tmp_path):
     X, y, _, X_new = data
     metric = Generative(combine=combine, random_state=0).fit(X, np.array(names)[y])

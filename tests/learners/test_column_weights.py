@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from nearkin import ColumnWeights, Euclidean, Pairs, load
 from nearkin.solvers.column_weights import USUAL, objective, weigh_columns
+from tests.cases import each
 
 
 def problem(k=40, r=5, seed=0):
@@ -53,7 +54,7 @@ def test_columns_that_matter_are_found_and_a_strong_pull_is_euclidean():
     assert_allclose(held.distance(X[:5]), plain.distance(X[:5]), rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["must", "cannot"])
+@each("kind", ["must", "cannot"])
 def test_one_kind_of_pairs_is_enough(kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))

@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 from nearkin import ITML, RCA, Blend, Chain, Euclidean, KernelBeta, Pairs
 from nearkin.datasets import make_three_normal
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_other_transformers_take_part_in_a_chain(data):
     assert reduced.transform(sparse[:5]).shape == (5, reduced.n_components_)
 
 
-@pytest.mark.parametrize("steps", [[], [KernelBeta(), PCA()]])
+@each("steps", [[], [KernelBeta(), PCA()]])
 def test_a_chain_ends_with_a_learner(steps, data):
     X, y, _ = data
     with pytest.raises(ValueError, match="last of steps must be a learner"):
@@ -82,7 +83,7 @@ def test_a_learner_that_sees_no_difference_adds_nothing(data):
     assert_array_equal(blend.transform(flat), 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("weights", "message"),
     [
         ([1], "one number for each"),
@@ -97,7 +98,7 @@ def test_weights_are_checked(weights, message, data):
         Blend([RCA(), Euclidean()], weights=weights).fit(X, y)
 
 
-@pytest.mark.parametrize("learners", [[], [RCA(), PCA()]])
+@each("learners", [[], [RCA(), PCA()]])
 def test_a_blend_is_of_learners(learners, data):
     X, y, _ = data
     with pytest.raises(ValueError, match="one or more learners"):

@@ -1,7 +1,6 @@
 """A matrix before cosine similarity: src/nearkin/learners/cosine_metric.py."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.preprocessing import normalize
@@ -10,6 +9,7 @@ from nearkin import CosineMetric, Euclidean, Pairs
 from nearkin.datasets import make_xor
 from nearkin.solvers.cosine_matrix import cosine_matrix, objective
 from nearkin.spaces.maps import UnitLength
+from tests.cases import each
 
 
 def problem(p=12, r=3, k=20, seed=0):
@@ -32,7 +32,7 @@ def value(W, F, links, same, counts, pull, wrong):
     return found.fun
 
 
-@pytest.mark.parametrize("wrong", [0.0, 0.15])
+@each("wrong", [0.0, 0.15])
 def test_no_other_matrix_nearby_is_better(wrong):
     F, links, same, counts = problem()
     W = cosine_matrix(F, links, same, counts, 0.5, wrong)

@@ -15,6 +15,7 @@ from nearkin.learners import contributions
 from nearkin.learners.contributions import parts_by_column
 from nearkin.learners.incremental import retaught
 from nearkin.spaces.maps import Affine, Composed, Identity, Scaled, UnitLength
+from tests.cases import each
 
 LEARNERS = [
     nk.ITML(random_state=0),
@@ -49,7 +50,7 @@ def shapley(learned, a, b):
     return np.array([steps[orders == j].mean() for j in range(len(a))])
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
+@each("learner", LEARNERS, ids=lambda one: type(one).__name__)
 def test_parts_are_shapley_values_and_sum_to_the_squared_distance(learner, rows):
     X, pairs = rows
     metric = clone(learner).fit(X, pairs=pairs)
@@ -100,7 +101,7 @@ def test_parts_of_a_linear_map_are_those_of_its_matrix(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("kernel", [None, "rbf"])
+@each("kernel", [None, "rbf"])
 def test_pulls_are_what_learning_again_without_an_answer_changes(kernel, rows):
     X, pairs = rows
     metric = nk.ITML(kernel=kernel, random_state=0).fit(X, pairs=pairs)
@@ -221,7 +222,7 @@ def test_columns_of_vectors_are_not_all_printed():
     assert len(found._repr_html_()) < 2000
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (lambda X, pairs: (X[:2], X[0]), "a has 2 rows"),

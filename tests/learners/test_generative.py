@@ -24,6 +24,7 @@ from nearkin.solvers.local_metrics import (
     local_neighbors,
     mean_local_metric,
 )
+from tests.cases import each
 
 COMBINE = ["uniform", "gmm", "kde", "local"]
 
@@ -74,7 +75,7 @@ def test_one_labelled_class_beside_a_group_makes_two():
     assert groups(evidence) == {frozenset({0, 1}), frozenset({3, 4})}
 
 
-@pytest.mark.parametrize(
+@each(
     ("evidence", "found"),
     [
         ({"y": [1] * 120}, "labels of one class"),
@@ -115,7 +116,7 @@ def test_rows_of_unknown_class_are_not_used(data):
     assert metric.kneighbors(X[70:])[1].max() < 70
 
 
-@pytest.mark.parametrize("combine", COMBINE)
+@each("combine", COMBINE)
 def test_learned_metric_beats_the_euclidean_one(combine, data):
     X, y = data
     euclidean = cross_val_score(KNeighborsClassifier(5), X, y, cv=5).mean()
@@ -136,8 +137,8 @@ def test_components_follow_the_variance_of_the_embedding(data):
     assert_allclose(two.metric_, full.metric_)
 
 
-@pytest.mark.parametrize("combine", COMBINE)
-@pytest.mark.parametrize("covariance", ["shrunk", "full", "shared"])
+@each("combine", COMBINE)
+@each("covariance", ["shrunk", "full", "shared"])
 def test_rotated_rows_are_equally_far_apart(combine, covariance, data):
     X, y = data
     rotation = np.linalg.qr(np.random.RandomState(1).standard_normal((3, 3)))[0]
@@ -159,7 +160,7 @@ def test_interpolation_mixes_the_identity_in(data):
 # Weights by density
 
 
-@pytest.mark.parametrize("combine", ["gmm", "kde"])
+@each("combine", ["gmm", "kde"])
 def test_metric_is_the_weighted_mean(combine, data, monkeypatch):
     X, y = data
     partial = np.where(np.arange(120) < 100, y, -1)
@@ -212,7 +213,7 @@ def test_kernel_weights_of_many_rows_come_from_some(monkeypatch):
     assert np.corrcoef(exact, some)[0, 1] > 0.9
 
 
-@pytest.mark.parametrize("Z", [np.zeros((5, 2)), np.array([[1.0], [2.0]])])
+@each("Z", [np.zeros((5, 2)), np.array([[1.0], [2.0]])])
 def test_kernel_weights_where_no_row_is_denser(Z):
     weights = kernel_density_weights(Z, 1, np.random.RandomState(0))
     assert_allclose(weights, 1 / len(Z))
@@ -240,7 +241,7 @@ def test_majority_prefers_the_nearest_of_equals():
 # Neighbours and classes of new rows
 
 
-@pytest.mark.parametrize("combine", ["uniform", "gmm", "kde"])
+@each("combine", ["uniform", "gmm", "kde"])
 def test_neighbors_are_those_of_the_learned_space(combine, data):
     X, y = data
     metric = Generative(combine=combine, random_state=0).fit(X[:90], y[:90])
@@ -272,7 +273,7 @@ def test_local_neighbors_by_blocks_equal_one_by_one(data):
     assert_array_equal(together[1][:, 0], np.arange(120))
 
 
-@pytest.mark.parametrize("combine", COMBINE)
+@each("combine", COMBINE)
 def test_labels_come_back_as_they_were_given(combine, data):
     X, y = data
     names = np.array(["zebra", "ant"])
@@ -304,9 +305,9 @@ def test_more_neighbors_than_rows_are_all_rows():
 # Little or odd data
 
 
-@pytest.mark.parametrize("combine", COMBINE)
-@pytest.mark.parametrize("covariance", ["shrunk", "full", "shared"])
-@pytest.mark.parametrize(
+@each("combine", COMBINE)
+@each("covariance", ["shrunk", "full", "shared"])
+@each(
     "X",
     [
         np.array([[0.0, 1.0], [1.0, 3.0]]),
@@ -329,7 +330,7 @@ def test_little_or_odd_data_gives_a_finite_metric(combine, covariance, X):
     assert np.isfinite(metric.threshold_)
 
 
-@pytest.mark.parametrize("combine", COMBINE)
+@each("combine", COMBINE)
 def test_every_row_a_class_of_its_own(combine, data):
     X, _ = data
     metric = Generative(combine=combine, n_neighbors=1, random_state=0).fit(X, np.arange(120))
@@ -362,7 +363,7 @@ def test_three_normal_is_learned_well():
     assert learned > euclidean + 0.02
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("combine", "mean"),

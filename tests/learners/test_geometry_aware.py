@@ -12,9 +12,10 @@ from nearkin import GeometryAware, Pairs
 from nearkin.pairs.supervision import some_of_each_kind
 from nearkin.spaces.graph import neighbor_graph
 from nearkin.spaces.smooth_functions import smoothest
+from tests.cases import each
 
 FAMILIES = ("spectral", "data_dependent", "rbf")
-each_family = pytest.mark.parametrize("family", FAMILIES)
+each_family = each("family", FAMILIES)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +137,7 @@ def test_fewer_axes_are_the_leading_ones(moons):
     assert (np.diff(deviations) <= 1e-9).all()
 
 
-@pytest.mark.parametrize("coordinates", ["lle", "isomap"])
+@each("coordinates", ["lle", "isomap"])
 def test_other_coordinates(moons, coordinates):
     X, y, pairs = moons
     metric = GeometryAware(coordinates=coordinates, n_vectors=8, random_state=0)
@@ -243,7 +244,7 @@ def test_contradicting_pairs_are_absorbed(moons, family):
     assert np.isfinite(metric.embedding_).all()
 
 
-@pytest.mark.parametrize("bounds", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "wide"])
+@each("bounds", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0,), "wide"])
 def test_impossible_bounds(moons, bounds):
     X, _, pairs = moons
     with pytest.raises(ValueError, match="bounds"):

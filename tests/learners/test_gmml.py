@@ -11,6 +11,7 @@ from nearkin.datasets import make_three_normal, make_xor
 from nearkin.learners.gmml import best_metric, label_scatter, objective, pair_scatters
 from nearkin.learners.linear import columns_of, shrunk_covariance
 from tests import oracles
+from tests.cases import each
 
 BALANCES = [0.0, 0.2, 0.5, 0.9, 1.0]
 
@@ -50,7 +51,7 @@ def weighed(pairs, factor):
 # The point between the inverse of one spread and another
 
 
-@pytest.mark.parametrize("t", BALANCES)
+@each("t", BALANCES)
 def test_best_metric_is_the_weighted_geometric_mean(t):
     S, D = spreads()
     expected = oracles.weighted_geometric_mean(np.linalg.inv(S), D, t)
@@ -69,7 +70,7 @@ def test_the_middle_solves_the_riccati_equation():
     assert_allclose(A @ S @ A, D, atol=1e-12)
 
 
-@pytest.mark.parametrize("t", BALANCES)
+@each("t", BALANCES)
 def test_spreads_that_commute_are_weighed_number_by_number(t):
     s, d = np.array([1e-6, 0.5, 3.0]), np.array([2.0, 1e4, 0.1])
     assert_allclose(best_metric(np.diag(s), np.diag(d), t), np.diag(s ** (t - 1) * d**t))
@@ -84,7 +85,7 @@ def test_points_between_two_points_of_a_geodesic_lie_on_it(start, end, between):
     assert_allclose(found, best_metric(S, D, start + between * (end - start)), atol=1e-8)
 
 
-@pytest.mark.parametrize("t", [0.2, 0.5, 0.9])
+@each("t", [0.2, 0.5, 0.9])
 def test_no_other_metric_has_a_lower_objective(t):
     S, D = spreads()
     A = best_metric(S, D, t)
@@ -99,7 +100,7 @@ def test_no_other_metric_has_a_lower_objective(t):
                 assert more > least
 
 
-@pytest.mark.parametrize("smallest", [1e-3, 1e-6, 1e-9, 1e-12])
+@each("smallest", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_spreads_of_bad_condition(smallest):
     # Where both spreads are small alike, the metric is as it is elsewhere: not a ratio of errors.
     R = with_spectrum(np.array([smallest, 1e-2, 1.0, 100.0]))
@@ -145,8 +146,8 @@ def test_labels_and_pairs_add_up(data):
 # The learner
 
 
-@pytest.mark.parametrize("t", BALANCES)
-@pytest.mark.parametrize("prior_pairs", [0.5, 1, 30])
+@each("t", BALANCES)
+@each("prior_pairs", [0.5, 1, 30])
 def test_learned_metric_is_that_of_the_plain_loop(t, prior_pairs, data):
     X, _, pairs = data
     rng = np.random.RandomState(0)
@@ -199,7 +200,7 @@ def test_must_links_alone_are_rca(data):
     assert_allclose(found / np.trace(found), expected / np.trace(expected), atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", ["must", "cannot"])
+@each("kind", ["must", "cannot"])
 def test_one_kind_of_pair_is_enough(kind, data):
     X, y, _ = data
     learner = GMML().fit(X, pairs=Pairs.from_labels(y, 40, kind=kind, random_state=0))
@@ -247,8 +248,8 @@ def test_components_are_principal_axes_of_the_learned_space(data):
     assert_allclose(fewer.transform(X), Z[:, :2])
 
 
-@pytest.mark.parametrize("t", BALANCES)
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@each("t", BALANCES)
+@each("scale", [1e-8, 1e8])
 def test_distances_grow_with_the_data(t, scale, data):
     X, _, pairs = data
     expected = GMML(balance=t).fit(X, pairs=pairs).distance(X)
@@ -256,7 +257,7 @@ def test_distances_grow_with_the_data(t, scale, data):
     assert_allclose(found, scale * expected, rtol=1e-9, atol=1e-9 * scale)
 
 
-@pytest.mark.parametrize("t", BALANCES)
+@each("t", BALANCES)
 def test_rotations_and_shifts_change_nothing(t, data):
     X, _, pairs = data
     Q = np.linalg.qr(np.random.RandomState(0).standard_normal((4, 4)))[0]
@@ -287,7 +288,7 @@ def test_linked_rows_that_coincide(data):
     assert_allclose(D / D.max(), cdist(X, X) / cdist(X, X).max(), atol=1e-9)
 
 
-@pytest.mark.parametrize("t", BALANCES)
+@each("t", BALANCES)
 def test_one_pair_of_many_columns(t):
     X = np.random.RandomState(0).standard_normal((10, 40))
     for pairs in (Pairs([(0, 1)]), Pairs(cannot_link=[(0, 1)])):
@@ -312,7 +313,7 @@ def test_constant_columns_do_not_disturb_the_others(data):
     assert_allclose(A[:4, :4], expected, atol=0.02 * expected.max())
 
 
-@pytest.mark.parametrize("t", BALANCES)
+@each("t", BALANCES)
 def test_rows_that_are_all_equal_leave_the_euclidean_metric(t):
     X = np.full((6, 2), 0.1)
     with pytest.warns(UserWarning, match="all rows of X coincide.* Euclidean metric") as record:
@@ -357,7 +358,7 @@ def test_kernel_solves_what_columns_cannot():
         assert len(learner.eigenvalues_) == learner.n_components_
 
 
-@pytest.mark.parametrize("t", BALANCES)
+@each("t", BALANCES)
 def test_linear_kernel_is_the_method_on_columns(t, data):
     X, y, pairs = data
     for evidence in ({"pairs": pairs}, {"y": y}):
@@ -376,7 +377,7 @@ def test_float32_goes_in_and_out(data):
     assert_allclose(learner.transform(X), exact.transform(X.astype(np.float64)), atol=1e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("balance", -0.1),

@@ -10,6 +10,7 @@ from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.scores import pair_auc
 from nearkin.solvers.distance_bounds import bounded_pairs, random_bounds, random_ends
 from nearkin.solvers.kernel_families import SpectralFamily, alternate
+from tests.cases import each
 
 SLACK = 5.0
 
@@ -78,7 +79,7 @@ def moons():
     return X, np.where(np.arange(150) % 5 == 0, y, -1)
 
 
-@pytest.mark.parametrize("family", ["spectral", "data_dependent"])
+@each("family", ["spectral", "data_dependent"])
 def test_a_learner_takes_that_many_rounds_with_all_pairs(moons, family):
     X, y = moons
     metric = GeometryAware(family=family, stop="held_out", random_state=0).fit(X, y)

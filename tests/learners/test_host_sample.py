@@ -12,6 +12,7 @@ from nearkin.learners import host_sample as module
 from nearkin.learners.host_sample import SAMPLE_ROWS, host_sample
 from nearkin.pairs.supervision import Evidence
 from nearkin.rows.base import RemoteRows
+from tests.cases import each
 
 N = 900
 CLASSES = np.random.default_rng(1).integers(3, size=N)
@@ -136,7 +137,7 @@ def as_answers(pairs):
 SOME_LABELS = np.where(np.arange(N) % 3 == 0, CLASSES, -1)
 
 
-@pytest.mark.parametrize(
+@each(
     "told",
     [{"pairs": PAIRS}, {"pairs": PAIRS, "y": SOME_LABELS}, {"y": CLASSES}],
     ids=["pairs", "pairs and labels", "labels"],

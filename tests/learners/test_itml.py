@@ -11,6 +11,7 @@ from nearkin.solvers.distance_bounds import PERCENTILES, random_bounds
 from nearkin.solvers.logdet import best_slacks, objective
 from nearkin.spaces.linalg import leading_components
 from tests import oracles
+from tests.cases import each
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_bounds_where_distances_are_alike_or_none():
     assert random_bounds(np.ones((3, 2)), ends, np.eye(2)) == (0.5, 1.0)
 
 
-@pytest.mark.parametrize("prior", ["identity", "covariance", "array"])
+@each("prior", ["identity", "covariance", "array"])
 def test_scale_of_the_data_does_not_matter(prior, data):
     X, _, pairs = data
     given = np.diag([1.0, 2, 3, 4]) if prior == "array" else prior
@@ -159,7 +160,7 @@ def test_too_few_sweeps_are_told_of(data):
     assert learner.n_iter_ == 1
 
 
-@pytest.mark.parametrize("kind", ["must", "cannot"])
+@each("kind", ["must", "cannot"])
 def test_one_kind_of_pair_is_enough(kind, data):
     X, y, _ = data
     pairs = Pairs.from_labels(y, 40, kind=kind, random_state=0)
@@ -227,7 +228,7 @@ def test_linear_kernel_is_the_method_on_columns(data):
     assert_allclose(kernel.distance(X), expected, atol=1e-5 * expected.max())
 
 
-@pytest.mark.parametrize(
+@each(
     ("bounds", "message"),
     [
         ((4.0, 1.0), r"must-links \(4\) must be above 0 and below .* cannot-links \(1\)"),
@@ -245,7 +246,7 @@ def test_wrong_bounds(bounds, message, data):
         ITML(bounds=bounds).fit(X, pairs=pairs)
 
 
-@pytest.mark.parametrize(
+@each(
     ("prior", "message"),
     [
         (np.eye(3), r"shape \(3, 3\), but X has 4 columns"),
@@ -267,7 +268,7 @@ def test_array_as_prior_of_a_kernel(data):
         ITML(prior=np.eye(4), kernel="rbf").fit(X, pairs=pairs)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("slack", 0),

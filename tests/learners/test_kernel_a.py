@@ -17,6 +17,7 @@ from nearkin.spaces.kernel_landmarks import KernelLandmarks
 from nearkin.spaces.kernels import Kernel, center_kernel
 from nearkin.spaces.landmark_maps import LocalExtension
 from tests import oracles
+from tests.cases import each
 
 
 @pytest.fixture
@@ -25,8 +26,8 @@ def data():
     return X, y, Pairs.from_labels(y, 8, kind="must", random_state=0)
 
 
-@pytest.mark.parametrize("regularization", [0.01, 1.0])
-@pytest.mark.parametrize("n_iter", [1, 2, 4])
+@each("regularization", [0.01, 1.0])
+@each("n_iter", [1, 2, 4])
 def test_exact_version_is_the_published_update(data, regularization, n_iter):
     X, _, pairs = data
     K = center_kernel(rbf_kernel(X, gamma=0.4))
@@ -80,7 +81,7 @@ def joint_objective(F, Y, gains, pairs, regularization, window):
     return total
 
 
-@pytest.mark.parametrize("regularization", [0.01, 1.0])
+@each("regularization", [0.01, 1.0])
 def test_points_and_weights_together_never_raise_their_objective(data, regularization):
     X, _, pairs = data
     options = {"regularization": regularization, "kernel": "linear", "random_state": 0}
@@ -198,7 +199,7 @@ def test_no_regularisation_joins_linked_points_and_moves_no_other(data):
     assert_allclose(metric.embedding_[others], F.embedding_[others], atol=1e-6)
 
 
-@pytest.mark.parametrize("window", [1e-9, 1e9])
+@each("window", [1e-9, 1e9])
 def test_extreme_windows_give_finite_points(data, window):
     X, _, pairs = data
     metric = KernelA(window=window, random_state=0).fit(X, pairs=pairs)
@@ -251,8 +252,8 @@ def test_ten_pairs_help_on_two_moons():
     assert np.mean(rand) > euclidean + 0.05
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "poly"])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@each("kernel", ["rbf", "linear", "laplacian", "poly"])
+@each("kind", [np.asarray, sp.csr_array])
 def test_images_of_collinear_rows_do_not_depend_on_the_others_of_a_call(kernel, kind):
     along = np.array([0.1, 0.7, 0.3])
     X, X_new = np.arange(60.0)[:, None] * along, np.arange(0, 40, 0.5)[:, None] * along

@@ -14,14 +14,15 @@ from nearkin.rows import blocks
 from nearkin.spaces import feature_space
 from nearkin.spaces.kernels import Kernel
 from tests import oracles
+from tests.cases import each
 
 NAMES = ("rbf", "laplacian", "poly", "cosine", "linear")
-each_kernel = pytest.mark.parametrize("kernel", [*NAMES, rbf_kernel])
-each_extension = pytest.mark.parametrize("extension", ["local", "nystroem"])
-each_map = pytest.mark.parametrize(
+each_kernel = each("kernel", [*NAMES, rbf_kernel])
+each_extension = each("extension", ["local", "nystroem"])
+each_map = each(
     "options", [{}, {"n_iter": 3}, {"extension": "nystroem"}], ids=["local", "iterated", "nystroem"]
 )
-each_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+each_type = each("dtype", [np.float32, np.float64])
 
 # Corners of a rectangle, whose centred linear kernel has two known eigenvectors.
 RECTANGLE = np.array([[2.0, 1.0], [2.0, -1.0], [-2.0, 1.0], [-2.0, -1.0]])
@@ -81,7 +82,7 @@ def test_cannot_links_alone_are_enough_for_the_calibrated_weights():
     assert_allclose(beta, [4, 2] * gain / gain.mean())
 
 
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 def test_exact_beta_equals_eq_4(kernel, data):
     X, y, _ = data
     pairs = Pairs.from_labels(y, 20, kind="must", random_state=0)
@@ -106,7 +107,7 @@ def not_centred(X, kernel="rbf", rank_tol=1e-6):
     return values[kept][::-1], V[:, kept][:, ::-1]
 
 
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 def test_beta_of_a_matrix_that_is_not_centred_equals_eq_4(kernel, data):
     X, y, _ = data
     X, y = X[:30], y[:30]
@@ -182,7 +183,7 @@ def test_nystroem_needs_centred_directions():
         KernelBeta(extension="nystroem", center=False).fit(RECTANGLE, pairs=Pairs([(0, 1)]))
 
 
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 def test_exact_beta_equals_the_calibrated_closed_form(kernel, data):
     X, _, pairs = data
     metric = KernelBeta(kernel=kernel, gamma=0.4, prior_pairs=4).fit(X, pairs=pairs)
@@ -271,7 +272,7 @@ def test_calibrated_weights_keep_the_mean_gain():
 
 @each_kernel
 @each_extension
-@pytest.mark.parametrize("weighting", ["paper", "calibrated"])
+@each("weighting", ["paper", "calibrated"])
 def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weighting, data):
     X, _, pairs = data
     X_new = X[::3] + 0.05
@@ -288,7 +289,7 @@ def test_all_points_as_landmarks_equal_the_exact_version(kernel, extension, weig
 @each_kernel
 @each_extension
 @each_type
-@pytest.mark.parametrize("n_landmarks", [None, 25])
+@each("n_landmarks", [None, 25])
 def test_transform_of_training_rows_equals_the_fitted_embedding(
     kernel, extension, dtype, n_landmarks, data
 ):
@@ -307,7 +308,7 @@ def test_transform_of_training_rows_equals_the_fitted_embedding(
 
 @each_extension
 @each_type
-@pytest.mark.parametrize("n_landmarks", [None, 25])
+@each("n_landmarks", [None, 25])
 def test_transform_of_precomputed_training_rows_equals_the_fitted_embedding(
     extension, dtype, n_landmarks, data
 ):
@@ -325,7 +326,7 @@ def test_transform_of_precomputed_training_rows_equals_the_fitted_embedding(
 
 
 @each_map
-@pytest.mark.parametrize("n_landmarks", [None, 25])
+@each("n_landmarks", [None, 25])
 def test_fit_transform_equals_transform(options, n_landmarks, data):
     X, y, _ = data
     metric = KernelBeta(n_landmarks=n_landmarks, random_state=0, **options)
@@ -333,7 +334,7 @@ def test_fit_transform_equals_transform(options, n_landmarks, data):
 
 
 @each_kernel
-@pytest.mark.parametrize("weighting", ["paper", "calibrated"])
+@each("weighting", ["paper", "calibrated"])
 def test_permuting_rows_permutes_the_result(kernel, weighting, data):
     X, _, pairs = data
     order = np.random.RandomState(5).permutation(60)
@@ -355,7 +356,7 @@ def test_permuting_rows_permutes_the_result_with_landmarks(data):
     assert_allclose(permuted.transform(X[order]), metric.transform(X)[order], atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 def test_landmark_version_equals_the_formulas(kernel, data):
     X, y, _ = data
     landmarks = np.arange(0, 60, 3)
@@ -387,7 +388,7 @@ def iterated(X, landmarks, V, values, must, cannot, n_neighbors, n_iter):
     return Z, beta
 
 
-@pytest.mark.parametrize("n_iter", [1, 2, 3])
+@each("n_iter", [1, 2, 3])
 def test_iterations_equal_the_formulas(n_iter, data):
     X, y, _ = data
     landmarks = np.arange(0, 60, 2)
@@ -416,7 +417,7 @@ def test_iterations_change_other_points_and_keep_the_landmarks(data):
     assert_allclose(Z, thrice.embedding_, atol=1e-9)
 
 
-@pytest.mark.parametrize("weighting", ["paper", "calibrated"])
+@each("weighting", ["paper", "calibrated"])
 def test_labels_equal_all_pairs_they_imply(weighting, data):
     X, y, _ = data
     y = np.where(np.arange(60) < 30, y, -1)
@@ -432,7 +433,7 @@ def test_labels_equal_all_pairs_they_imply(weighting, data):
     assert_allclose(metric.fit(X, y).beta_, metric.fit(X, pairs=pairs).beta_, rtol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 @each_extension
 def test_sparse_equals_dense(kernel, extension, data):
     X, _, pairs = data
@@ -451,7 +452,7 @@ def test_sparse_equals_dense(kernel, extension, data):
     assert_allclose(metric.threshold_, threshold, rtol=1e-7)
 
 
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 @each_extension
 def test_precomputed_equals_the_same_kernel_on_rows(kernel, extension, data):
     X, _, pairs = data
@@ -476,7 +477,7 @@ def test_precomputed_equals_the_same_kernel_on_rows(kernel, extension, data):
 
 
 @each_extension
-@pytest.mark.parametrize("kernel", NAMES)
+@each("kernel", NAMES)
 def test_callable_equals_the_named_kernel(kernel, extension, data):
     X, _, pairs = data
     function = Kernel(kernel, gamma=0.4)
@@ -548,7 +549,7 @@ def test_rank_tol_drops_weak_directions(data):
     assert counts[0] > counts[1] > counts[2]
 
 
-@pytest.mark.parametrize(("weighting", "rank_tol"), [("calibrated", 0.01), ("paper", 0.1)])
+@each(("weighting", "rank_tol"), [("calibrated", 0.01), ("paper", 0.1)])
 def test_default_rank_tol_depends_on_the_weighting(weighting, rank_tol, data):
     X, _, pairs = data
     assert KernelBeta(weighting=weighting).fit(X, pairs=pairs).rank_tol_ == rank_tol
@@ -561,7 +562,7 @@ def test_rank_tol_zero_keeps_the_numerical_rank_only():
     assert metric.n_components_ == 4
 
 
-@pytest.mark.parametrize("strategy", ["random", "kmeans++", "farthest", "leverage"])
+@each("strategy", ["random", "kmeans++", "farthest", "leverage"])
 def test_landmarks_are_as_many_as_asked_and_hold_the_points_of_the_pairs(strategy, data):
     X, _, pairs = data
     metric = KernelBeta(n_landmarks=45, landmarks=strategy, random_state=0).fit(X, pairs=pairs)
@@ -601,7 +602,7 @@ def test_gamma_follows_its_rule(data):
     assert KernelBeta(gamma=0.7).fit(X, pairs=pairs).gamma_ == 0.7
 
 
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@each("scale", [1e-8, 1e8])
 def test_the_unit_of_the_data_does_not_matter(scale, data):
     X, _, pairs = data
     for kernel in ("rbf", "laplacian", "poly", "cosine"):

@@ -13,6 +13,7 @@ from nearkin import LMNN, RCA, Euclidean, KernelA, Pairs
 from nearkin.datasets import make_xor
 from nearkin.learners import judging
 from nearkin.learners.calibration import VERDICTS
+from tests.cases import each
 
 X, Y = make_xor(80, random_state=0)
 PAIRS = Pairs.from_labels(Y, 20, kind="must", random_state=0)
@@ -23,8 +24,8 @@ def verdicts(metric):
     return {name: getattr(metric, name) for name in VERDICTS}
 
 
-@pytest.mark.parametrize("learner", [*LEARNERS, LMNN(n_neighbors=2, random_state=0)], ids=repr)
-@pytest.mark.parametrize("told", [{"y": Y}, {"y": Y, "pairs": PAIRS}])
+@each("learner", [*LEARNERS, LMNN(n_neighbors=2, random_state=0)], ids=repr)
+@each("told", [{"y": Y}, {"y": Y, "pairs": PAIRS}])
 def test_late_verdicts_are_those_of_the_fit(learner, told, monkeypatch):
     late = clone(learner).fit(X, **told)
     assert "threshold_" not in vars(late)
@@ -35,7 +36,7 @@ def test_late_verdicts_are_those_of_the_fit(learner, told, monkeypatch):
     assert vars(late).keys() == vars(at_once).keys()
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@each("learner", LEARNERS, ids=repr)
 def test_rows_that_change_after_the_fit_change_no_verdict(learner):
     rows = X.copy()
     metric, expected = clone(learner).fit(rows, pairs=PAIRS), clone(learner).fit(X, pairs=PAIRS)
@@ -43,9 +44,7 @@ def test_rows_that_change_after_the_fit_change_no_verdict(learner):
     assert verdicts(metric) == verdicts(expected)
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
-)
+@each("copied", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_hold_the_verdicts_and_no_rows(copied):
     metric = RCA(random_state=0).fit(X, pairs=PAIRS)
     other = copied(metric)

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 import nearkin
 from nearkin import RCA, KernelBeta, LiveView
 from nearkin.spaces.linalg import principal_coordinates
+from tests.cases import each
 from tests.common.learners import as_seen_by, each_of, example, firsts, learners
 
 X, Y, PAIRS, X_NEW = example()
@@ -45,7 +46,7 @@ def test_view_follows_its_metric(learner):
             assert_shows(view, metric, some)
 
 
-@pytest.mark.parametrize("name", ["random landmarks", "ITML", "GMML landmarks"])
+@each("name", ["random landmarks", "ITML", "GMML landmarks"])
 def test_float32(name):
     rows = X.astype(np.float32)
     metric = clone(LEARNERS[name]).fit(rows, pairs=FIRST)

@@ -19,6 +19,7 @@ from nearkin.solvers.stress_majorization import relax, relax_along, stress
 from nearkin.solvers.stress_springs import join
 from nearkin.spaces.maps import gaussian_weights
 from tests import oracles
+from tests.cases import each
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def random_springs(seed, n=12, e=25):
 # The step
 
 
-@pytest.mark.parametrize("regularization", [0.01, 1.0])
-@pytest.mark.parametrize("n_iter", [1, 2, 5])
+@each("regularization", [0.01, 1.0])
+@each("n_iter", [1, 2, 5])
 def test_steps_are_those_of_the_formula(data, monkeypatch, regularization, n_iter):
     X, _, _ = data
     pairs = Pairs([(0, 1), (2, 3), (4, 5)], must_weight=[1.0, 2.0, 0.5])
@@ -50,7 +51,7 @@ def test_steps_are_those_of_the_formula(data, monkeypatch, regularization, n_ite
     assert_allclose(metric.transform(X), Y, atol=1e-8)
 
 
-@pytest.mark.parametrize("locality", [0.3, 3.0])
+@each("locality", [0.3, 3.0])
 def test_inertia_holds_what_the_formula_leaves_open(data, locality):
     X, _, pairs = data
     settings = {"regularization": 0.1, "n_iter": 3, "locality": locality}
@@ -252,8 +253,8 @@ def test_pairs_group_xor():
 # Bad input
 
 
-@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 1 / 3], [1e8 / 3, 1e-8, 7.0]])
+@each("dtype", [np.float32, np.float64])
 def test_all_points_identical(row, dtype):
     X = np.full((11, 3), row).astype(dtype)
     with pytest.warns(UserWarning, match=r"all rows of X coincide.*columns constant\?") as record:
@@ -272,8 +273,8 @@ def test_one_known_label_implies_no_pair(data):
         LLMA().fit(X, np.where(np.arange(60) == 3, 1, -1))
 
 
-@pytest.mark.parametrize("name", ["window", "locality"])
-@pytest.mark.parametrize("value", [1e-9, 1e9])
+@each("name", ["window", "locality"])
+@each("value", [1e-9, 1e9])
 def test_extreme_widths_give_finite_points(data, name, value):
     X, _, pairs = data
     metric = LLMA(**{name: value}).fit(X, pairs=pairs)
@@ -281,7 +282,7 @@ def test_extreme_widths_give_finite_points(data, name, value):
     assert (np.diff(metric.objective_) <= 1e-9).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("regularization", -0.1),

@@ -14,6 +14,7 @@ from nearkin.pairs.supervision import gather_evidence
 from nearkin.solvers import impostors, large_margin
 from nearkin.solvers.impostors import Problem, known_classes, nearest_alike
 from nearkin.solvers.large_margin import descend
+from tests.cases import each
 
 
 def random_problem(seed=0, n=40, d=4, k=3, n_classes=3, push=0.4, margin=0.7):
@@ -39,7 +40,7 @@ def plain_objective(L, X, targets, unlike, margin, push):
     return total
 
 
-@pytest.mark.parametrize("q", [1, 4])
+@each("q", [1, 4])
 def test_objective_is_the_plain_sum(q):
     problem, y = random_problem()
     L = np.random.RandomState(1).standard_normal((q, 4))
@@ -52,7 +53,7 @@ def test_objective_is_the_plain_sum(q):
     assert_allclose(problem.objective(L, problem.rivals(L, ahead=2.0))[0], expected)
 
 
-@pytest.mark.parametrize("q", [2, 4])
+@each("q", [2, 4])
 def test_gradient_by_finite_differences(q):
     problem, _ = random_problem()
     L = np.random.RandomState(2).standard_normal((q, 4))
@@ -76,7 +77,7 @@ def test_objective_in_parts_is_the_same(monkeypatch):
     assert_allclose(parts[1], whole[1])
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e5])  # far from zero, single precision does not do
+@each("offset", [0.0, 1e5])  # far from zero, single precision does not do
 def test_rivals_by_tiles_are_those_of_all_distances(offset, monkeypatch):
     monkeypatch.setattr(impostors, "_TILE", (7, 13))
     problem, y = random_problem(n=100)
@@ -137,7 +138,7 @@ def wine():
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
-@pytest.mark.parametrize("n_components", [None, 2])
+@each("n_components", [None, 2])
 def test_objective_never_rises(n_components, wine):
     metric = LMNN(n_components=n_components, n_passes=3).fit(*wine)
     assert (np.diff(metric.objective_) <= 0).all()
@@ -297,7 +298,7 @@ def test_too_few_iterations_are_told_of(wine):
     assert (np.diff(metric.objective_) <= 0).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("init", "n_components", "message"),
     [
         (np.eye(5), None, r"init has shape \(5, 5\), but X has 13 columns.*\(n, 13\) is expected"),
@@ -311,7 +312,7 @@ def test_wrong_start(init, n_components, message, wine):
         LMNN(init=init, n_components=n_components).fit(*wine)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("n_neighbors", 0),

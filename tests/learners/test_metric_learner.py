@@ -33,6 +33,7 @@ from nearkin.learners.portfolio import ingredients, usual_blend
 from nearkin.learners.selection import BLEND
 from nearkin.rows.notices import leaving_out
 from nearkin.scores import pair_auc
+from tests.cases import each
 
 # Enough for the usual blend and ITML on some hundred rows; more time means more candidates.
 SOME_TIME = 0.3
@@ -88,7 +89,7 @@ def test_the_report_says_how_good_the_metric_is_and_is_kept(wine, taught, tmp_pa
     assert load(tmp_path / "model.nearkin").report_.quality == held_out
 
 
-@pytest.mark.parametrize("n_pairs", [2, 4, 12])
+@each("n_pairs", [2, 4, 12])
 def test_of_a_few_pairs_nothing_is_certain(n_pairs, wine):
     X, y = wine
     pairs = Pairs.from_labels(y, n_pairs, random_state=0)
@@ -169,7 +170,7 @@ def test_nothing_to_learn_gives_the_euclidean_distance(seed, budget):
     assert_array_equal(metric.transform(X[:5]), X[:5])
 
 
-@pytest.mark.parametrize(
+@each(
     "pairs",
     [Pairs([(0, 1)]), Pairs(cannot_link=[(0, 70)]), Pairs([(0, 1), (2, 3)], [(0, 70), (1, 71)])],
 )
@@ -205,7 +206,7 @@ def test_more_time_means_more_candidates(wine):
     assert "GeometryAware" in found[1] - found[0]
 
 
-@pytest.mark.parametrize("kind", ["must", "cannot"])
+@each("kind", ["must", "cannot"])
 def test_one_kind_of_pair_is_enough(kind, wine):
     X, y = wine
     pairs = Pairs.from_labels(y[::2], 40, kind=kind, random_state=0)

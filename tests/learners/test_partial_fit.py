@@ -20,6 +20,7 @@ from nearkin import ITML, KernelBeta, Pairs
 from nearkin.learners import linear as _linear_in_space
 from nearkin.learners import two_steps
 from nearkin.spaces import feature_space
+from tests.cases import each
 from tests.common.learners import as_seen_by, each_of, example, firsts, learners
 
 LANDMARKS = np.arange(0, 50, 3)
@@ -36,7 +37,7 @@ X, Y, PAIRS, X_NEW = example()
 FEW_LABELS = np.where(np.arange(50) < 12, Y, -1)
 
 
-def each(*names):
+def each_learner(*names):
     return each_of({name: LEARNERS[name] for name in names or LEARNERS})
 
 
@@ -92,9 +93,9 @@ def unchanged(metric):
 # The metric is that of fit
 
 
-@each()
-@pytest.mark.parametrize("y", [None, FEW_LABELS], ids=["pairs", "labels too"])
-@pytest.mark.parametrize("kind", ["both", "must", "cannot"])
+@each_learner()
+@each("y", [None, FEW_LABELS], ids=["pairs", "labels too"])
+@each("kind", ["both", "must", "cannot"])
 def test_pairs_are_added_and_withdrawn(learner, y, kind):
     if learner is LEARNERS["paper landmarks"] and kind == "cannot" and y is None:
         pytest.skip("learns from must-links")
@@ -113,7 +114,7 @@ def test_pairs_are_added_and_withdrawn(learner, y, kind):
     assert metric.threshold_ == before.threshold_
 
 
-@each("random landmarks", "nystroem", "ITML landmarks", "GMML landmarks")
+@each_learner("random landmarks", "nystroem", "ITML landmarks", "GMML landmarks")
 def test_fit_with_the_landmarks_of_the_fitted_learner_is_the_same(learner):
     metric = clone(learner).set_params(n_landmarks=30).fit(X, pairs=some(0, 20))
     other = clone(learner).set_params(n_landmarks=None, landmarks=metric.landmarks_)
@@ -128,7 +129,7 @@ def test_fit_with_the_landmarks_of_the_fitted_learner_is_the_same(learner):
     assert_same_metric(metric, other.fit(X, pairs=some(0, 20) + more))
 
 
-@each(
+@each_learner(
     "random landmarks",
     "iterated",
     "ITML",
@@ -146,7 +147,7 @@ def test_pairs_come_after_labels(learner):
     assert_array_equal(metric.transform(as_seen_by(learner, X)), first)
 
 
-@each("random landmarks", "iterated", "ITML", "GMML landmarks")
+@each_learner("random landmarks", "iterated", "ITML", "GMML landmarks")
 def test_labelled_rows_go_by_blocks(learner, monkeypatch):
     expected = fitted(learner, Y, PAIRS)
     monkeypatch.setattr(two_steps, "_BLOCK", 8)
@@ -155,7 +156,7 @@ def test_labelled_rows_go_by_blocks(learner, monkeypatch):
     assert_same_metric(metric, expected)
 
 
-@each("exact", "random landmarks", "iterated", "ITML", "GMML landmarks")
+@each_learner("exact", "random landmarks", "iterated", "ITML", "GMML landmarks")
 @given(st.lists(st.sets(st.integers(0, len(PAIRS) - 1), min_size=1), min_size=1, max_size=5))
 @settings(max_examples=10)
 def test_any_sequence_ends_where_one_fit_does(learner, turns):
@@ -174,7 +175,7 @@ def test_any_sequence_ends_where_one_fit_does(learner, turns):
     assert_same_metric(metric, at_once)
 
 
-@each("random landmarks", "ITML", "GMML")
+@each_learner("random landmarks", "ITML", "GMML")
 def test_weights(learner):
     light, heavy = Pairs([(1, 4)], must_weight=[0.5]), Pairs([(4, 1)], must_weight=[3])
     metric = fitted(learner, pairs=some(0, 20) + light)
@@ -186,7 +187,7 @@ def test_weights(learner):
     assert_same_metric(metric, fitted(learner, pairs=some(0, 20) + light))
 
 
-@each("random landmarks", "ITML", "ITML landmarks", "GMML")
+@each_learner("random landmarks", "ITML", "ITML landmarks", "GMML")
 def test_float32(learner):
     rows = X.astype(np.float32)
     metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
@@ -195,15 +196,15 @@ def test_float32(learner):
     assert metric.transform(rows).dtype == np.float32
 
 
-@each("random landmarks", "nystroem", "ITML landmarks", "ITML", "GMML")
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
+@each_learner("random landmarks", "nystroem", "ITML landmarks", "ITML", "GMML")
+@each("form", [sp.csr_array, sp.csc_matrix, sp.coo_array])
 def test_sparse_rows(learner, form):
     rows = form(np.where(np.abs(X) < 0.3, 0, X))
     metric = fitted(learner, pairs=some(0, 1, 20), rows=rows).partial_fit(rows, pairs=PAIRS)
     assert_same_metric(metric, fitted(learner, pairs=PAIRS, rows=rows))
 
 
-@each("random landmarks", "ITML")
+@each_learner("random landmarks", "ITML")
 def test_frames_and_lists(learner):
     frame = pd.DataFrame(X, columns=["width", "height", "area"])
     metric = fitted(learner, pairs=some(0, 1, 20), rows=frame)
@@ -221,8 +222,8 @@ def test_frames_and_lists(learner):
 # What it costs
 
 
-@each()
-@pytest.mark.parametrize("kind", ["both", "must"])
+@each_learner()
+@each("kind", ["both", "must"])
 def test_only_rows_of_new_pairs_are_read(learner, kind):
     rows = as_seen_by(learner, X)
     pairs = Pairs.from_labels(Y, 16, kind=kind, random_state=1)
@@ -236,7 +237,7 @@ def test_only_rows_of_new_pairs_are_read(learner, kind):
     assert_same_metric(metric, fitted(learner, pairs=pairs))
 
 
-@each("exact", "random landmarks", "ITML", "ITML landmarks", "GMML")
+@each_learner("exact", "random landmarks", "ITML", "ITML landmarks", "GMML")
 def test_the_space_is_not_found_again(learner, monkeypatch):
     metric = fitted(learner, FEW_LABELS, some(0, 20))
     for module, name in (
@@ -249,7 +250,7 @@ def test_the_space_is_not_found_again(learner, monkeypatch):
     metric.partial_fit(X, pairs=PAIRS)
 
 
-@each("random landmarks", "ITML", "GMML landmarks")
+@each_learner("random landmarks", "ITML", "GMML landmarks")
 def test_little_is_kept(learner):
     many = np.random.RandomState(0).standard_normal((10_000, 3))
     learner = clone(learner)
@@ -264,7 +265,7 @@ def test_little_is_kept(learner):
 # Nothing left
 
 
-@each()
+@each_learner()
 def test_without_pairs_the_metric_is_that_before_the_first(learner):
     rows = as_seen_by(learner, X)
     metric = fitted(learner, pairs=some(0))
@@ -288,7 +289,7 @@ def test_without_pairs_the_metric_is_that_before_the_first(learner):
 # Not fitted, loaded, copied
 
 
-@each()
+@each_learner()
 def test_first_call_is_fit(learner):
     rows = as_seen_by(learner, X)
     metric = clone(learner).partial_fit(rows, pairs=PAIRS)
@@ -309,7 +310,7 @@ def test_first_call_that_fails_can_be_made_again():
     assert_same_metric(metric, KernelBeta(weighting="paper", random_state=0).fit(X, pairs=PAIRS))
 
 
-@each("random landmarks", "ITML", "GMML landmarks")
+@each_learner("random landmarks", "ITML", "GMML landmarks")
 def test_loaded_metric_says_that_it_does_not_know_its_pairs(learner, tmp_path):
     metric = fitted(learner, pairs=PAIRS)
     metric.save(tmp_path / "model.nearkin")
@@ -319,8 +320,8 @@ def test_loaded_metric_says_that_it_does_not_know_its_pairs(learner, tmp_path):
     metric.fit(X, pairs=some(0)).partial_fit(X, pairs=PAIRS)
 
 
-@each()
-@pytest.mark.parametrize("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+@each_learner()
+@each("copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
 def test_copies_go_on_by_themselves(learner, copied):
     rows = as_seen_by(learner, X)
     metric = fitted(learner, FEW_LABELS, some(0, 1, 20))
@@ -334,7 +335,7 @@ def test_copies_go_on_by_themselves(learner, copied):
         clone(metric).transform(rows)
 
 
-@each("random landmarks", "ITML")
+@each_learner("random landmarks", "ITML")
 def test_seeds(learner):
     rng = np.random.RandomState(3)
     learner = clone(learner).set_params(random_state=rng)
@@ -350,7 +351,7 @@ def test_seeds(learner):
 # Errors and warnings
 
 
-@each("random landmarks", "ITML", "GMML landmarks")
+@each_learner("random landmarks", "ITML", "GMML landmarks")
 def test_errors_leave_the_learner_as_it_was(learner):
     metric = fitted(learner, FEW_LABELS, some(0, 1, 20))
     broken = X.copy()
@@ -395,7 +396,7 @@ def test_only_the_kind_that_is_named_is_withdrawn():
     assert_same_metric(metric, expected)
 
 
-@each("random landmarks", "ITML", "GMML")
+@each_learner("random landmarks", "ITML", "GMML")
 def test_pairs_that_contradict_labels_warn_as_in_fit(learner):
     metric = fitted(learner, FEW_LABELS)
     wrong = Pairs([[np.flatnonzero(k == FEW_LABELS)[0] for k in (0, 1)]])

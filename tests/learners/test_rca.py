@@ -11,6 +11,7 @@ from nearkin.learners.rca import whitening, within_chunklet_covariance
 from nearkin.pairs.closure import chunklets
 from nearkin.pairs.supervision import gather_evidence
 from tests import oracles
+from tests.cases import each
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_chunklets_are_what_must_links_and_labels_join():
     assert groups == {frozenset({0, 1, 2}), frozenset({5, 6, 10}), frozenset({7, 8})}
 
 
-@pytest.mark.parametrize("shrinkage", [0.0, 0.3, 1.0])
+@each("shrinkage", [0.0, 0.3, 1.0])
 def test_whitening_makes_the_shrunk_covariance_the_identity(shrinkage):
     F = np.random.RandomState(0).standard_normal((20, 4))
     C = F.T @ F / 20
@@ -123,7 +124,7 @@ def test_n_components_keeps_the_most_relevant(data):
     assert RCA(n_components=10).fit(X, pairs=pairs).n_components_ == 3
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@each("kind", [np.asarray, sp.csr_array])
 def test_n_components_keeps_no_direction_without_variance(kind, data):
     X, y, pairs = data
     constant = np.column_stack([np.full(90, 5.0), X, X[:, 0] - X[:, 1]])
@@ -132,7 +133,7 @@ def test_n_components_keeps_no_direction_without_variance(kind, data):
     assert few.score(kind(constant), y) > 0.75
 
 
-@pytest.mark.parametrize("shrinkage", ["auto", 0.0, 0.5])
+@each("shrinkage", ["auto", 0.0, 0.5])
 def test_rank_deficient_data_give_finite_distances(shrinkage, data):
     X, _, pairs = data
     X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(90), np.zeros(90)])
@@ -157,10 +158,10 @@ def test_fewer_links_than_columns(data):
     assert D_learned[0, 1] / D_learned.mean() < D[0, 1] / D.mean()
 
 
-@pytest.mark.parametrize("size", [2, 3, 6, 7, 11])
+@each("size", [2, 3, 6, 7, 11])
 def test_links_between_equal_rows_leave_the_euclidean_metric(size, data):
     # A mean of equal numbers may differ from them by rounding, which is no variation.
-    X, _, _ = data
+    X = data[0].copy()
     X[:size] = [0.1, 0.7, 0.3]
     metric = RCA().fit(X, pairs=Pairs([(i, i + 1) for i in range(size - 1)]))
     assert_array_equal(metric.components_, np.eye(3))

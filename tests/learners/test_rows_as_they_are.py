@@ -35,6 +35,7 @@ from nearkin import (
     plot,
     suggest_pairs,
 )
+from tests.cases import each
 
 N = 60
 
@@ -65,7 +66,7 @@ def as_table(columns):
     return pa.table(columns).to_pandas()
 
 
-each_frame = pytest.mark.parametrize(
+each_frame = each(
     "frame_of", [pd.DataFrame, pl.DataFrame, as_table], ids=["pandas", "polars", "pyarrow"]
 )
 
@@ -74,7 +75,7 @@ each_frame = pytest.mark.parametrize(
 
 
 @each_frame
-@pytest.mark.parametrize("sparse", [False, True])
+@each("sparse", [False, True])
 def test_a_chain_takes_words_and_gaps(frame_of, sparse, records):
     columns, y, pairs = records
     X = frame_of(columns)
@@ -274,7 +275,7 @@ def test_a_pipeline_in_an_onnx_file(tmp_path):
     assert_allclose(session.run(["Z"], {"X": X})[0], pipe.transform(X), atol=1e-4)
 
 
-@pytest.mark.parametrize(
+@each(
     "use",
     [
         lambda pipe, X: suggest_pairs(pipe, X),

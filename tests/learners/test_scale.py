@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
 from nearkin.rows.column_scales import scales_of
+from tests.cases import each
 from tests.common.learners import LEARNERS
 
 # One of each class that has the parameter, but MetricLearner, which scales by itself.
@@ -24,7 +25,7 @@ SCALED = {
     if hasattr(learner, "scale")
     and name in {type(learner).__name__, "landmarks", "ITML kernel"} - {"MetricLearner"}
 }
-each_scaled = pytest.mark.parametrize("name", SCALED)
+each_scaled = each("name", SCALED)
 UNITS = np.array([1.0, 1000.0, 1e-3])
 
 
@@ -112,7 +113,7 @@ def test_a_second_fit_forgets_the_first_scale():
     assert_array_equal(metric.transform(X), X)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_the_type_of_rows_is_kept(dtype):
     X, _, pairs = example()
     X = (X * UNITS).astype(dtype)
@@ -136,7 +137,7 @@ def test_constant_columns_stay():
     assert metric.column_scale_[-1] == 1
 
 
-@pytest.mark.parametrize("cls", [KernelBeta, nk.ITML, nk.GMML])
+@each("cls", [KernelBeta, nk.ITML, nk.GMML])
 def test_more_pairs_are_learned_in_the_same_scale(cls):
     X, y, pairs = example()
     X = X * UNITS
@@ -230,8 +231,8 @@ def test_onnx_divides_too(name, tmp_path):
 REMOTE = {name: one for name, one in SCALED.items() if getattr(one, "_remote", False)}
 
 
-@pytest.mark.parametrize("name", REMOTE)
-@pytest.mark.parametrize("knowledge", ["pairs", "labels"])
+@each("name", REMOTE)
+@each("knowledge", ["pairs", "labels"])
 def test_streams_are_divided_as_they_are_read(name, knowledge):
     X, y, pairs = example()
     X = X * UNITS
@@ -247,7 +248,7 @@ def test_streams_are_divided_as_they_are_read(name, knowledge):
     assert metric.score(rows, pairs=pairs) == pytest.approx(expected.score(X, pairs=pairs))
 
 
-@pytest.mark.parametrize("name", [name for name in REMOTE if name != "Generative"])
+@each("name", [name for name in REMOTE if name != "Generative"])
 def test_rows_that_pass_once_are_divided(name):
     X, _, pairs = example()
     X = X * UNITS
@@ -263,7 +264,7 @@ def test_streams_are_warned_of():
         nk.RCA().fit(nk.open_rows([X * UNITS]), pairs=pairs)
 
 
-@pytest.mark.parametrize("name", ["KernelBeta", "ITML", "RCA", "Euclidean"])
+@each("name", ["KernelBeta", "ITML", "RCA", "Euclidean"])
 def test_rows_of_dask_are_divided(name):
     da = pytest.importorskip("dask.array")
     from nearkin import dask as learners
@@ -281,7 +282,7 @@ def test_rows_of_dask_are_divided(name):
 FOREIGN = [name for name, one in SCALED.items() if getattr(one, "_array_api", False)]
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@each("name", FOREIGN)
 def test_arrays_of_torch_are_divided_where_they_are(name, monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # what scikit-learn looks at

@@ -22,6 +22,7 @@ from nearkin.learners.trial import _new_rows_beside_named
 from nearkin.rows.distances import linked_distances
 from nearkin.scores.comparison import compare, ranks
 from nearkin.scores.pair_folds import new_point_folds
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +165,7 @@ def test_in_doubt_euclidean_is_blended_in():
     assert "is not certain: a share of 25% of the Euclidean distance" in report.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("gains", "n", "said"),
     [
         ({EUCLIDEAN: 0.2, "usual": 0.9}, 200, "better than the Euclidean distance"),
@@ -190,7 +191,7 @@ def test_where_must_links_are_duplicates_nothing_is_believed_to_be_gained():
     assert "nearer than nearly all random pairs already" in report.reason
 
 
-@pytest.mark.parametrize("kind", [True, False])
+@each("kind", [True, False])
 def test_random_pairs_stand_for_a_kind_that_is_missing(kind):
     both = held_out_with({EUCLIDEAN: 0.1, "usual": 1.0, "other": 0.2})
     kept = both.same == kind

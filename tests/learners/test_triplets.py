@@ -20,6 +20,7 @@ from nearkin import (
 )
 from nearkin.pairs.supervision import TAKE_TRIPLETS
 from nearkin.scores.pair_folds import pair_folds
+from tests.cases import each
 
 N = 60
 
@@ -59,7 +60,7 @@ LEARNERS = {
 }
 
 
-each_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=list(LEARNERS))
+each_learner = each("learner", LEARNERS.values(), ids=list(LEARNERS))
 
 
 @each_learner
@@ -118,7 +119,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@each("name", OTHERS)
 def test_other_learners_refuse_them(name):
     X, triplets = hidden_metric(n_triplets=5)
     y = np.arange(N) % 2
@@ -144,7 +145,7 @@ def refusing(X, y, pairs):
 REFUSING = list(refusing(*hidden_metric(n_triplets=3)[:1], None, Pairs([(0, 2)], [(1, 3)])))
 
 
-@pytest.mark.parametrize("name", REFUSING)
+@each("name", REFUSING)
 def test_all_else_refuses_them(name):
     X, triplets = hidden_metric(n_triplets=5)
     pairs = Pairs([(0, 2)], [(1, 3)], closer=triplets, n_rows=N)
@@ -152,8 +153,8 @@ def test_all_else_refuses_them(name):
         refusing(X, None, pairs)[name]()
 
 
-@pytest.mark.parametrize("learn_weights", [False, True])
-@pytest.mark.parametrize("window_neighbors", [None, 8])
+@each("learn_weights", [False, True])
+@each("window_neighbors", [None, 8])
 def test_kernel_a_moves_points_into_the_order_said(window_neighbors, learn_weights):
     X, triplets = hidden_metric(n_triplets=40)
     settings = {"window_neighbors": window_neighbors, "learn_weights": learn_weights}

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from nearkin.rows import blocks as module
 from nearkin.rows.blocks import block_rows, blocks, for_each_block, one_core
+from tests.cases import each
 
 
 @given(st.integers(0, 500), st.integers(1, 200))
@@ -20,14 +21,12 @@ def test_blocks_cover_every_row_once_and_in_order(n_rows, size):
     assert all(0 < rows.stop - rows.start <= size for rows in slices)
 
 
-@pytest.mark.parametrize(
-    ("bytes_per_row", "rows"), [(0, 65536), (1, 65536), (8192, 512), (10**12, 64)]
-)
+@each(("bytes_per_row", "rows"), [(0, 65536), (1, 65536), (8192, 512), (10**12, 64)])
 def test_block_rows_fit_the_memory_within_bounds(bytes_per_row, rows):
     assert block_rows(bytes_per_row) == rows
 
 
-@pytest.mark.parametrize(("n_rows", "size"), [(0, 10), (7, 10), (10, 10), (103, 10)])
+@each(("n_rows", "size"), [(0, 10), (7, 10), (10, 10), (103, 10)])
 def test_every_row_is_worked_on_once(n_rows, size):
     visits = np.zeros(n_rows, dtype=int)
 

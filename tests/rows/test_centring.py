@@ -1,7 +1,6 @@
 """What squares rows must not see where zero is: all rows moved, nothing else changes."""
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -24,6 +23,7 @@ from nearkin.rows.centring import centred, middle, squared_distances
 from nearkin.scores import separability
 from nearkin.spaces.graph import ball_graph, neighbor_graph
 from nearkin.spaces.kernels import resolve_gamma
+from tests.cases import each
 
 # Rows of few binary digits, so that moving them rounds nothing.
 X, Y = make_xor(60, random_state=0)
@@ -31,7 +31,7 @@ X = np.round(np.column_stack([X, X[:, 0] * X[:, 1]]) * 2**12) / 2**12
 FAR = np.array([2.0**30, -(2.0**28), 2.0**29])
 PAIRS = Pairs.from_labels(Y, 24, random_state=0)
 KINDS = {"dense": np.asarray, "sparse": sp.csr_array}
-each_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+each_kind = each("kind", KINDS.values(), ids=KINDS)
 
 
 def test_middle_is_where_most_rows_are():
@@ -59,7 +59,7 @@ def test_far_only_if_asked_for_spares_rows_near_zero():
 
 
 @each_kind
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("dtype", [np.float64, np.float32])
 def test_squared_distances_far_from_zero(kind, dtype):
     rows = np.round(X * 16) / 16
     moved = kind((rows + 2.0**17).astype(dtype))
@@ -77,7 +77,7 @@ def test_graphs(kind):
 
 
 @each_kind
-@pytest.mark.parametrize(
+@each(
     "learner",
     [
         GeometryAware(random_state=0),
@@ -95,7 +95,7 @@ def test_learners(kind, learner):
     assert_allclose(far, near, atol=1e-9 * near.max())
 
 
-@pytest.mark.parametrize("coordinates", ["lle", "isomap"])
+@each("coordinates", ["lle", "isomap"])
 def test_other_coordinates_of_geometry_aware(coordinates):
     learner = GeometryAware(coordinates=coordinates, graph_neighbors=20, random_state=0)
     near, far = (clone(learner).fit(rows, pairs=PAIRS).distance(rows) for rows in (X, X + FAR))
@@ -103,7 +103,7 @@ def test_other_coordinates_of_geometry_aware(coordinates):
 
 
 @each_kind
-@pytest.mark.parametrize("rule", ["mean", "median"])
+@each("rule", ["mean", "median"])
 def test_bandwidths(kind, rule):
     assert_allclose(resolve_gamma(rule, kind(X + FAR)), resolve_gamma(rule, X), rtol=1e-9)
 
@@ -145,7 +145,7 @@ def test_metric_k_means_of_new_rows():
     assert_array_equal(far, near)
 
 
-@pytest.mark.parametrize("kernels", ["regional", "rbf"])
+@each("kernels", ["regional", "rbf"])
 def test_multiple_kernel_classifier_of_new_rows(kernels):
     near, far = (
         MultipleKernelClassifier(kernels=kernels, bandwidths=(0.5, 2.0), random_state=0)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from nearkin.rows.column_roles import Roles, counting, hardly_features, roles_of, sentence
+from tests.cases import each
 
 NUMBER = "number"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "why"),
     [
         ("id", "names rows"),

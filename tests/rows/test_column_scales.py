@@ -17,6 +17,7 @@ from nearkin.rows.column_scales import (
     ratio_of_spreads,
     scales_of,
 )
+from tests.cases import each
 
 
 def rng() -> np.random.Generator:
@@ -50,7 +51,7 @@ def test_where_only_outliers_differ_the_plain_deviation_counts() -> None:
     assert column_spreads(X)[0] == pytest.approx(X.std())
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -1e-300])
+@each("value", [0.0, 0.1, 1e300, -1e-300])
 def test_constant_columns_have_no_spread(value: float) -> None:
     X = np.full((50, 2), value)
     assert not column_spreads(X).any()
@@ -63,7 +64,7 @@ def test_rounding_is_no_spread() -> None:
     assert not column_spreads(column.astype(np.float32) + np.float32(1e-9)).any()
 
 
-@pytest.mark.parametrize("factor", [1e-320, 1e-300, 1e300])
+@each("factor", [1e-320, 1e-300, 1e300])
 def test_neither_huge_nor_tiny_numbers_overflow(factor: float) -> None:
     X = np.clip(rng().normal(size=(200, 4)), -5, 5)
     X[0, 0] = 1e8
@@ -77,8 +78,8 @@ def test_an_offset_takes_no_digits() -> None:
     np.testing.assert_allclose(column_spreads(X + 1e12), column_spreads(X), rtol=1e-3)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.049, 0.05, 0.051, 0.3, 0.9])
-@pytest.mark.parametrize("n", [20, 101, 400])
+@each("share", [0.02, 0.049, 0.05, 0.051, 0.3, 0.9])
+@each("n", [20, 101, 400])
 def test_sparse_columns_are_as_wide_as_dense_ones(share: float, n: int) -> None:
     X = rng().lognormal(size=(n, 30)) * (rng().random(size=(n, 30)) < share) * 1e200
     for form in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
@@ -103,7 +104,7 @@ def test_rare_entries_have_the_unit_of_frequent_ones() -> None:
     np.testing.assert_array_equal(column_units(X), [3, 3, 0])
 
 
-@pytest.mark.parametrize(
+@each(
     "rows",
     [
         load_iris().data,
@@ -150,7 +151,7 @@ def test_wine_has_several_units() -> None:
     assert found.ratio > 1000
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@each("form", [np.asarray, sparse.csr_array])
 def test_a_column_of_millions_beside_one_of_units(form) -> None:  # type: ignore[no-untyped-def]
     X = rng().random(size=(300, 2)) * [1, 1e6]
     found = differing_units(form(X))
@@ -169,7 +170,7 @@ def test_medical_measurements_have_several_units() -> None:
     assert differing_units(load_breast_cancer().data) is not None
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_columns_seen_to_have_one_unit_without_sorting_have_one(dtype):
     rng = np.random.default_rng(0)
     seen = 0

@@ -31,6 +31,7 @@ from nearkin.dask import DaskGMML, DaskKernelBeta, DaskRCA, DaskRows  # noqa: E4
 from nearkin.rows import dask as dask_rows  # noqa: E402
 from nearkin.rows import dask_cluster as dask_workers  # noqa: E402
 from nearkin.rows.base import block_moments, merged_moments  # noqa: E402
+from tests.cases import each  # noqa: E402
 from tests.common.learners import each_of, firsts, learners  # noqa: E402
 
 # MetricLearner says that a few rows or pairs are too little to choose by.
@@ -114,7 +115,7 @@ FITS = [(name, "both") for name in LEARNERS]
 FITS += list(zip(LEARNERS, itertools.cycle(["pairs", "labels"])))
 
 
-@pytest.mark.parametrize(("name", "kind"), FITS)
+@each(("name", "kind"), FITS)
 def test_the_metric_is_that_of_rows_in_memory(name, kind):
     learner, evidence = LEARNERS[name], EVIDENCE[kind]
     rows = da.from_array(X, chunks=(70, 4))
@@ -157,8 +158,8 @@ def test_rows_of_a_data_frame_are_counted_when_that_is_needed():
         open_rows(X, client="me")
 
 
-@pytest.mark.parametrize("name", ["random landmarks", "GMML", "RCA"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("name", ["random landmarks", "GMML", "RCA"])
+@each("dtype", [np.float64, np.float32])
 def test_chunks_do_not_matter(name, dtype):
     learner, given = LEARNERS[name], X.astype(dtype)
     expected = local_twin(learner, given, y=y)
@@ -427,7 +428,7 @@ def test_scores_are_those_of_rows_in_memory():
     assert_allclose(metric.score(X, y), local.score(X, y))
 
 
-@pytest.mark.parametrize("name", ["ITML", "KernelBeta"])
+@each("name", ["ITML", "KernelBeta"])
 def test_triplets_teach_and_judge_as_with_rows_in_memory(name):
     order = Pairs(closer=[(0, 5, 9), (299, 40, 8), (120, 7, 30)])
     learner = getattr(on_dask, f"Dask{name}")(random_state=0)
@@ -493,7 +494,7 @@ def test_parameters_are_those_of_the_learner_and_a_client(client):
 # On worker processes
 
 
-@pytest.mark.parametrize("name", ["random landmarks", "ITML", "GMML landmarks", "RCA", "Euclidean"])
+@each("name", ["random landmarks", "ITML", "GMML landmarks", "RCA", "Euclidean"])
 def test_worker_processes_find_the_same_metric(client, name):
     learner = clone(LEARNERS[name]).set_params(client=client)
     rows = client.persist(da.from_array(X, chunks=(70, 4)))

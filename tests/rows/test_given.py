@@ -29,6 +29,7 @@ from nearkin import (
     scores,
     suggest_pairs,
 )
+from tests.cases import each
 
 N = 60
 
@@ -64,9 +65,7 @@ def as_polars(columns):
     return frame.with_columns(pl.col("word 1").cast(pl.Categorical)) if "word 1" in frame else frame
 
 
-each_frame = pytest.mark.parametrize(
-    "frame_of", [as_pandas, as_polars, pa.table], ids=["pandas", "polars", "pyarrow"]
-)
+each_frame = each("frame_of", [as_pandas, as_polars, pa.table], ids=["pandas", "polars", "pyarrow"])
 
 
 def refusal(fit, X, **options):
@@ -98,7 +97,7 @@ def test_the_remedy_for_words_runs_as_it_is_printed(frame_of, records):
 
 
 @each_frame
-@pytest.mark.parametrize("learner", [RCA(), KernelBeta(random_state=0)], ids=["RCA", "KernelBeta"])
+@each("learner", [RCA(), KernelBeta(random_state=0)], ids=["RCA", "KernelBeta"])
 def test_learners_take_words_as_the_remedy_has_them(frame_of, learner, records):
     columns, y = records
     X = frame_of(columns)
@@ -122,7 +121,7 @@ def test_columns_whose_names_are_numbers(records):
     assert RCA().fit(names["X"], y).score(names["X"], y) > 0.7
 
 
-@pytest.mark.parametrize("cell", ["a", [1.0, 2.0], "7"])
+@each("cell", ["a", [1.0, 2.0], "7"])
 def test_objects_that_are_no_numbers(cell):
     column = pd.Series([1.5, 2.5, 3.5, None, 4.5], dtype=object)
     column[3] = cell
@@ -160,7 +159,7 @@ def test_the_remedy_for_gaps_runs_as_it_is_printed(frame_of):
     assert Chain([names["imputer"], RCA()]).fit(X, y).transform(X).shape == (N, 9)
 
 
-@pytest.mark.parametrize(
+@each(
     "rows_of",
     [np.asarray, lambda X: pd.DataFrame(X, columns=list("abc")), pl.DataFrame, sp.csr_array, list],
     ids=["array", "pandas", "polars", "sparse", "list"],
@@ -196,7 +195,7 @@ def all_but_words(X):
     return learn_actively(X, lambda i, j: True, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     "refuse",
     [
         lambda X: NeighborIndex().fit(X),
@@ -246,7 +245,7 @@ def near_misses():
     }
 
 
-@pytest.mark.parametrize("kind", list(near_misses()))
+@each("kind", list(near_misses()))
 def test_what_is_nearly_a_table(kind):
     X, message = near_misses()[kind]
     pairs = Pairs([(0, 1)], [(0, 2)])
@@ -284,7 +283,7 @@ def test_hidden_cells_are_not_taken_for_numbers():
     assert Euclidean().fit(np.ma.array(X.data), y).learned_from_["labels"] == 5
 
 
-@pytest.mark.parametrize("rows_of", [np.array, sp.csr_array, lambda X: pd.DataFrame(X)])
+@each("rows_of", [np.array, sp.csr_array, lambda X: pd.DataFrame(X)])
 def test_numbers_whose_squares_overflow(rows_of):
     X = np.ones((4, 3))
     X[2, 1] = -1e200

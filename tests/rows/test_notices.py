@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import nearkin
 from nearkin import ITML, Blend, Chain, ContradictionWarning, Pairs
 from nearkin.rows.notices import Note, hand_on, is_heard, leaving_out, notice, noticed
+from tests.cases import each
 
 SOURCES = Path(nearkin.__file__).parent
 CONTRADICTING = Pairs([(0, 1)], [(0, 1), (2, 3)])
@@ -60,7 +61,7 @@ def test_other_threads_are_not_listened_to():
     assert heard == [Note("of another thread")]
 
 
-@pytest.mark.parametrize(
+@each(
     "learner",
     [
         ITML(random_state=0),

@@ -6,6 +6,7 @@ import pytest
 from nearkin import ITML
 from nearkin.rows.notices import Note, notice, noticed
 from nearkin.rows.once import keeping_results, once
+from tests.cases import each
 
 
 class Counted:
@@ -21,7 +22,7 @@ class Counted:
         return [rng.randint(1000) for rng in rngs]
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second", "calls"),
     [
         (np.arange(3), np.arange(3), 1),

@@ -6,6 +6,7 @@ import pytest
 
 from nearkin import RCA, Euclidean, Pairs, open_rows
 from nearkin.rows.checks import BLOCK_ROWS
+from tests.cases import each
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -23,7 +24,7 @@ def no_rows():
 # What can be opened
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.uint8, bool, ">f4", "g"])
+@each("dtype", [np.float64, np.float32, np.int32, np.uint8, bool, ">f4", "g"])
 def test_numbers_of_all_types_are_floats(dtype):
     given = (10 * X).astype(dtype)
     for rows in (open_rows(given), open_rows([given])):
@@ -43,7 +44,7 @@ def test_blocks_of_wide_rows_have_fewer():
     assert sizes == [2097, 903]  # of 32 MB
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
+@each("order", ["C", "F"])
 def test_arrays_of_either_order(order, tmp_path):
     np.save(tmp_path / "X.npy", np.asarray(X, order=order))
     rows = open_rows(tmp_path / "X.npy")
@@ -102,7 +103,7 @@ def test_a_stream_says_what_it_is(tmp_path):
 # What cannot
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "message"),
     [
         ([X, X[:, :2]], "block 1 of the list of blocks has 2 columns, but those before have 3"),
@@ -136,8 +137,8 @@ def test_what_is_no_rows_is_refused(source, message):
         open_rows(source)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@each("value", [np.nan, np.inf, -np.inf])
+@each("dtype", [np.float64, np.float32])
 def test_the_place_of_a_missing_number_is_named(value, dtype):
     rows = with_one(value, dtype=dtype)
     where = rf"row 7, column 2 of .* is {value}: fill or drop rows with missing numbers first"
@@ -158,8 +159,8 @@ def test_large_numbers_are_no_missing_ones():
     assert np.array_equal(open_rows([both]).to_numpy(), both)
 
 
-@pytest.mark.parametrize("choice", [{"columns": ["a"]}, {"carry": ["a"]}])
-@pytest.mark.parametrize("source", [X, [X], iter([X]), "rows.npy"])
+@each("choice", [{"columns": ["a"]}, {"carry": ["a"]}])
+@each("source", [X, [X], iter([X]), "rows.npy"])
 def test_columns_are_chosen_of_parquet_files_only(choice, source):
     with pytest.raises(ValueError, match="columns of Parquet files only"):
         open_rows(source, **choice)
@@ -171,7 +172,7 @@ def test_a_missing_file_is_missing(tmp_path):
             open_rows(tmp_path / name)
 
 
-@pytest.mark.parametrize("content", [b"", b"hello" * 20, b"\x93NUMPY\x01\x00"])
+@each("content", [b"", b"hello" * 20, b"\x93NUMPY\x01\x00"])
 def test_a_file_that_is_no_array_is_refused(content, tmp_path):
     (tmp_path / "bad.npy").write_bytes(content)
     with pytest.raises(ValueError, match=r"bad\.npy cannot be read as an array of numbers"):
@@ -213,7 +214,7 @@ def test_a_file_that_was_written_over_is_refused(tmp_path):
         RCA().fit(rows, pairs=Pairs([(0, 1)]))
 
 
-@pytest.mark.parametrize("other", [[], [X[:20]], [X, X]])
+@each("other", [[], [X[:20]], [X, X]])
 def test_a_function_that_gives_other_rows_is_refused(other):
     answers = iter([[X], other])
     rows = open_rows(lambda: next(answers))
@@ -235,7 +236,7 @@ def test_rows_that_are_gone_cannot_be_taken():
         rows.take(np.array([3, 40]))
 
 
-@pytest.mark.parametrize("later", [X[:, :2], X.astype("f4")])
+@each("later", [X[:, :2], X.astype("f4")])
 def test_blocks_that_change_their_kind_are_refused(later):
     answers = iter([[X], [later]])
     rows = open_rows(lambda: next(answers))

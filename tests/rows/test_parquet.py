@@ -15,6 +15,7 @@ import pytest
 from nearkin import ITML, Euclidean, Pairs, open_rows
 from nearkin.rows.checks import BLOCK_ROWS
 from nearkin.rows.parquet import ParquetFiles
+from tests.cases import each
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 IDS = [f"row-{i}" for i in range(100)]
@@ -49,7 +50,7 @@ def test_columns_are_used_in_the_order_asked_for(tmp_path):
     assert open_rows(str(path), carry=["id"]).names == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("name", [None, "number"])
+@each("name", [None, "number"])
 def test_the_index_of_a_data_frame_is_no_feature(name, tmp_path):
     frame = pd.DataFrame(X, columns=list("abc"), index=pd.Index(range(7, 307, 3), name=name))
     frame.to_parquet(tmp_path / "frame.parquet")
@@ -70,14 +71,14 @@ def test_other_numbers_are_floats(tmp_path):
     assert rows.to_numpy().tolist() == [[1, 1, 0.5], [2, 0, 1.5]]
 
 
-@pytest.mark.parametrize("types", [("f4", "f4"), ("f4", "f8")])
+@each("types", [("f4", "f4"), ("f4", "f8")])
 def test_one_column_in_float64_makes_all_so(types, tmp_path):
     columns = {f"x{i}": np.ones(5, dtype=kind) for i, kind in enumerate(types)}
     rows = open_rows(written(tmp_path, pa.table(columns)))
     assert rows.dtype == max(map(np.dtype, types))
 
 
-@pytest.mark.parametrize("kind", ["fixed", "list", "large"])
+@each("kind", ["fixed", "list", "large"])
 def test_vectors(kind, tmp_path):
     if kind == "fixed":
         column = pa.FixedSizeListArray.from_arrays(X.ravel(), 3)
@@ -142,7 +143,7 @@ def test_half_precision_is_refused(tmp_path):
         open_rows(path)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@each("value", [np.nan, np.inf])
 def test_the_place_of_a_missing_number_is_named(value, tmp_path):
     bad = X.copy()
     bad[77, 1] = value
@@ -162,7 +163,7 @@ def test_the_place_of_a_null_is_named(tmp_path):
         rows.to_numpy()
 
 
-@pytest.mark.parametrize("kind", ["list", "fixed"])
+@each("kind", ["list", "fixed"])
 def test_nulls_in_vectors_are_refused(kind, tmp_path):
     def rows_of(vectors):
         length = 2 if kind == "fixed" else -1
@@ -187,7 +188,7 @@ def test_vectors_of_several_lengths_are_refused(tmp_path):
         rows.to_numpy()
 
 
-@pytest.mark.parametrize("first", [None, []])
+@each("first", [None, []])
 def test_the_first_vector_must_be_there(first, tmp_path):
     column = pa.array([first, [1.0, 2.0]], pa.list_(pa.float64()))
     with pytest.raises(ValueError, match=r"column 'v' of .* has no vector in row 0"):
@@ -208,7 +209,7 @@ def test_vectors_beside_other_columns_are_refused(tmp_path):
         open_rows(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("choice", "message"),
     [
         ({"columns": ["a", "z"]}, "has no column 'z': it has 'a', 'b', 'c', 'id'"),
@@ -233,7 +234,7 @@ def test_columns_of_one_name_are_refused(tmp_path):
         open_rows(written(tmp_path, twice))
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1" * 10, b"a,b\n1,2\n"])
+@each("content", [b"", b"PAR1" * 10, b"a,b\n1,2\n"])
 def test_a_file_that_is_no_parquet_is_refused(content, tmp_path):
     for name in ("bad.parquet", "rows.csv"):
         (tmp_path / name).write_bytes(content)
@@ -280,7 +281,7 @@ def test_files_without_a_column_are_refused(tmp_path):
         open_rows(tmp_path).to_numpy()
 
 
-@pytest.mark.parametrize("change", ["other numbers", "fewer rows", "gone"])
+@each("change", ["other numbers", "fewer rows", "gone"])
 def test_a_file_that_changes_between_passes_is_refused(change, tmp_path):
     path = written(tmp_path, table())
     rows = open_rows(path)
@@ -337,7 +338,7 @@ def test_npy_can_be_read_by_others(tmp_path, metric):
     np.testing.assert_allclose(found, metric.transform(X), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".npy"])
+@each("suffix", [".parquet", ".npy"])
 def test_what_is_written_can_be_opened(suffix, tmp_path):
     path = open_rows(np.split(X, [1, 50])).write(tmp_path / f"copy{suffix}")
     again = open_rows(path)
@@ -385,16 +386,16 @@ def test_a_clash_of_names_is_refused(tmp_path, metric):
     assert names_in(tmp_path) == ["rows.parquet"]
 
 
-@pytest.mark.parametrize("name", ["z.csv", "z", "z.parquet.gz", "z.npz"])
+@each("name", ["z.csv", "z", "z.parquet.gz", "z.npz"])
 def test_other_endings_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match=rf"must end in \.parquet or \.npy, got '.*{name}'"):
         open_rows([X]).write(tmp_path / name)
     assert names_in(tmp_path) == []
 
 
-@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt(), MemoryError()])
-@pytest.mark.parametrize("suffix", [".parquet", ".npy"])
-@pytest.mark.parametrize("old", [None, b"old"])
+@each("error", [ValueError("broken"), KeyboardInterrupt(), MemoryError()])
+@each("suffix", [".parquet", ".npy"])
+@each("old", [None, b"old"])
 def test_after_an_error_nothing_is_there_but_what_was(error, suffix, old, tmp_path):
     passes = []
 
@@ -414,7 +415,7 @@ def test_after_an_error_nothing_is_there_but_what_was(error, suffix, old, tmp_pa
     assert old is None or path.read_bytes() == old
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".npy"])
+@each("suffix", [".parquet", ".npy"])
 def test_rows_that_get_fewer_are_not_written(suffix, tmp_path):
     answers = iter([[X, X], [X]])
     rows = open_rows(lambda: next(answers))

@@ -39,6 +39,7 @@ from nearkin import (
 from nearkin.rows.base import RemoteRows
 from nearkin.rows.gathered import Sample
 from nearkin.rows.streams import RowStream
+from tests.cases import each
 from tests.common.learners import firsts, learners
 
 # MetricLearner says that a few rows or pairs are too little to choose by.
@@ -182,7 +183,7 @@ for i, name in enumerate(name for name in LEARNERS if name not in FEW):
     FITS += [(name, EVIDENCE[i % (len(EVIDENCE) - 1)]), (name, EVIDENCE[-1])]
 
 
-@pytest.mark.parametrize(("name", "kind"), FITS)
+@each(("name", "kind"), FITS)
 def test_fit_and_transform_are_those_of_rows_in_memory(name, kind):
     X = make_rows()
     expected, Z_expected = in_memory(name, kind)
@@ -197,7 +198,7 @@ def test_fit_and_transform_are_those_of_rows_in_memory(name, kind):
     assert_close(expected.transform(rows).to_numpy(), Z_expected)
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@each("kind", SOURCES)
 def test_every_source_gives_the_same(kind, tmp_path):
     X = make_rows()
     rows = open_rows(source_of(kind, X, tmp_path))
@@ -211,8 +212,8 @@ def test_every_source_gives_the_same(kind, tmp_path):
         assert_close(found.transform(rows).to_numpy(), Z)
 
 
-@pytest.mark.parametrize("kind", ["npy", "parquet", "list"])
-@pytest.mark.parametrize("name", [*FEW, "ITML landmarks", "GMML cosine", "twice", "nystroem"])
+@each("kind", ["npy", "parquet", "list"])
+@each("name", [*FEW, "ITML landmarks", "GMML cosine", "twice", "nystroem"])
 def test_float32_stays_float32(name, kind, tmp_path):
     X = make_rows(dtype=np.float32)
     rows = open_rows(source_of(kind, X, tmp_path))
@@ -225,7 +226,7 @@ def test_float32_stays_float32(name, kind, tmp_path):
     assert_close(Z.to_numpy(), Z_expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", FEW)
+@each("name", FEW)
 def test_the_same_seed_gives_the_same_to_the_last_bit(name, tmp_path):
     rows = open_rows(source_of("parquet", make_rows(), tmp_path))
     results = [clone(LEARNERS[name]).fit(rows, **evidence("must-links")) for _ in range(2)]
@@ -234,7 +235,7 @@ def test_the_same_seed_gives_the_same_to_the_last_bit(name, tmp_path):
     assert results[0].threshold_ == results[1].threshold_
 
 
-@pytest.mark.parametrize("name", FEW)
+@each("name", FEW)
 def test_fitted_to_a_stream_a_learner_can_be_stored(name, tmp_path):
     X = make_rows()
     rows = open_rows(source_of("parquet", X, tmp_path))
@@ -291,10 +292,8 @@ def test_cuts_do_not_matter(cuts, name, kind):
 
 
 @pytest.mark.filterwarnings("ignore:all (rows|landmarks)")
-@pytest.mark.parametrize("kind", ["pairs", "labels", "labels and pairs"])
-@pytest.mark.parametrize(
-    "name", [*FEW, "RCA of two axes", "GMML cosine", "ITML landmarks", "median"]
-)
+@each("kind", ["pairs", "labels", "labels and pairs"])
+@each("name", [*FEW, "RCA of two axes", "GMML cosine", "ITML landmarks", "median"])
 def test_equal_rows(name, kind):
     X = np.full((60, 3), 0.1)
     expected = clone(LEARNERS[name]).fit(X, **evidence(kind, 60))
@@ -306,13 +305,13 @@ def test_equal_rows(name, kind):
         assert_same_fit(found, expected)
 
 
-@pytest.mark.parametrize("name", ["ITML", "GMML"])
+@each("name", ["ITML", "GMML"])
 def test_equal_rows_are_warned_of(name):
     with pytest.warns(UserWarning, match="all rows of X coincide"):
         clone(LEARNERS[name]).fit(open_rows([np.full((60, 3), 0.1)]), **evidence("pairs", 60))
 
 
-@pytest.mark.parametrize("name", [*FEW, "RCA of two axes"])
+@each("name", [*FEW, "RCA of two axes"])
 def test_classes_of_equal_rows(name):
     y = np.random.default_rng(0).integers(3, size=90)
     X = make_rows(3)[y] / 3
@@ -323,7 +322,7 @@ def test_classes_of_equal_rows(name):
     assert found.threshold_ == pytest.approx(expected.threshold_)
 
 
-@pytest.mark.parametrize("name", FEW)
+@each("name", FEW)
 def test_rows_that_occur_often(name):
     X = np.repeat(make_rows(12), 5, axis=0)
     expected = clone(LEARNERS[name]).fit(X, **evidence("pairs", 60))
@@ -331,7 +330,7 @@ def test_rows_that_occur_often(name):
     assert_same_fit(found, expected)
 
 
-@pytest.mark.parametrize("name", FEW)
+@each("name", FEW)
 def test_one_column(name):
     X = make_rows(60, d=1)
     expected = clone(LEARNERS[name]).fit(X, **evidence("labels and pairs", 60))
@@ -341,8 +340,8 @@ def test_one_column(name):
     assert_close(found.transform(rows).to_numpy(), expected.transform(X))
 
 
-@pytest.mark.parametrize("kind", ["pairs", "labels and pairs"])
-@pytest.mark.parametrize("name", FEW)
+@each("kind", ["pairs", "labels and pairs"])
+@each("name", FEW)
 def test_far_from_the_origin_nothing_cancels(name, kind):
     X = make_rows() + 1e6
     expected = clone(LEARNERS[name]).fit(X, **evidence(kind))
@@ -361,7 +360,7 @@ def test_moments_are_exact_far_from_the_origin():
     assert rows.squared_deviations() == pytest.approx(float((centered**2).sum()), rel=1e-10)
 
 
-@pytest.mark.parametrize("n", [1, 0])
+@each("n", [1, 0])
 def test_two_rows_are_the_least(n):
     rows = np.zeros((n, 3))
     with pytest.raises(ValueError, match="has no rows" if n == 0 else "needs at least 2"):
@@ -371,7 +370,7 @@ def test_two_rows_are_the_least(n):
 # Rows by their numbers
 
 
-@pytest.mark.parametrize("kind", SOURCES)
+@each("kind", SOURCES)
 def test_take_gives_rows_in_the_order_asked_for(kind, tmp_path):
     X = make_rows()
     rows = open_rows(source_of(kind, X, tmp_path))
@@ -380,14 +379,14 @@ def test_take_gives_rows_in_the_order_asked_for(kind, tmp_path):
         assert np.array_equal(rows.take(numbers), X[numbers])
 
 
-@pytest.mark.parametrize("number", [-1, N, 10**9])
+@each("number", [-1, N, 10**9])
 def test_take_refuses_rows_outside(number):
     rows = open_rows(blocks_of(make_rows()))
     with pytest.raises(IndexError, match=f"row {number} of the list of blocks, which has 240 rows"):
         rows.take(np.array([3, number]))
 
 
-@pytest.mark.parametrize("numbers", [np.ones(N, bool), np.array([1.5]), np.array([[1, 2]])])
+@each("numbers", [np.ones(N, bool), np.array([1.5]), np.array([[1, 2]])])
 def test_take_refuses_what_is_no_list_of_numbers(numbers):
     with pytest.raises(TypeError, match="one-dimensional array of integers"):
         open_rows(blocks_of(make_rows())).take(numbers)
@@ -431,7 +430,7 @@ def test_of_a_transformed_stream_only_the_rows_taken_are_computed():
     assert sum(n_computed) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("learner", "kind", "most"),
     [
         (KernelBeta(n_landmarks=30, random_state=0), "pairs", 2),  # bandwidth; landmarks
@@ -466,7 +465,7 @@ def test_transform_reads_nothing_before_it_is_read():
 # Blocks that can be read only once
 
 
-@pytest.mark.parametrize("name", [n for n in LEARNERS if n != "named landmarks"])
+@each("name", [n for n in LEARNERS if n != "named landmarks"])
 def test_small_iterators_give_what_arrays_give(name):
     X = make_rows()
     expected = clone(LEARNERS[name]).fit(X, **evidence("must-links"))
@@ -474,9 +473,7 @@ def test_small_iterators_give_what_arrays_give(name):
     assert_same_fit(found, expected)
 
 
-@pytest.mark.parametrize(
-    "name", [*FEW, "named landmarks", "median", "landmarks", "laplacian landmarks"]
-)
+@each("name", [*FEW, "named landmarks", "median", "landmarks", "laplacian landmarks"])
 def test_large_iterators_are_learned_from_by_a_sample(name, monkeypatch):
     monkeypatch.setattr("nearkin.rows.streams.RowStream.gathered", gathered_fewer)
     X = make_rows(3000)
@@ -559,7 +556,7 @@ def test_pairs_outside_an_iterator_are_refused():
         ITML().fit(open_rows(iter([make_rows()])), pairs=Pairs([(0, 300)]))
 
 
-@pytest.mark.parametrize("name", FEW)
+@each("name", FEW)
 def test_labels_for_an_iterator_are_refused_with_the_remedy(name):
     rows = open_rows(iter([make_rows()]))
     with pytest.raises(ValueError, match=r"labels need a second pass.*a list of blocks"):
@@ -603,7 +600,7 @@ def test_what_an_iterator_leaves_is_not_all_rows():
 # What does not take streams says so
 
 
-@pytest.mark.parametrize(
+@each(
     "learner",
     [
         LMNN(),
@@ -692,7 +689,7 @@ def test_questions_are_asked_about_rows_in_files():
     np.testing.assert_array_equal(of_rows, of_array)
 
 
-@pytest.mark.parametrize("container", ["pandas", "polars"])
+@each("container", ["pandas", "polars"])
 def test_data_frames_are_not_made_of_streams(container):
     X = make_rows()
     metric = ITML(random_state=0).set_output(transform=container).fit(X, **evidence("pairs"))
@@ -710,7 +707,7 @@ def test_all_rows_as_landmarks_must_be_asked_for():
         KernelBeta().fit(open_rows([np.zeros((20_000, 1))]), pairs=Pairs([(0, 1)]))
 
 
-@pytest.mark.parametrize("y", [np.zeros(N - 1), np.zeros(N + 1)])
+@each("y", [np.zeros(N - 1), np.zeros(N + 1)])
 def test_labels_of_other_rows_are_refused(y):
     with pytest.raises(ValueError, match=f"y has {len(y)} labels, but X has 240 rows"):
         GMML().fit(open_rows(blocks_of(make_rows())), y)

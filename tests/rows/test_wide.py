@@ -8,6 +8,7 @@ from sklearn.decomposition import PCA
 from nearkin import GMML, ITML, LMNN, RCA, Chain, Generative, MetricLearner, Pairs
 from nearkin.rows import wide as wide_rows
 from nearkin.rows.wide import axes_of_wide_rows
+from tests.cases import each
 
 
 def wide_example(n=20, d=60, seed=0):
@@ -28,7 +29,7 @@ def test_rows_of_few_columns_are_taken_as_they_are():
 
 
 @pytest.mark.usefixtures("few_columns_are_many")
-@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+@each("scale", [1e-200, 1.0, 1e200])
 def test_a_basis_of_the_differences_loses_nothing(scale):
     X = scale * wide_example()[0]
     X[3] = X[4]  # one direction less
@@ -56,7 +57,7 @@ def test_leading_axes_say_what_they_hold():
     assert axes.shape == (5, 60)
 
 
-@pytest.mark.parametrize(
+@each(
     "learner",
     [
         ITML(random_state=0),
@@ -77,7 +78,7 @@ def test_distances_of_training_rows_are_those_without_axes(learner, monkeypatch)
     assert_allclose(learner.distance(X, X), plain, rtol=1e-5, atol=1e-5 * plain.max())
 
 
-@pytest.mark.parametrize("learner", [ITML, GMML, LMNN, RCA])
+@each("learner", [ITML, GMML, LMNN, RCA])
 def test_twenty_thousand_columns_take_little_time_and_memory(learner):
     X, y = wide_example(24, 20_000)
     pairs = Pairs.from_labels(y, 12, random_state=0)
