@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from nearkin.rows import blocks as module
 from nearkin.rows.blocks import block_rows, blocks, for_each_block, one_core
 from tests.cases import each
+from tests.waiting import PATIENCE
 
 
 @given(st.integers(0, 500), st.integers(1, 200))
@@ -48,7 +49,7 @@ def test_an_error_in_a_block_reaches_the_caller():
 
 def test_blocks_run_in_several_threads(monkeypatch):
     monkeypatch.setattr(module, "cpu_count", lambda: 2)
-    together = threading.Barrier(2, timeout=30)  # passes only if two blocks run at once
+    together = threading.Barrier(2, timeout=PATIENCE)  # passes only if two blocks run at once
     for_each_block(lambda rows: together.wait() and None, 20, 10)
 
 
@@ -77,7 +78,7 @@ def test_on_one_core_blocks_run_in_the_thread_of_the_caller(monkeypatch):
 
 def test_of_several_errors_the_first_is_raised(monkeypatch):
     monkeypatch.setattr(module, "cpu_count", lambda: 4)
-    together = threading.Barrier(4, timeout=30)
+    together = threading.Barrier(4, timeout=PATIENCE)
 
     def work(rows):
         together.wait()
@@ -104,11 +105,11 @@ def test_blocks_within_blocks_end(monkeypatch):
 
 def test_a_forked_child_has_threads_of_its_own(monkeypatch):
     monkeypatch.setattr(module, "cpu_count", lambda: 2)
-    together = threading.Barrier(2, timeout=30)
+    together = threading.Barrier(2, timeout=PATIENCE)
     for_each_block(lambda rows: together.wait() and None, 20, 10)
     child = os.fork()
     if child == 0:
-        together = threading.Barrier(2, timeout=30)
+        together = threading.Barrier(2, timeout=PATIENCE)
         try:
             for_each_block(lambda rows: together.wait() and None, 20, 10)
             os._exit(0)

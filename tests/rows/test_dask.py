@@ -33,6 +33,7 @@ from nearkin.rows import dask_cluster as dask_workers  # noqa: E402
 from nearkin.rows.base import block_moments, merged_moments  # noqa: E402
 from tests.cases import each  # noqa: E402
 from tests.common.learners import each_of, firsts, learners  # noqa: E402
+from tests.waiting import PATIENCE, until  # noqa: E402
 
 # MetricLearner says that a few rows or pairs are too little to choose by.
 pytestmark = pytest.mark.filterwarnings("ignore::nearkin.SelectionWarning")
@@ -539,16 +540,14 @@ def test_a_worker_that_dies_in_a_fit_costs_no_correctness(client, tmp_path):
         if block_id[0] == 4 and not killed.exists():
             reached.with_suffix(".part").write_text(str(os.getpid()))
             reached.with_suffix(".part").rename(reached)
-            time.sleep(60)
+            time.sleep(PATIENCE)
         return X[50 * block_id[0] : 50 * block_id[0] + 50]
 
     rows = da.map_blocks(loaded, chunks=((50,) * 6, (4,)), dtype=float, meta=np.empty((0, 0)))
     pids = []
 
     def kill():
-        deadline = time.monotonic() + 60
-        while not reached.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(reached.exists)
         pids.append(int(reached.read_text()))
         killed.touch()
         os.kill(pids[0], signal.SIGKILL)
@@ -561,12 +560,12 @@ def test_a_worker_that_dies_in_a_fit_costs_no_correctness(client, tmp_path):
     killer.join()
     assert pids[0] not in client.run(os.getpid).values()
     assert_same_metric(metric, local_twin(metric, X, y=PARTLY, pairs=PAIRS))
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=PATIENCE)
 
 
 def test_what_tasks_share_is_found_again_when_its_worker_dies(client):
     """The scheduler has what it takes to make it again: it is not only on a worker."""
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=PATIENCE)
     rows = DaskRows(da.from_array(X, chunks=(50, 4)), client=client)
     shared = rows._sent(rows._work)
     [future] = client.futures_of(shared)
@@ -575,8 +574,8 @@ def test_what_tasks_share_is_found_again_when_its_worker_dies(client):
     pids = client.run(os.getpid)
     os.kill(pids[holders[0]], signal.SIGKILL)
     again = client.compute(dask_rows._task(dask_rows._taken, shared, X[50:100], 1, np.arange(2)))
-    assert_array_equal(again.result(timeout=60), X[50:52])
-    client.wait_for_workers(2, timeout=60)
+    assert_array_equal(again.result(timeout=PATIENCE), X[50:52])
+    client.wait_for_workers(2, timeout=PATIENCE)
 
 
 def test_large_models_and_many_labels_go_without_a_warning(client, monkeypatch):
@@ -654,7 +653,7 @@ def test_a_worker_without_nearkin_is_named(tmp_path):
         command = [sys.executable, "-c", WORKER_WITHOUT_NEARKIN, address, str(tmp_path)]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             try:
-                client.wait_for_workers(1, timeout=60)
+                client.wait_for_workers(1, timeout=PATIENCE)
                 rows = da.from_array(X, chunks=(100, 4))
                 with pytest.raises(RuntimeError, match=r"worker tcp://.* has no nearkin: install"):
                     DaskGMML(client=client).fit(rows, y)

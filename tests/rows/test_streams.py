@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from functools import cache
 
 import numpy as np
@@ -41,6 +40,7 @@ from nearkin.rows.gathered import Sample
 from nearkin.rows.streams import RowStream
 from tests.cases import each
 from tests.common.learners import firsts, learners
+from tests.waiting import PATIENCE
 
 # MetricLearner says that a few rows or pairs are too little to choose by.
 pytestmark = pytest.mark.filterwarnings("ignore::nearkin.SelectionWarning")
@@ -774,7 +774,7 @@ def test_memory_stays_far_below_the_size_of_the_data(tmp_path):
 
 def run_python(program, *arguments):
     command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 # Interrupted and ended in the middle
@@ -789,7 +789,7 @@ def blocks():
     yield np.zeros((1000, 3))
     if passes:
         print("in the middle", flush=True)
-        time.sleep(60)
+        time.sleep(600)
     passes.append(1)
 
 # Test runners in the background may ignore it, and children inherit that.
@@ -816,7 +816,6 @@ def test_a_process_that_ends_leaves_the_old_file(tmp_path):
         try:
             for _ in range(2):
                 assert process.stdout.readline() == b"in the middle\n"
-                time.sleep(0.1)
                 process.send_signal(signal.SIGINT)
                 assert process.stdout.readline() == b"interrupted\n"
                 assert sorted(tmp_path.iterdir()) == sorted(targets)

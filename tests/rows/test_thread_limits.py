@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from nearkin import ITML, KernelBeta, NeighborIndex
 from nearkin.datasets import make_xor
 from nearkin.rows.thread_limits import one_blas_thread, one_thread
+from tests.waiting import PATIENCE
 
 
 def threads_of(user_api):
@@ -35,11 +36,11 @@ def held_elsewhere(block):
     def work():
         with block:
             entered.set()
-            leave.wait(30)
+            leave.wait(PATIENCE)
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert entered.wait(30)
+    assert entered.wait(PATIENCE)
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ import sys
 import threading
 
 import pytest
+from tests.waiting import PATIENCE
 
 import nearkin
 from nearkin.storage.endings import Ended, tidied_up
@@ -41,7 +42,7 @@ def test_a_pipe_gets_all_and_stays(tmp_path):
         assert unfinished.read_bytes() == b""
         unfinished.write_bytes(b"x" * 200_000)
     assert not unfinished.parent.exists()
-    reader.join(5)
+    reader.join(PATIENCE)
     assert came == [b"x" * 200_000]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(tmp_path.iterdir()) == [pipe]
@@ -117,13 +118,13 @@ def test_a_signal_leaves_no_half_files(tmp_path, name):
         # Whoever started the tests may ignore it, as nohup does, and children do likewise then.
         f"signal.signal(signal.{name}, signal.SIG_DFL)\n"
         "with whole_file(sys.argv[1]) as unfinished:\n"
-        "    unfinished.write_bytes(b'half'); print(flush=True); time.sleep(60)"
+        "    unfinished.write_bytes(b'half'); print(flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         assert len(list(tmp_path.iterdir())) == 2
         process.send_signal(getattr(signal, name))
-        assert process.wait(30) == -getattr(signal, name)
+        assert process.wait(PATIENCE) == -getattr(signal, name)
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"old"
 
