@@ -39,7 +39,7 @@ SIGNALS = ("KILL", "TERM", "HUP")
 # Seconds until a kill, at most: from the start of a process, of answers, or of its end.
 LONGEST = {"starting": 3.0, "answering": 0.5, "ending": 0.2}
 # Seconds until a process that was asked to end has done so.
-TO_END = 20.0
+TO_END = 300.0
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+from contextlib import ExitStack, chdir
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,9 @@ FAILURES = (Exception, pytest.fail.Exception)
 def each(names, values, ids=None):
     """Run a test over all values within one test, which is written as for ``parametrize``.
 
-    A case has a folder of its own in ``tmp_path`` and its own ``monkeypatch``; all else that the
-    test takes is shared by its cases. Several decorators run over all combinations.
+    A case has a folder of its own in ``tmp_path``, which it works in if the test works in that, and
+    its own ``monkeypatch``; all else that the test takes is shared by its cases. Several decorators
+    run over all combinations.
 
     Parameters
     ----------
@@ -85,11 +88,12 @@ def _described(names, given):
 
 
 def _run(test, given, number):
-    if "tmp_path" in given:
-        given["tmp_path"] = given["tmp_path"] / str(number)
-        given["tmp_path"].mkdir()
-    if "monkeypatch" in given:
-        with pytest.MonkeyPatch.context() as given["monkeypatch"]:
-            test(**given)
-    else:
+    with ExitStack() as stack:
+        if "tmp_path" in given:
+            whole, given["tmp_path"] = given["tmp_path"], given["tmp_path"] / str(number)
+            given["tmp_path"].mkdir()
+            if Path.cwd() == whole:
+                stack.enter_context(chdir(given["tmp_path"]))
+        if "monkeypatch" in given:
+            given["monkeypatch"] = stack.enter_context(pytest.MonkeyPatch.context())
         test(**given)

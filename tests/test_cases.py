@@ -1,6 +1,7 @@
 """A test over many cases runs all of them, and says which fail."""
 
 import inspect
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -37,12 +38,15 @@ def test_what_a_case_leaves_behind_another_does_not_see(tmp_path, monkeypatch):
     @each("case", [1, 2])
     def test(case, tmp_path, monkeypatch):
         assert not list(tmp_path.iterdir())
+        assert Path.cwd() == tmp_path
         assert Thing.value == 0
         (tmp_path / "file").touch()
         monkeypatch.setattr(Thing, "value", case)
 
+    monkeypatch.chdir(tmp_path)
     test(tmp_path=tmp_path, monkeypatch=monkeypatch)
     assert Thing.value == 0
+    assert Path.cwd() == tmp_path
 
 
 def test_an_exception_that_is_missed_names_its_case():

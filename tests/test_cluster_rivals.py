@@ -15,9 +15,10 @@ from benchmarks.clusters.rivals import (
     without_noise,
 )
 from nearkin import Pairs
+from tests.cases import each
 
 
-@pytest.mark.parametrize("n_pairs", [0, 50])
+@each("n_pairs", [0, 50])
 def test_pairs_name_no_row_that_is_judged(n_pairs):
     given = rows("digits", n_pairs, 0)
     assert len(given.pairs) == n_pairs
@@ -26,6 +27,7 @@ def test_pairs_name_no_row_that_is_judged(n_pairs):
     assert given.score(given.y) == 1.0
 
 
+@pytest.mark.night  # some are slow
 def test_every_rival_labels_every_row():
     given = rows("digits", 20, 0)
     for name in rivals():
@@ -45,7 +47,7 @@ def broken(pairs, labels):
     return (labels[a] != labels[b]).sum() + (labels[c] == labels[d]).sum()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_cop_kmeans_breaks_no_pair(seed):
     rng = np.random.RandomState(seed)
     y = rng.randint(2, size=60)

@@ -4,8 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin import scores
 from nearkin.datasets import make_three_normal, make_xor
+from tests.cases import each
 
-makers = pytest.mark.parametrize("make", [make_xor, make_three_normal])
+makers = each("make", [make_xor, make_three_normal])
 
 
 @makers
@@ -17,7 +18,7 @@ def test_same_seed_same_data_other_seed_other_data(make):
     assert not np.array_equal(make(50, random_state=4)[0], X)
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "n_samples", "counts"),
     [(make_xor, 400, [200, 200]), (make_three_normal, 600, [200, 200, 200])],
 )
@@ -29,7 +30,7 @@ def test_classes_are_equally_large_and_mixed(make, n_samples, counts):
 
 
 @makers
-@pytest.mark.parametrize("n_samples", [1, 7, 101])
+@each("n_samples", [1, 7, 101])
 def test_odd_numbers_are_shared_as_evenly_as_possible(make, n_samples):
     X, y = make(n_samples, random_state=0)
     assert X.shape == (n_samples, 2)

@@ -9,11 +9,12 @@ import pytest
 import nearkin
 from nearkin import errors
 from nearkin.cli.failures import UserError
+from tests.cases import each
 
 ORDINARY = ("ValueError", "TypeError", "IndexError", "ImportError")
 
 
-@pytest.mark.parametrize(
+@each(
     ("cls", "ordinary"),
     [
         (errors.InputError, ValueError),
@@ -39,7 +40,7 @@ def test_no_error_is_of_an_ordinary_class_alone():
                 assert raised not in ORDINARY, f"{path}:{node.lineno}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "expected"),
     [
         (ValueError("of scikit-learn"), errors.InputError),
@@ -59,7 +60,7 @@ def test_other_errors_stay_as_they_are():
         _ = 1 / 0
 
 
-@pytest.mark.parametrize("X", [[[0.0], ["a"]], [1.0, 2.0], [[]], [[1.0, 2.0], [3.0]]])
+@each("X", [[[0.0], ["a"]], [1.0, 2.0], [[]], [[1.0, 2.0], [3.0]]])
 def test_rows_that_scikit_learn_refuses_are_an_error_of_ours(X):
     with pytest.raises(nearkin.NearkinError):
         nearkin.RCA().fit(X, pairs=nearkin.Pairs([(0, 1)]))

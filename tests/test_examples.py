@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import sklearn.datasets
 
+from tests.cases import each
+
 FOLDER = Path(__file__).parent.parent / "examples"
 GALLERY = sorted(FOLDER.rglob("plot_*.py"))
 PROGRAMS = sorted(FOLDER.glob("[a-z]*.py"))
@@ -30,7 +32,7 @@ def missing(path):
     return sorted(name for name in names if find_spec(name.partition(".")[0]) is None)
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@each("path", PROGRAMS, ids=lambda path: path.stem)
 def test_program_runs_and_draws(path, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib.pyplot").close("all")
     monkeypatch.chdir(tmp_path)
@@ -56,7 +58,7 @@ def test_example_runs_and_draws(path, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir()), "it leaves files in the folder that it is run in"
 
 
-@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+@each("path", GALLERY, ids=lambda path: path.stem)
 def test_example_has_a_title_and_a_question(path):
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     title, line, empty, *words = text.split("\n")

@@ -9,6 +9,7 @@ from benchmarks.papers.shi2011_generative import as_published, local_votes
 from benchmarks.papers.shi2011_generative.splits import random_split, scaled
 from nearkin import Generative
 from nearkin.solvers.local_metrics import bias_matrices, local_metrics, mean_local_metric
+from tests.cases import each
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def part():
     return random_split(scaled(X), y, 0)
 
 
-@pytest.mark.parametrize("many", [10, 10**6])  # in float32, and in float64
+@each("many", [10, 10**6])  # in float32, and in float64
 def test_neighbours_at_once_are_those_of_one_row_after_the_other(part, many, monkeypatch):
     monkeypatch.setattr(local_votes, "_MANY", many)
     monkeypatch.setattr(local_votes, "_NEW_ROWS", 7)

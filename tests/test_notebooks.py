@@ -44,16 +44,8 @@ def test_it_begins_with_a_title_and_keeps_outputs_in_order(path):
             assert "127.0.0.1" not in str(output)
 
 
-# One with every change; all of them at night.
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(
-            path, marks=() if path.stem == "first_metric" else pytest.mark.night, id=path.stem
-        )
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.night  # each is a process of its own
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs_and_shows_what_it_keeps(path):
     pytest.importorskip("matplotlib")
     notebook = read(path)

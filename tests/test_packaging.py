@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import nearkin
+from tests.cases import each
 from tests.wheel import ROOT, built, need_hatchling, need_what_builds, once
 
 PAGE = "nearkin/teaching/server/page"
@@ -101,7 +102,7 @@ def notices_of(files):
     return re.findall(r"^(\S+) (\d+\.\d+\.\d+) \(([\w.-]+)\)$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("kind", "before"), [("in_the_wheel", ""), ("in_the_sources", "src/")])
+@each(("kind", "before"), [("in_the_wheel", ""), ("in_the_sources", "src/")])
 def test_what_is_released_has_the_page_and_the_licences_of_what_is_in_it(request, kind, before):
     files = request.getfixturevalue(kind)
     page = f"{before}{PAGE}"
@@ -242,7 +243,7 @@ def bare(tmp_path):
     return root
 
 
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+@each("kind", ["wheel", "sdist"])
 def test_no_release_is_made_without_the_page(bare, tmp_path, kind):
     done = built(kind, bare, tmp_path / "out", PATH="")
     assert done.returncode != 0
@@ -251,7 +252,7 @@ def test_no_release_is_made_without_the_page(bare, tmp_path, kind):
     assert not (tmp_path / "out").exists() or not [*(tmp_path / "out").iterdir()]
 
 
-@pytest.mark.parametrize("allowed", ["NEARKIN_WITHOUT_PAGE", "PIP_BUILD_TRACKER"])
+@each("allowed", ["NEARKIN_WITHOUT_PAGE", "PIP_BUILD_TRACKER"])
 def test_who_installs_or_asks_for_it_gets_all_but_the_page_and_is_told(bare, tmp_path, allowed):
     done = built("wheel", bare, tmp_path / "out", PATH="", **{allowed: "1"})
     assert done.returncode == 0, done.stderr

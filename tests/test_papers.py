@@ -10,6 +10,7 @@ from benchmarks.papers import claims, overview
 from benchmarks.papers.claims import Claim
 from benchmarks.papers.overview import Figure, Line, verdict
 from benchmarks.record import Page, Table, publish_page, store, stored
+from tests.cases import each
 
 PAPERS = [
     "lu2009_geometry_aware",
@@ -19,7 +20,7 @@ PAPERS = [
 ]
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@each("name", PAPERS)
 def test_every_number_of_a_paper_is_what_was_measured(name):
     paper = import_module(f"benchmarks.papers.{name}.run")
     assert list(claims.problems(paper)) == []
@@ -76,7 +77,7 @@ def test_pages_that_were_written_are_right(paper):
     assert (paper.FOLDER / "NOTES.md").read_text() == notes
 
 
-@pytest.mark.parametrize(
+@each(
     ("file", "right", "wrong", "said"),
     [
         ("NOTES.md", "2.50", "2.60", "NOTES.md says what the stored results do not: The mean is 2"),

@@ -5,6 +5,7 @@ import pytest
 
 from nearkin.datasets import make_records
 from nearkin.errors import InputError
+from tests.cases import each
 
 
 def test_copies_differ_a_little_and_the_seed_repeats_them():
@@ -27,7 +28,7 @@ def test_no_mistakes_and_no_gaps_leave_copies_as_they_are():
         assert None not in values
 
 
-@pytest.mark.parametrize("options", [{"duplicates": 1}, {"missing": -0.1}, {"n_records": 0}])
+@each("options", [{"duplicates": 1}, {"missing": -0.1}, {"n_records": 0}])
 def test_shares_that_cannot_be(options):
     with pytest.raises(InputError):
         make_records(**options)

@@ -4,9 +4,8 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
-
 import nearkin as nk
+from tests.cases import each
 
 PAGES = Path(__file__).parents[1] / "docs" / "api"
 MODULES = ["dask", *(name for name in nk.__all__ if inspect.ismodule(getattr(nk, name)))]
@@ -63,7 +62,7 @@ def _submodule(found, part):
     return import_module(f"{found.__name__}.{part}")
 
 
-@pytest.mark.parametrize(("name", "found"), list(public_names()))
+@each(("name", "found"), list(public_names()))
 def test_every_public_name_has_an_example(name, found):
     assert ">>>" in (inspect.getdoc(found) or ""), f"nearkin.{name} has no example"
 

@@ -13,9 +13,10 @@ from nearkin import registry
 from nearkin.cli.learners import CLASSES
 from nearkin.learners.metric import MetricMixin
 from nearkin.storage.schema import fields_of
+from tests.cases import each
 from tests.common.learners import ENTRIES
 
-each = pytest.mark.parametrize("learner", registry.LEARNERS, ids=lambda learner: learner.name)
+each = each("learner", registry.LEARNERS, ids=lambda learner: learner.name)
 
 
 @each

@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import nearkin
+from tests.cases import each
 from tests.wheel import ROOT
 
 yaml = pytest.importorskip("yaml")
@@ -158,7 +159,7 @@ def test_oldest_versions_are_the_floors():
     assert differing == {}
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+@each("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_may_do_no_more_than_they_need(path):
     workflow = loaded(path)
     assert workflow["permissions"] == {}
@@ -207,7 +208,7 @@ def test_what_is_said_to_be_supported_is_tested():
     assert "CONSTRAINTS=.ci/oldest.txt" in json.dumps(jobs["oldest"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "paths"),
     [
         ("github-workflows", WORKFLOWS),

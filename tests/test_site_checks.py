@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -79,7 +81,7 @@ def test_programs_that_cannot_run_here_are_known(tmp_path):
     assert runnable.not_runnable(tmp_path) == {program: ["nowhere_at_all"]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("nearkin.solvers.logdet.objective", True),

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import site
 from benchmarks.site import BrokenRegion, filled, regions
+from tests.cases import each
 
 KNOWN = {"mean": lambda: "The mean is 2.50.", "table": lambda: "| a |\n| --- |\n| 1 |"}
 
@@ -30,7 +31,7 @@ def test_a_page_that_is_right_stays_as_it_is():
     assert filled("", KNOWN) == ("", [])
 
 
-@pytest.mark.parametrize("before", ["The mean is 2.60.", "", "Two\n\nparagraphs, a `<!--`."])
+@each("before", ["The mean is 2.60.", "", "Two\n\nparagraphs, a `<!--`."])
 def test_text_that_differs_is_named_and_put_right(before):
     text = page("<!-- measured: mean -->", *before.split("\n"), "<!-- /measured -->")
     assert filled(text, KNOWN) == (RIGHT, ["mean"])
@@ -49,7 +50,7 @@ def test_several_regions_are_independent():
     assert filled(right, KNOWN) == (right, [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "said"),
     [
         (["<!-- measured: mean -->", "2.5"], "line 3: 'mean' is left open"),

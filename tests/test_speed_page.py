@@ -8,6 +8,7 @@ from benchmarks.speed import page, pictures
 from benchmarks.speed.data import DATA, draw_pairs
 from benchmarks.speed.one import METHODS, Setting, measure
 from benchmarks.speed.run import PARTS, smaller
+from tests.cases import each
 
 
 def made(setting: Setting, **more: object) -> dict:
@@ -125,7 +126,7 @@ def test_rounds_become_medians():
     assert page.span(row) == "1.00 to 9.00"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (1234567, "1,234,567"),
@@ -147,7 +148,7 @@ def test_labels_of_curves_keep_apart_and_in_order():
     assert list(np.argsort(found)) == [2, 0, 1, 3]
 
 
-@pytest.mark.parametrize("name", DATA)
+@each("name", DATA)
 def test_pairs_follow_the_labels(name):
     X, y = DATA[name](500, 12)
     assert X.shape == (500, 12)
@@ -158,7 +159,7 @@ def test_pairs_follow_the_labels(name):
     assert (y[cannot[:, 0]] != y[cannot[:, 1]]).all()
 
 
-@pytest.mark.parametrize("method", ["bare product", "KernelBeta", "GMML", "NeighborIndex, exact"])
+@each("method", ["bare product", "KernelBeta", "GMML", "NeighborIndex, exact"])
 def test_a_measurement_tells_time_and_memory(method):
     setting = smaller(Setting(method, 300, "classes", d=8))
     row = measure(setting)

@@ -12,6 +12,8 @@ from urllib.request import urlopen
 import pytest
 
 import nearkin
+from tests.cases import each
+from tests.waiting import PATIENCE
 from tests.wheel import ROOT
 
 LEARNED = """
@@ -131,7 +133,7 @@ def test_every_extra_is_tried():
 
 
 @pytest.mark.night
-@pytest.mark.parametrize("extra", FEATURES)
+@each("extra", FEATURES)
 def test_an_extra_brings_what_its_feature_needs(fresh_environment, tmp_path, extra):
     environment = fresh_environment(extra)
     done = environment.run("python", "-c", LEARNED + FEATURES[extra], cwd=tmp_path, **QUICK)
@@ -177,10 +179,10 @@ def test_the_studio_serves_its_page(fresh_environment, tmp_path):
         try:
             address = studio.stdout.readline().strip()
             assert urlsplit(address).hostname == "127.0.0.1", address
-            page = urlopen(address, timeout=20).read().decode()
+            page = urlopen(address, timeout=PATIENCE).read().decode()
             (script,) = [part.partition('"')[0] for part in page.split('src="')[1:]]
-            assert len(urlopen(urljoin(address, script), timeout=20).read()) > 100_000
-            licences = urlopen(urljoin(address, "./assets/licences.txt"), timeout=20).read()
+            assert len(urlopen(urljoin(address, script), timeout=PATIENCE).read()) > 100_000
+            licences = urlopen(urljoin(address, "./assets/licences.txt"), timeout=PATIENCE).read()
             assert b"regl-scatterplot" in licences
         finally:
             studio.terminate()

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import metadata
@@ -16,6 +15,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[1]
 
@@ -213,13 +214,10 @@ def once(tmp_path_factory: pytest.TempPathFactory, name: str, make):
     try:
         folder.mkdir()
     except FileExistsError:
-        for _ in range(3000):
-            if (folder / "done").exists():
-                return folder
-            if (folder / "failed").exists():
-                skip_or_fail(f"another process could not make {name}")
-            time.sleep(0.1)
-        pytest.fail(f"{name} is not there after five minutes", pytrace=False)
+        until(lambda: any((folder / end).exists() for end in ("done", "failed")))
+        if (folder / "failed").exists():
+            skip_or_fail(f"another process could not make {name}")
+        return folder
     try:
         make(folder)
     except BaseException:

@@ -95,18 +95,21 @@ class Campaign:
         return sum("entry" in line for line in lines)
 
     def kill(self, client: httpx.Client, process: subprocess.Popen[str], seconds: float) -> None:
-        """Answer in threads for a while, and then send SIGKILL."""
+        """Answer in threads for a while, and at least some times, and then send SIGKILL."""
 
         def answer(seed: int) -> None:
             own = random.Random(seed)
             while self.say(client, own) is not None:
                 pass
 
+        enough = len(self.told.acknowledged) + 3
         seeds = [self.chance.randrange(2**32) for _ in range(THREADS)]
         threads = [threading.Thread(target=answer, args=[seed]) for seed in seeds]
         for thread in threads:
             thread.start()
         time.sleep(seconds)
+        while len(self.told.acknowledged) < enough and any(one.is_alive() for one in threads):
+            time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
         for thread in threads:

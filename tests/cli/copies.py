@@ -19,14 +19,17 @@ STREAMS = (0, 1, 2)
 
 def ask(address, arguments):
     """Status of a copy that works for this process, and gets the signals that come here."""
+    passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)  # they wait until there is a copy
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address)
         socket.send_fds(connection, [b"."], STREAMS)
         with connection.makefile("rw", encoding="ascii") as lines:
             print(json.dumps([arguments, os.getcwd(), dict(os.environ)]), file=lines, flush=True)
             copy = int(lines.readline())
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in passed_on:
                 signal.signal(number, lambda number, frame: os.kill(copy, number))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
             return int(lines.readline())
 
 

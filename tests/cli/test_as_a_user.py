@@ -14,6 +14,7 @@ from sklearn.datasets import load_wine
 import nearkin
 from nearkin import Pairs
 from tests.cli.conftest import write_csv
+from tests.waiting import PATIENCE
 
 SCRIPT = r"""
 set -euo pipefail
@@ -62,7 +63,7 @@ def folder(tmp_path_factory, program):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

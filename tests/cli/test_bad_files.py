@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
-import pytest
+
+from tests.cases import each
 
 GOOD = "name,a,b\nx,1,2\ny,3,4\nz,5,7\n"
 PAIRS = "left,right,same\n0,1,yes\n0,2,no\n"
@@ -19,7 +20,7 @@ def refused(run, name="rows.csv", *more, pairs="p.csv"):
     return result.err.removeprefix("nearkin fit: ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "rows.csv is empty."),
@@ -58,7 +59,7 @@ def test_rows_of_megabytes(run, tmp_path):
         ["ann", "x"],
         ["bob", long],
         ["ann", "x"],
-        *([f"n{i}", "y" * 1000] for i in range(2000)),
+        *([f"n{i}", "y" * 1000] for i in range(300)),
         ["bob", long],
     ]
     text = "".join(f"{name},{cell}\n" for name, cell in [["name", "text"], *rows])
@@ -74,7 +75,7 @@ def test_text_that_is_no_text(run, tmp_path):
     assert "rows.csv is not a table in UTF-8 text" in refused(run)
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.feather", "rows.npy"])
+@each("name", ["rows.csv", "rows.parquet", "rows.feather", "rows.npy"])
 def test_missing_and_empty_files(run, tmp_path, name):
     (tmp_path / "p.csv").write_text(PAIRS)
     assert f"{name}: there is no such file." in refused(run, name)
@@ -82,7 +83,7 @@ def test_missing_and_empty_files(run, tmp_path, name):
     assert f"{name} is empty." in refused(run, name)
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.feather", "rows.npy", "rows.npz"])
+@each("name", ["rows.parquet", "rows.feather", "rows.npy", "rows.npz"])
 def test_files_that_are_something_else(run, tmp_path, name):
     (tmp_path / "p.csv").write_text(PAIRS)
     (tmp_path / name).write_text("certainly not")
@@ -134,7 +135,7 @@ def test_arrays(run, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         (("-c", "q"), "--columns q: no such column in rows.csv; there are 'name', 'a', 'b'"),
@@ -163,7 +164,7 @@ def test_ids_must_differ(run, tmp_path):
     assert message in refused(run, "rows.csv", "--id", "name")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", "p.csv is empty."),
@@ -300,7 +301,7 @@ def test_json_that_is_nested_deeply(run, files, model):
     assert "line 1 of deep.jsonl is nested too deeply" in run(*same, status=2).err
 
 
-@pytest.mark.parametrize("odd", [np.inf, 1e300, 2**64 - 1])
+@each("odd", [np.inf, 1e300, 2**64 - 1])
 def test_numbers_that_count_nothing_are_classes_as_in_text(run, files, odd):
     rows = {"a": [0.0, 1, 5, 6], "b": [0.0, 1, 0, 2], "kind": [type(odd)(1)] * 2 + [odd] * 2}
     pq.write_table(pa.table({name: np.array(values) for name, values in rows.items()}), "r.parquet")
@@ -309,7 +310,7 @@ def test_numbers_that_count_nothing_are_classes_as_in_text(run, files, odd):
         run("fit", name, "-l", "kind", "--learner", "rca", "-o", "m.nearkin", "--force")
 
 
-@pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "1e400"])
+@each("value", ["9" * 400, "-" + "9" * 400, "1e400"])
 def test_json_numbers_beyond_all_floats_are_infinite(run, files, model, value):
     (files / "far.jsonl").write_text(f'{{"a": 1.5, "b": 1}}\n{{"a": {value}, "b": 2}}\n')
     run("transform", "model.nearkin", "far.jsonl", status=2)
@@ -334,7 +335,7 @@ def test_headers_of_arrays_that_are_no_python(run, files, model):
     assert "rows.npy cannot be read as an array of numbers" in err
 
 
-@pytest.mark.parametrize(
+@each(
     ("shape", "message"),
     [
         ("(9999999999, 2)", "X.npy is to have 159999999984 bytes, and has 32"),
@@ -364,8 +365,8 @@ def test_packed_arrays_that_memory_does_not_hold(run, files, model, monkeypatch)
     assert "rows.npz unpacks to 0.0 GB, more memory than there is" in err
 
 
-@pytest.mark.parametrize("use", ["rows", "pairs"])
-@pytest.mark.parametrize("form", ["parquet", "feather"])
+@each("use", ["rows", "pairs"])
+@each("form", ["parquet", "feather"])
 def test_tables_that_are_damaged_inside(run, tmp_path, form, use):
     """Their ends are as they should be, so that it shows when their rows are read."""
     path = tmp_path / f"damaged.{form}"
@@ -385,8 +386,8 @@ def test_tables_that_are_damaged_inside(run, tmp_path, form, use):
     assert f"{path.name} cannot be read as {form.title()}" in message
 
 
-@pytest.mark.parametrize("use", ["ids", "pairs"])
-@pytest.mark.parametrize("form", ["parquet", "feather"])
+@each("use", ["ids", "pairs"])
+@each("form", ["parquet", "feather"])
 def test_text_of_tables_that_is_no_utf8(run, tmp_path, form, use):
     path = tmp_path / f"text.{form}"
     text = pa.array([b"x", b"\xee", b"z"]).view(pa.string())

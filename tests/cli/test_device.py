@@ -5,6 +5,8 @@ import importlib.util
 import numpy as np
 import pytest
 
+from tests.cases import each
+
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
@@ -27,7 +29,7 @@ def test_without_torch_it_is_said_how_to_get_it(run, files):
     assert not (files / "m.nearkin").exists()
 
 
-@pytest.mark.parametrize("more", [["--standardise"], ["--test", "0.2"]])
+@each("more", [["--standardise"], ["--test", "0.2"]])
 def test_what_works_on_the_host_only_is_refused(run, files, more):
     done = fit(run, files, "--learner", "kernel-beta", "--device", "cpu", *more, status=2)
     assert "--device" in done.err

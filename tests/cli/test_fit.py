@@ -18,6 +18,7 @@ from nearkin.cli.apart import Part, kept_apart
 from nearkin.rows.open import open_rows
 from nearkin.rows.streams import RowStream
 from nearkin.scores.same_threshold import verdicts_of
+from tests.cases import each
 from tests.cli.conftest import write_csv
 
 BETA = ("--learner", "kernel-beta", "--set", "n_landmarks=30")
@@ -169,7 +170,7 @@ def test_text_becomes_columns_on_request(run, files, sample):
     assert "with values of 'kind' that new.nearkin has not seen, such as 'k7'" in err
 
 
-@pytest.mark.parametrize("by_blocks", [False, True])
+@each("by_blocks", [False, True])
 def test_units_that_differ_are_worth_one_note(run, files, sample, monkeypatch, by_blocks):
     if by_blocks:
         monkeypatch.setattr(learning, "_MOST_READ", 1)
@@ -201,7 +202,7 @@ def test_many_rows_get_landmarks(run, tmp_path):
     assert nearkin.load("new.nearkin").n_landmarks == 1000
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ((), "nothing to learn from: give --pairs FILE, --triplets FILE or --labels"),
@@ -390,7 +391,7 @@ def test_pairs_between_the_parts_are_not_used_and_that_is_said(run, files, sampl
     assert f"; not used: {between} pairs between them and the others\n" in result.err
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "message"),
     [
         (0, "--test 0: give a share of the rows between 0 and 1"),

@@ -2,17 +2,16 @@
 
 import csv
 
-import pytest
-
 from nearkin.pairs.pairs import Pairs
 from nearkin.storage.formulas import is_formula, quoted, unquoted
 from nearkin.teaching.exports import clusters_file, pairs_file
+from tests.cases import each
 
 ODD = ["=1+1", "+cmd|x", "-cmd", "@sum(a)", "\tx", "\rx", "-5\n"]
 PLAIN = ["", "a=1", "'", "'tis", "-3", "+4.5", "-1e-5", "-.5", "n-1", "\n=1"]
 
 
-@pytest.mark.parametrize("text", [*ODD, *PLAIN])
+@each("text", [*ODD, *PLAIN])
 def test_only_formulas_are_quoted_and_come_back(text):
     assert is_formula(text) == (text in ODD)
     assert quoted(text) == ("'" + text if text in ODD else text)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nearkin
+from tests.cases import each
 
 HOLES = "name,a,b,kind\nx,1,2,r\ny,,4,g\nz,5,,r\nu,7,8,\nv,2,1,g\nw,3,3,r\n"
 PAIRS = "left,right,same\nx,y,yes\nx,u,no\nv,w,no\nx,w,yes\n"
@@ -120,8 +121,8 @@ def test_nothing_is_left(run, holes):
     assert "rows.csv has no values at all in 'a': --exclude it." in err
 
 
-@pytest.mark.parametrize("form", ["parquet", "feather", "npy", "npz"])
-@pytest.mark.parametrize("missing", ["fill", "drop", "error"])
+@each("form", ["parquet", "feather", "npy", "npz"])
+@each("missing", ["fill", "drop", "error"])
 def test_all_forms_of_files_may_have_holes(run, tmp_path, form, missing):
     X = np.random.default_rng(0).normal(size=(30, 2))
     X[3, 1] = X[20, 0] = X[21, 0] = np.nan

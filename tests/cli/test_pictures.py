@@ -1,5 +1,7 @@
 import pytest
 
+from tests.cases import each
+
 pytest.importorskip("matplotlib")
 ROWS = ("rows.csv", "--id", "name", "-p", "pairs.csv", "-l", "kind")
 STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
@@ -26,7 +28,7 @@ def test_what_was_compared_is_drawn(run, files):
     assert (files / "new.svg").stat().st_size > 5000
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (

@@ -15,6 +15,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nearkin
+from tests.cases import each
+from tests.waiting import PATIENCE
 
 # As a shell connects them.
 SCRIPT = r"""
@@ -36,7 +38,7 @@ def test_pipes_of_a_shell(program, files, sample):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     learned = pd.read_csv(files / "learned.csv")
@@ -86,7 +88,7 @@ def standard_input(pipe, monkeypatch):
 FIT = ("fit", "--id", "name", "--exclude", "kind", "--learner", "rca", "--force")
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin", "<(...)"])
+@each("name", ["-", "/dev/stdin", "<(...)"])
 def test_a_pipe_teaches_what_a_file_does(run, files, sample, pipe, standard_input, name):
     rows, pairs = ((files / file).read_bytes() for file in ("rows.csv", "pairs.csv"))
     run(*FIT, "rows.csv", "-p", "pairs.csv", "-o", "m.nearkin", "--embedding", "expected.csv")
@@ -147,7 +149,7 @@ def test_what_is_wrong_with_a_pipe(run, files, model, pipe, standard_input):
     assert "nearkin-" not in err  # where it was kept
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet", "feather", "npy", "npz"])
+@each("form", ["csv", "tsv", "jsonl", "parquet", "feather", "npy", "npz"])
 def test_all_forms_come_through_standard_input(run, files, sample, model, standard_input, form):
     frame = pd.DataFrame(sample.X, columns=["a", "b"])
     content = io.BytesIO()

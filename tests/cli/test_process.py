@@ -5,13 +5,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 import nearkin
 from nearkin.cli import main
+from tests.cases import each
+from tests.waiting import PATIENCE, until
 
 HEAVY = {
     "sklearn", "numba", "scipy", "pandas", "numpy", "pyarrow", "matplotlib", "narwhals",
@@ -49,11 +50,11 @@ def test_a_reader_may_leave(long_work, tmp_path):
     ) as process:
         assert process.stdout.readline().startswith(b"rca0,")
         process.stdout.close()
-        assert process.wait(60) == 141
+        assert process.wait(PATIENCE) == 141
         assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ["--help"],
@@ -101,13 +102,9 @@ def test_an_interruption_leaves_nothing(long_work, tmp_path, name, sent, status)
     with subprocess.Popen(
         [*long_work, "-o", name], cwd=tmp_path, stderr=subprocess.PIPE
     ) as process:
-        for _ in range(3000):
-            started = [path for path in tmp_path.glob(f".{name}.*.tmp") if path.stat().st_size]
-            if started or process.poll() is not None:
-                break
-            time.sleep(0.02)
+        until(lambda: [one for one in tmp_path.glob(f".{name}.*.tmp") if one.stat().st_size])
         process.send_signal(sent)
-        assert process.wait(60) == status
+        assert process.wait(PATIENCE) == status
         assert process.stderr.read() == b"interrupted\n"
     assert sorted(os.listdir(tmp_path)) == ["m.nearkin", "zeros.npy"]
 
@@ -128,7 +125,7 @@ def test_without_a_command_there_is_help(run):
     assert "fit" in run().out
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "meant"),
     [
         ("fitt", "fit"),
@@ -155,7 +152,7 @@ def test_a_command_that_is_like_none(run):
     assert run("xyzzy", status=2).err == "nearkin: No such command 'xyzzy'.\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("fit", "--componets", 2), "nearkin fit: No such option: --componets. Did you mean "),
@@ -188,7 +185,7 @@ def test_version(run):
     assert run("--version").out.strip() == nearkin.__version__
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "completed"),
     [("nearkin tr", "transform"), ("nearkin fit rows.csv --learner kernel-b", "kernel-beta")],
 )

@@ -14,7 +14,9 @@ import pytest
 
 import nearkin as nk
 from nearkin.cli.differences import marked_cells
+from tests.cases import each
 from tests.cli.conftest import write_csv
+from tests.waiting import PATIENCE
 
 N = 120
 GROUPS = ("duplicates", "people.csv", "--id", "id", "--pairs", "answers.csv")
@@ -290,7 +292,7 @@ def test_a_matcher_links_other_tables(run, people, matcher, tmp_path):
     assert "Missing argument 'RIGHT'" in run("link", "m.nearkin", "a.csv", status=2).err
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         ("transform", "m.nearkin", "people.csv"),
@@ -445,7 +447,7 @@ def test_answers_about_records_stay_when_it_is_stopped(program, people, tmp_path
             if "3 of 20" in line:
                 break
         asking.terminate()
-        asking.wait(60)
+        asking.wait(PATIENCE)
     assert len((tmp_path / "said.csv").read_text().splitlines()) == 3
 
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,9 @@ from nearkin.cli.studio_rows import Wishes, records_of_file
 from nearkin.datasets import make_records
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.server import serving
+from tests.cases import each
 from tests.cli.conftest import write_csv
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_another_learner_can_be_taught(run, files, served):
     assert metric.random_state == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "said"),
     [
         (["--learner", "rca"], "the studio teaches itml, kernel-beta or gmml"),
@@ -283,7 +284,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_files_that_cannot_be_taught_from(run, tmp_path, name):
     content, *said = BAD[name]
     (tmp_path / name).write_text(content)
@@ -293,7 +294,7 @@ def test_files_that_cannot_be_taught_from(run, tmp_path, name):
     assert sorted(os.listdir(tmp_path)) == [name]  # no journal is left
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         ([], "name a file of rows, or --demo"),
@@ -349,18 +350,14 @@ def test_a_browser_is_opened_unless_it_is_not_wanted(run, files, served, monkeyp
     opened(run, "rows.csv", "--id", "name")
     assert found == []
     shown = run("studio", "rows.csv", "--id", "name", "--port", 0)
-    for _ in range(100):
-        if found:
-            break
-        time.sleep(0.01)
-    [address] = found
+    [address] = until(lambda: found)
     home, token = shown.out.strip().split("?token=")
     # Everyone on the machine sees what a program is started with.
     assert address.startswith(f"{home}?code=")
     assert token not in address
 
 
-@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "websockets", "PIL"])
+@each("package", ["fastapi", "uvicorn", "websockets", "PIL"])
 def test_without_its_packages_it_says_so(run, files, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     err = run("studio", "rows.csv", status=2).err

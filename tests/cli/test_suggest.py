@@ -7,6 +7,8 @@ import pytest
 from nearkin import suggest_pairs
 from nearkin.cli import main
 from nearkin.cli.suggesting import Untaught
+from tests.cases import each
+from tests.waiting import PATIENCE
 
 NAMED = ("rows.csv", "--id", "name", "-p", "pairs.csv")
 
@@ -107,7 +109,7 @@ def test_ten_lines_that_are_no_answer_end_it(program, files, model):
     lines = "s\n" + "what\n" * 9 + "d\n" + "\n" * 100
     done = subprocess.run(
         [program, *ASK],
-        cwd=files, input=lines, capture_output=True, text=True, check=False, timeout=60,
+        cwd=files, input=lines, capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 2
     assert done.stdout == ""
@@ -177,7 +179,7 @@ def test_the_first_questions_need_no_model(run, files, answering):
     assert "3 pairs" in run("fit", "rows.csv", "--id", "name", *arguments).err
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("--ask", "-o", "answers.txt"), "answers go to a .csv file"),

@@ -3,18 +3,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from nearkin.cli.files.column_choice import Choice
 from nearkin.cli.files.pairs import read_pairs
 from nearkin.cli.files.tables import open_table
+from tests.cases import each
 
 
 def labels(path, column="y"):
     return open_table(path, Choice(), aside=[column]).labels(column).tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("cells", "expected"),
     [
         (["0", "1", "-1"], [0, 1, -1]),
@@ -32,7 +32,7 @@ def test_labels_of_text(tmp_path, cells, expected):
     assert labels(path) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "expected"),
     [
         (pa.array([0, None, 2]), [0, -1, 2]),

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nearkin.errors import InputTypeError
 from nearkin.spaces.linalg import principal_coordinates
+from tests.cases import each
 
 
 def test_rows_go_to_standard_output_as_csv(run, files, sample, model):
@@ -86,7 +87,7 @@ def test_an_existing_file_is_kept_without_force(run, files, model):
     assert (files / "new.csv").read_text().startswith("kernelbeta0,")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("none.nearkin", "rows.csv"), "none.nearkin: there is no such file"),
@@ -117,7 +118,7 @@ def test_debug_shows_where(run, files, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("error", [KeyError, ValueError, TypeError])
+@each("error", [KeyError, ValueError, TypeError])
 def test_a_defect_has_a_status_of_its_own(error, run, files, model, monkeypatch):
     def fail(self, rows):
         raise error("oh")
@@ -153,7 +154,7 @@ def test_vectors_of_parquet(run, files, sample):
     assert len(run("transform", "rca.nearkin", *which).records) == len(sample.X)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("-c", "a"), "--columns: model.nearkin needs 'b' too."),
@@ -180,7 +181,7 @@ def test_a_terminal_shows_the_first_rows(run, files, model, monkeypatch):
     assert "the first 20 of 120 rows" in result.err
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@each("ending", ["csv", "jsonl", "parquet"])
 def test_columns_of_all_kinds_go_along(run, files, sample, model, ending):
     n = len(sample.X)
     frame = pa.table(

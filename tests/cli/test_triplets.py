@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import nearkin
 from nearkin import KernelBeta, Pairs, scores
+from tests.cases import each
 from tests.cli.test_fit import BETA, fit
 
 
@@ -34,7 +35,7 @@ def test_triplets_teach_too(run, files, sample, kind, by):
     assert found.learned_from_["triplets"] == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "said"),
     [
         (["anchor,closer", "0,1"], "has no column 'farther': triplets are in columns anchor"),

@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from nearkin import MPCKMeans, NeighborIndex, Pairs, scores
+from tests.cases import each
 from tests.cli.conftest import write_csv
 
 NAMED = ("rows.csv", "--id", "name")
@@ -164,7 +165,7 @@ def test_clusters_without_a_model(run, files, sample):
     assert [int(r["corner"]) for r in records] == expected.tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (("--method", "kmeans"), "--clusters: say how many"),
@@ -185,7 +186,7 @@ def test_clusters_that_cannot_be(run, files, arguments, message):
     assert message in run("cluster", "none", "rows.csv", "-c", "a,b", *arguments, status=2).err
 
 
-@pytest.mark.parametrize(
+@each(
     ("pairs", "arguments", "message"),
     [
         (

@@ -11,6 +11,7 @@ from nearkin import warm_up
 from nearkin.registry import LEARNERS
 from nearkin.rows.notices import noticed
 from nearkin.storage.silence import silenced
+from tests.cases import each
 
 needs_loops = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
@@ -56,7 +57,7 @@ def test_every_learner_has_a_job_in_both_precisions():
     assert all(names.count(one.name) == 2 for one in LEARNERS if one.command)
 
 
-@pytest.mark.parametrize("job", in_double_precision(), ids=name_of)
+@each("job", in_double_precision(), ids=name_of)
 def test_every_job_can_be_done(job):
     with noticed(), silenced():
         job()

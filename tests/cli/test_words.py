@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import nearkin as nk
+from tests.cases import each
 from tests.tables.test_encoding import people
 
 
@@ -33,7 +34,7 @@ def frame(tmp_path):
 FIT = ("--id", "id", "-p", "pairs.csv", "-o", "m.nearkin", "--force", "--learner")
 
 
-@pytest.mark.parametrize("file", ["people.csv", "people.parquet"])
+@each("file", ["people.csv", "people.parquet"])
 def test_a_file_with_words_is_learned_from_as_it_is(run, frame, file):
     told = run("fit", file, *FIT, "column-weights").err
     assert "'name' (name), 'city' (category), 'phone' (code), 'born' (date)" in told

@@ -1,11 +1,11 @@
 from time import process_time
 
 import numpy as np
-import pytest
 
 from nearkin.pairs.numbering import keys_of
 from nearkin.records.candidates import Candidates, candidates_of, first_of_equal, missed
 from nearkin.tables.columns import Column
+from tests.cases import each
 from tests.records.conftest import columns_of_people, words
 
 
@@ -63,7 +63,7 @@ def test_many_equal_rows_take_no_time():
     assert len(found) == 99_999
 
 
-@pytest.mark.parametrize("values", [[], [None] * 5, [""] * 4, ["anna"]])
+@each("values", [[], [None] * 5, [""] * 4, ["anna"]])
 def test_tables_with_next_to_nothing_in_them(values):
     found = candidates_of([words("name", values)])
     assert found.n_records == len(values)

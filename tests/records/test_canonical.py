@@ -2,11 +2,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 
 import nearkin as nk
 from nearkin.records.canonical import canonical
 from nearkin.tables.columns import Column
+from tests.cases import each
 from tests.records.conftest import words
 
 LABELS = np.array([0, 0, 0, 1, 1])
@@ -33,7 +33,7 @@ def test_cells_are_the_most_frequent_as_they_are_written():
     ]
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("library", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_gives_a_frame(library):
     frame = library(TABLE)
     once = canonical(frame, LABELS)

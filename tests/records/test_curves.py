@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from nearkin.records.curves import chances_by, likely_curves
+from tests.cases import each
 
 NONE = np.zeros(0)
 CURVE = np.array([[2.5, 1.0]])
@@ -33,7 +34,7 @@ def test_curves_follow_answers():
     assert draws.std(axis=0).max() < likely_curves(NONE, NONE, NONE, 0).draws.std()
 
 
-@pytest.mark.parametrize("n", [10, 40])
+@each("n", [10, 40])
 def test_answers_by_kind_are_told_from_answers_to_questions(candidates, n):
     scores, same = candidates
     rng = np.random.RandomState(1)

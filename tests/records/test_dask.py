@@ -70,22 +70,22 @@ def in_process():
 
 
 def test_groups_of_worker_processes_are_those_of_the_table_in_memory(client):
-    frame, _ = people(3000, 0)
+    frame, _ = people(800, 0)
     local = matcher().fit(frame)
     with client.as_current():
-        remote = matcher().fit(in_parts(frame, 400, 1000, 1800, 2999))
+        remote = matcher().fit(in_parts(frame, 100, 250, 450, 799))
         assert_same_work(remote, local)
     assert np.array_equal(remote.duplicates().labels, local.duplicates().labels)
     assert str(remote.report_) == str(local.report_)
 
 
 def test_answers_are_learned_from_as_in_memory(in_process):
-    frame, person = people(300, 5)
-    local, remote = matcher().fit(frame), matcher().fit(in_parts(frame, 100))
+    frame, person = people(150, 5)
+    local, remote = matcher().fit(frame), matcher().fit(in_parts(frame, 50))
     asked = local.suggest(20)
     assert np.array_equal(remote.suggest(20), asked)
     same = person[asked[:, 0]] == person[asked[:, 1]]
-    pairs = Pairs(asked[same], asked[~same], n_rows=300)
+    pairs = Pairs(asked[same], asked[~same], n_rows=150)
     assert_same_work(remote.teach(pairs), local.teach(pairs))
 
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 import nearkin as nk
 from nearkin.errors import InputError, InputTypeError
 from nearkin.tables.columns import Column
+from tests.cases import each
 from tests.records.conftest import columns_of_people, words
 
 pytest.importorskip("rapidfuzz")
@@ -56,7 +57,7 @@ def test_questions_are_new_and_the_same_for_a_seed(people, fitted):
     assert ((chance >= 0) & (chance <= 1)).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("must", "cannot"),
     [([(0, 1)], []), ([], [(0, 1)]), ([(0, 1)], [(0, 1)]), ([(0, 1), (1, 2)], [(0, 2), (3, 4)])],
 )

@@ -1,11 +1,11 @@
 import numpy as np
-import pytest
 
 from nearkin.pairs.numbering import ends_of, keys_of
 from nearkin.records import candidates, views
 from nearkin.records.candidates import candidates_of
 from nearkin.records.views import pairs_of_rare_values, value_keys
 from nearkin.tables.columns import Column
+from tests.cases import each
 from tests.records.conftest import columns_of_people, words
 
 
@@ -20,7 +20,7 @@ def broken(n, seed):
     return table, np.column_stack([copied, n + np.arange(100)])
 
 
-@pytest.mark.parametrize("two_tables", [False, True])
+@each("two_tables", [False, True])
 def test_a_rare_value_is_enough_where_all_else_is_another_persons(two_tables, monkeypatch):
     monkeypatch.setattr(candidates, "_FEW", 0)  # as in large tables
     table, pairs = broken(6000, 0)
@@ -45,7 +45,7 @@ def test_candidates_are_the_same_every_time_and_hold_those_of_orders(people, mon
     assert (found.met[~among] == 0).all()
 
 
-@pytest.mark.parametrize("two_tables", [False, True])
+@each("two_tables", [False, True])
 def test_values_are_taken_from_the_rarest_on_as_many_as_there_is_room_for(two_tables):
     rng = np.random.RandomState(0)
     keys = rng.randint(0, 60, size=200).astype(np.uint64) ** 2 // 50

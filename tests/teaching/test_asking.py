@@ -6,6 +6,7 @@ import pytest
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.questions import CHECK_EVERY
 from nearkin.teaching.records import records_of
+from tests.cases import each
 
 RNG = np.random.RandomState(0)
 Y = np.arange(150) % 4
@@ -60,7 +61,7 @@ def test_what_follows_is_asked_now_and_then(taught):
     assert checks == [CHECK_EVERY - 1, 2 * CHECK_EVERY - 1]
 
 
-@pytest.mark.parametrize("which", [True, False])
+@each("which", [True, False])
 def test_after_five_times_different_something_likely_is_asked(which):
     # Every row is of a kind of its own but for a few twins.
     rng = np.random.RandomState(1)

@@ -3,6 +3,7 @@ import pytest
 from nearkin.teaching.answered import answered
 from nearkin.teaching.counting import counts_of
 from nearkin.teaching.history import Past, after
+from tests.cases import each
 
 PAIR = {"do": "answer", "left": 1, "right": 2, "same": True}
 WHICH = {"do": "which", "left": 5, "rows": [1, 3, 4], "right": 3, "same": True}
@@ -18,7 +19,7 @@ def told(*entries):
     return counts_of(past, n_rows=12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("entries", "same", "different", "unsure", "run"),
     [
         ([], 1, 0, 0, 0),
@@ -49,7 +50,7 @@ def test_of_one_answer_all_is_undone():
     assert after(past, {"do": "undo"}, 12).answers == {(1, 2): True}
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "message"),
     [
         (WHICH | {"right": 9}, "row 9 is not one of those that were shown"),

@@ -14,6 +14,7 @@ from nearkin.teaching.finding import Finder, Wanted, Where
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.text_search import TextIndex
+from tests.cases import each
 
 FRAME = pd.DataFrame(
     {
@@ -39,7 +40,7 @@ def rows(finder, *told, groups=None, **more):
     return np.flatnonzero(found).tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", [0, 1, 2, 3, 4, 5]),

@@ -14,6 +14,7 @@ from nearkin.teaching.history import (
     check_belief,
 )
 from nearkin.teaching.knowledge import knowledge_of
+from tests.cases import each
 
 N_ROWS = 6
 rows = st.integers(0, N_ROWS - 1)
@@ -172,13 +173,13 @@ def test_an_answer_replaces_one_and_undo_brings_it_back():
     assert after(past, {"do": "undo"}, 3).answers == {(0, 1): True}
 
 
-@pytest.mark.parametrize("do", ["undo", "redo"])
+@each("do", ["undo", "redo"])
 def test_nothing_to_take_back(do):
     with pytest.raises(ValueError, match="there is nothing"):
         after(Past(), {"do": do}, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "error", "words"),
     [
         ({"do": "answer", "left": 1, "right": 1, "same": True}, ValueError, "row 1 twice"),
@@ -247,7 +248,7 @@ def test_what_an_entry_has_changed():
     assert past.changes() == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "to_say", "fits"),
     [
         ("same", False, True),  # as believed
@@ -311,7 +312,7 @@ def test_names_of_groups_are_given_changed_and_undone():
     assert past.answers == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"name": "", "rows": [1]},

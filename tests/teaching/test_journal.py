@@ -21,6 +21,8 @@ from nearkin.teaching.journal import (
     read_lines,
 )
 from nearkin.teaching.kept_file import KeptFile
+from tests.cases import each
+from tests.waiting import PATIENCE
 
 ENTRIES = [
     {"do": "answer", "left": 3, "right": 5, "same": True, "origin": "question"},
@@ -175,7 +177,7 @@ def test_a_later_format_is_refused(path):
         Journal(path)
 
 
-@pytest.mark.parametrize("more", [{}, {"version": 1}, {"version": "1", "about": {}}])
+@each("more", [{}, {"version": 1}, {"version": "1", "about": {}}])
 def test_a_first_line_that_lacks_something(path, more):
     path.write_bytes(line_of({"format": journal_module.FORMAT} | more, 0)[0])
     with pytest.raises(JournalError, match=f"^{path} does not begin as a journal"):
@@ -214,7 +216,7 @@ def test_entries_in_memory():
     assert entries.entries == ENTRIES
 
 
-@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"PAR1", b"{", b'{"check":"', b"\n", b"{}\n"])
+@each("content", [b"a,b\n1,2\n", b"PAR1", b"{", b'{"check":"', b"\n", b"{}\n"])
 def test_a_file_that_is_no_journal_is_left_as_it_is(path, content):
     path.write_bytes(content)
     if content in (b"{", b'{"check":"'):  # the beginning of one that was never finished
@@ -319,7 +321,7 @@ except JournalInUse as error:
         assert journal.entries == ENTRIES[:1]
 
 
-@pytest.mark.parametrize("content", [b"", b"not a journal", None])
+@each("content", [b"", b"not a journal", None])
 def test_whoever_has_a_file_that_does_not_say_who(path, content, monkeypatch):
     def unreadable(path):
         raise OSError("not for you")
@@ -375,7 +377,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged(path):
 
 def run(code: str, path: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-c", code, str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from nearkin.teaching.journal import FORMAT, JournalError, line_of, read_lines
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.record_keys import RecordKeys
 from nearkin.teaching.records import records_of
+from tests.cases import each
 
 N = 30
 
@@ -228,7 +229,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS)
+@each("other", OTHERS)
 def test_a_journal_of_other_data_is_refused_with_what_differs(tmp_path, other):
     path = tmp_path / "answers.jsonl"
     with opened(table(), path) as lesson:
@@ -314,7 +315,7 @@ def test_a_journal_with_row_numbers_that_nobody_goes_on_with_stays_as_it_is(tmp_
         opened(frame[::-1].reset_index(drop=True), path)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         {"entry": {"do": "answer", "left": 0, "right": 1, "same": True}},
@@ -323,7 +324,7 @@ def test_a_journal_with_row_numbers_that_nobody_goes_on_with_stays_as_it_is(tmp_
         {"entry": {"do": "groups", "first": [{}], "second": [], "same": True}},
     ],
 )
-@pytest.mark.parametrize("changed", ["entry", "header"])
+@each("changed", ["entry", "header"])
 def test_forged_journals_are_refused(tmp_path, line, changed):
     path = tmp_path / "answers.jsonl"
     opened(table(), path).close()

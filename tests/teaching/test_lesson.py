@@ -22,6 +22,8 @@ from nearkin.teaching.journal import JournalError, JournalInUse
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.taught_metric import first_learned, learned_after
+from tests.cases import each
+from tests.waiting import PATIENCE
 
 X, Y = make_xor(120, random_state=0)
 LEARNERS = [
@@ -31,7 +33,7 @@ LEARNERS = [
     ITML(random_state=0),
     GMML(random_state=0),
 ]
-each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=str)
+each_learner = each("learner", LEARNERS, ids=str)
 
 
 def truth(i, j):
@@ -235,7 +237,7 @@ def test_what_cannot_be_written_does_not_count(tmp_path, monkeypatch):
 
 
 @each_learner
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         [(0, 1, None)],
@@ -301,12 +303,12 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("learner", "standardise"),
     [(None, False), (None, True), (LEARNERS[0], False), (LEARNERS[3], True), (LEARNERS[4], False)],
     ids=str,
 )
-@pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
+@each("rows", ODD.values(), ids=ODD)
 def test_odd_data(rows, learner, standardise):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -393,7 +395,7 @@ def test_standardised_metrics_take_rows_as_they_are(tmp_path):
 
 
 @each_learner
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("dtype", [np.float32, np.float64])
 def test_exported_models_give_equal_distances(tmp_path, learner, dtype):
     rows = X.astype(dtype)
     lesson = taught(8, records_of(rows), learner=learner)
@@ -574,7 +576,7 @@ def test_unsure_answers_move_nothing():
     assert after["coordinates"] is before["coordinates"]
 
 
-@pytest.mark.parametrize("learner", [LMNN(), Euclidean(), KernelBeta, "KernelBeta"], ids=str)
+@each("learner", [LMNN(), Euclidean(), KernelBeta, "KernelBeta"], ids=str)
 def test_other_learners_are_refused(learner):
     with pytest.raises(TypeError, match=r"learns answer by answer.*such as KernelBeta"):
         Lesson(records_of(X), learner=learner)
@@ -721,14 +723,14 @@ def test_closing_waits_for_an_answer_that_is_being_kept(tmp_path, monkeypatch):
 
     def slowly(entry):
         writing.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         append(entry)
 
     monkeypatch.setattr(lesson._book._journal, "append", slowly)
     answering = threading.Thread(target=lesson.answer, args=[0, 1, True])
     closing = threading.Thread(target=lesson.close)
     answering.start()
-    assert writing.wait(10)
+    assert writing.wait(PATIENCE)
     closing.start()
     closing.join(0.05)
     assert closing.is_alive()
@@ -747,13 +749,13 @@ def test_answers_are_taken_and_learned_while_clusters_are_computed(monkeypatch):
 
     def slowly(means, Z):
         computing.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         return fit(means, Z)
 
     monkeypatch.setattr(colours.KMeans, "fit", slowly)
     with ThreadPoolExecutor(2) as threads:
         coloured = threads.submit(lesson.colouring, "clusters", 3)
-        assert computing.wait(10)
+        assert computing.wait(PATIENCE)
 
         def answered():
             lesson.answer(0, 1, truth(0, 1))
@@ -761,11 +763,11 @@ def test_answers_are_taken_and_learned_while_clusters_are_computed(monkeypatch):
             return lesson.place()["version"]
 
         try:
-            assert threads.submit(answered).result(20) == 7
+            assert threads.submit(answered).result(PATIENCE) == 7
             assert not coloured.done()
         finally:
             go_on.set()
-        assert len(coloured.result(20)["categories"]) == 3
+        assert len(coloured.result(PATIENCE)["categories"]) == 3
 
 
 def test_answerers_are_kept_in_the_journal_and_judged(tmp_path):

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
@@ -10,6 +9,7 @@ from nearkin.teaching.neighbor_map import arranged
 from nearkin.teaching.plane import aligned
 from nearkin.teaching.records import records_of
 from nearkin.teaching.taught_metric import PlainView
+from tests.cases import each
 
 
 def last(pictures):
@@ -43,7 +43,7 @@ def test_the_same_seed_gives_the_same_map_and_another_a_like_one():
     assert accuracy(PlainView(X).coordinates(), cloud) < 0.9
 
 
-@pytest.mark.parametrize(
+@each(
     "X",
     [
         np.arange(4.0).reshape(2, 2),

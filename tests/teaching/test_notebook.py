@@ -18,6 +18,8 @@ from nearkin.teaching.journal import JournalInUse
 from nearkin.teaching.jupyter import notebook_file
 from nearkin.teaching.places import Place, place_of
 from nearkin.teaching.server import page_files
+from tests.cases import each
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def test_what_was_taught_comes_back(data):
         assert handle.pairs == nk.Pairs([(0, 1), (4, 5)], [(2, 3)], n_rows=60)
         assert handle.metric.transform(X[:3]).shape[0] == 3
         assert "2 answers" in repr(handle) or "3 answers" in repr(handle)
-    assert handle.wait(5)
+    assert handle.wait(PATIENCE)
     assert len(handle.pairs) == 3  # still, after the end
     afresh = clone(handle.metric).fit(X, pairs=handle.pairs)
     assert handle.metric.distance(X[:5], X) == pytest.approx(afresh.distance(X[:5], X), rel=1e-6)
@@ -74,7 +76,7 @@ def servers():
     return [one for one in threading.enumerate() if one.name == "nearkin.teaching"]
 
 
-@pytest.mark.parametrize("on_disk", [False, True])
+@each("on_disk", [False, True])
 def test_a_cell_that_is_run_again_goes_on(data, tmp_path, on_disk):
     X, y = data
     journal = tmp_path / "answers.jsonl" if on_disk else None
@@ -270,7 +272,7 @@ def test_the_way_to_a_page_may_be_told(shell, data):
         nk.studio(data[0], allow_hosts=["http://hub.example"])
 
 
-@pytest.mark.parametrize(("status", "is_there"), [(302, True), (403, True), (404, False)])
+@each(("status", "is_there"), [(302, True), (403, True), (404, False)])
 def test_a_jupyter_server_is_asked_whether_it_passes_requests_on(
     shell, tmp_path, monkeypatch, status, is_there
 ):
@@ -286,6 +288,7 @@ def test_a_jupyter_server_is_asked_whether_it_passes_requests_on(
         def log_message(self, *words):
             pass
 
+    monkeypatch.setattr("nearkin.teaching.jupyter._PATIENCE", PATIENCE)
     paths = SimpleNamespace(jupyter_runtime_dir=lambda: str(tmp_path))
     monkeypatch.setitem(sys.modules, "jupyter_core", SimpleNamespace(paths=paths))
     monkeypatch.setitem(sys.modules, "jupyter_core.paths", paths)
@@ -372,7 +375,7 @@ def test_errors_come_before_the_page(data):
         nk.studio(X, nk.Pairs([(0, 60)]))
 
 
-@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "websockets", "PIL"])
+@each("package", ["fastapi", "uvicorn", "websockets", "PIL"])
 def test_without_its_packages_it_says_so(data, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r"pip install 'nearkin\[studio\]'"):

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import orthogonal_procrustes
 
 from nearkin.teaching.plane import aligned, of_unit_size
+from tests.cases import each
 
 
 def points(seed=0, n=50):
@@ -39,7 +40,7 @@ def test_size_is_one():
     assert size == pytest.approx(1)
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1e9])
+@each("value", [0.0, 0.1, 1e9])
 def test_equal_points(value):
     same = np.full((5, 2), value)
     assert not of_unit_size(same).any()

@@ -14,6 +14,7 @@ from nearkin.teaching.knowledge import MOST_TOLD, knowledge_of
 from nearkin.teaching.quality import quality_of, trial_of
 from nearkin.teaching.suspicion import suspects_of
 from nearkin.teaching.taught_metric import first_learned
+from tests.cases import each
 
 X, Y = make_xor(300, random_state=0)
 LEARNER = KernelBeta(random_state=0)
@@ -78,7 +79,7 @@ def test_random_answers_teach_nothing():
     assert "not clearly different" in quality["said"]
 
 
-@pytest.mark.parametrize(
+@each(
     "few", [Pairs(n_rows=300), Pairs([(0, 1)], n_rows=300), Pairs([(0, 1)], [(2, 3)], n_rows=300)]
 )
 def test_a_few_answers_are_not_enough(few):

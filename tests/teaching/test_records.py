@@ -13,6 +13,7 @@ from PIL import Image, ImageFile
 
 from nearkin.teaching.records import records_of, records_of_digits, sample_numbers
 from nearkin.teaching.thumbnails import FilePictures, PixelPictures
+from tests.cases import each
 
 CELLS = {
     "height": [1.5, 2.0, 9.0],
@@ -22,7 +23,7 @@ CELLS = {
 }
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames(frame):
     records = records_of(frame(CELLS), source="people.csv")
     assert records.features == ["height", "count"]
@@ -54,7 +55,7 @@ def test_arrays_keep_their_type():
     assert not records_of(np.eye(3)).named
 
 
-@pytest.mark.parametrize(
+@each(
     ("X", "error", "words"),
     [
         ([[1.0, 2.0]], ValueError, "a pair takes two rows, but the data has 1"),
@@ -285,7 +286,7 @@ def test_picture_files(folder):
         records_of(np.eye(3), images="pic")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "missing.png", "text.png", "cut.jpg", "../secret.png", "link.png", "", "a\0b", "deep",
@@ -362,7 +363,7 @@ def test_rows_that_are_named_are_in_the_sample():
         sample_numbers(1000, most=10, keep=[1000])
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_of_a_frame_that_are_hardly_features_are_only_shown(frame):
     n = 25
     height = np.random.default_rng(0).normal(size=n).tolist()
@@ -390,7 +391,7 @@ def test_columns_of_a_frame_that_are_hardly_features_are_only_shown(frame):
         records_of(frame(cells), learn_from=["size"])
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_column_of_vectors_in_a_frame_is_learned_from(frame):
     cells = {"price": [1.0, 2.0, 4.0], "v": [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], "t": list("abc")}
     records = records_of(frame(cells))
@@ -416,7 +417,7 @@ def test_a_column_of_vectors_in_a_frame_is_learned_from(frame):
         assert records_of(frame(arrays)).X.dtype == np.float32
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_words_dates_and_gaps_beside_numbers(frame):
     n = 40
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from nearkin.teaching.history import Past, after
 from nearkin.teaching.journal import JournalError
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.cases import each
 
 X, Y = make_xor(60, random_state=0)
 RECORDS = records_of(X, ids=[f"r{i}" for i in range(60)])
@@ -96,7 +97,7 @@ def test_triplets_are_exported_as_fit_reads_them():
     assert lesson.known()["closer"] == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("triplet", "said"),
     [
         ((0, 1, 1), r"\(0, 1, 1\) names one twice"),
@@ -142,7 +143,7 @@ def test_pairs_that_contradict_triplets_are_a_note():
     assert "pairs contradict triplets: triplet (0, 1, 2), yet rows 0 and 1 differ" in notes
 
 
-@pytest.mark.parametrize(
+@each(
     "entry",
     [
         {"do": "closer"},

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from nearkin.learners.incremental import retaught
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of, records_of_digits
+from tests.cases import each
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_vectors_have_the_nearest_answered_pairs():
         )
 
 
-@pytest.mark.parametrize("standardise", [False, True])
+@each("standardise", [False, True])
 def test_records_have_words(standardise):
     texts = [f"a {colour} {animal} in the {place}" for colour in ("grey", "black", "white")
              for animal in ("cat", "dog", "owl", "fox") for place in ("house", "yard")]  # fmt: skip

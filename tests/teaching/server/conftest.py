@@ -18,6 +18,7 @@ from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.server import page_files
 from nearkin.teaching.server.serving import Serving
+from tests.waiting import PATIENCE
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -47,7 +48,7 @@ class Running:
     def client(self):
         headers = {"X-Nearkin-Token": self.token, "Origin": self.base}
         # Proxies of the machine are not for this.
-        return httpx.Client(base_url=self.base, headers=headers, trust_env=False, timeout=30)
+        return httpx.Client(base_url=self.base, headers=headers, trust_env=False, timeout=PATIENCE)
 
     @contextmanager
     def live(self, token=None, origin=None):
@@ -57,16 +58,18 @@ class Running:
             subprotocols=["nearkin", token or self.token],
             max_size=None,
             proxy=None,
+            open_timeout=PATIENCE,
+            ping_timeout=PATIENCE,
         ) as tab:
             yield tab
 
     def connected(self):
         """A socket to say anything to."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def raw(self, method, path, body=b"", headers=(), *, host=None, token=True):
         """Ask with exactly this path and these headers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             connection.putheader("Host", host or self.host)
@@ -158,7 +161,7 @@ class StubLesson:
     def place(self):
         version = self.version
         self.placed.append(version)
-        assert self.pause.wait(30)
+        assert self.pause.wait(PATIENCE)
         if self.failing:
             raise self.failing
         return {"version": version, "coordinates": self.coordinates()}
@@ -202,4 +205,4 @@ def told(message):
 def all_told(tab):
     """Listen until the tab is closed, which raises."""
     while True:
-        tab.recv(timeout=10)
+        tab.recv(timeout=PATIENCE)

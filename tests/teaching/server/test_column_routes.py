@@ -9,7 +9,9 @@ from websockets.exceptions import ConnectionClosed
 
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.cases import each
 from tests.teaching.server.conftest import running
+from tests.waiting import PATIENCE
 
 N = 40
 
@@ -38,7 +40,7 @@ def closing_code(tab):
     """What the server says when it closes the line."""
     try:
         while True:
-            tab.recv(timeout=60)
+            tab.recv(timeout=PATIENCE)
     except ConnectionClosed as closed:
         return closed.rcvd.code
 
@@ -108,7 +110,7 @@ def test_answers_that_come_meanwhile_are_kept(studio):
     assert studio.serving.lesson.state()["version"] == len(said)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "said"),
     [
         ({"columns": ["none"]}, "no column 'none'"),

@@ -6,7 +6,8 @@ import json
 import struct
 
 import numpy as np
-import pytest
+
+from tests.cases import each
 
 
 def matches(reply):
@@ -33,7 +34,7 @@ def test_search(client):
     assert 0 < len(matches(client.post("/api/search", json={"where": where}))[0]) < 40
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         {"text": 7},
@@ -71,7 +72,7 @@ def test_rows_as_a_page_and_as_a_file(client):
     assert client.post("/api/rows", json={"rows": [0] * 101}).status_code == 422
 
 
-@pytest.mark.parametrize("path", ["/api/columns", "/api/search", "/api/rows", "/api/rows/file"])
+@each("path", ["/api/columns", "/api/search", "/api/rows", "/api/rows/file"])
 def test_nothing_is_found_without_the_token_or_for_others(studio, path):
     method, body = ("GET", b"") if path == "/api/columns" else ("POST", b'{"rows":[1]}')
     assert studio.raw(method, path, body, token=False).status == 403

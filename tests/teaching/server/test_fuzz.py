@@ -6,18 +6,19 @@ import pytest
 from benchmarks.fuzz_studio import check_replies, honest
 from benchmarks.studio.attacks import ATTACKS, Target
 from nearkin.teaching.lesson import Lesson
+from tests.cases import each
 from tests.teaching.server.conftest import HOSTILE, running, small_records
 
 
 # Of hypothesis: schemathesis draws from strategies that it has not declared.
 @pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-@pytest.mark.parametrize("n_examples", [4, pytest.param(20, marks=pytest.mark.night)])
-def test_no_request_is_a_defect(tmp_path, n_examples):
+@pytest.mark.night
+def test_no_request_is_a_defect(tmp_path):
     pytest.importorskip("schemathesis")
     from benchmarks.fuzz_studio import fuzz
 
     with running(Lesson(small_records(), journal=tmp_path / "a.jsonl")) as studio:
-        found = fuzz(studio.serving, n_examples=n_examples)
+        found = fuzz(studio.serving, n_examples=20)
         paths = studio.serving.app.openapi()["paths"]
     routes = {f"{method.upper()} {path}" for path, of in paths.items() for method in of}
     assert {label for label, _ in found} == routes
@@ -35,8 +36,8 @@ def target():
             connection.close()
 
 
-@pytest.mark.parametrize("kind", sorted(set(ATTACKS) - {"patience"}))
-@pytest.mark.parametrize("known", [False, True])
+@each("kind", sorted(set(ATTACKS) - {"patience"}))
+@each("known", [False, True])
 def test_attacks_hurt_nobody_else(target, kind, known, caplog):
     case = {"kind": kind, "known": known, "sockets": 3, "seed": 0}
     check_replies(target, case, ATTACKS[kind](target, case))

@@ -10,8 +10,10 @@ import pytest
 
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.cases import each
 from tests.teaching.grouping_stub import given_clusters
 from tests.teaching.server.conftest import StubLesson, running
+from tests.waiting import PATIENCE
 
 KIND = np.repeat([0, 1, 2], 10)
 X = np.random.default_rng(0).normal(size=(30, 2)) * 0.3 + np.array([[0, 0], [9, 0], [0, 9]])[KIND]
@@ -31,7 +33,7 @@ def heaps(page, given):
 def next_told(tab, kind):
     """The next message of a kind that a tab is told."""
     while True:
-        message = tab.recv(timeout=60)
+        message = tab.recv(timeout=PATIENCE)
         if isinstance(message, str):
             content = json.loads(message)
             if content["type"] == kind:
@@ -93,7 +95,7 @@ def test_what_is_said_of_groups_becomes_pairs_that_one_step_takes_back(heaps):
             assert client.post("/api/undo").json()["n_answers"] == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "body", "status"),
     [
         ("name", {"group": 0}, 422),
@@ -131,7 +133,7 @@ def test_before_groups_are_found_nothing_can_be_said_of_them(heaps):
         assert "find them first" in reply.json()["message"]
 
 
-@pytest.mark.parametrize("path", ["", "/name", "/one", "/split", "/two"])
+@each("path", ["", "/name", "/one", "/split", "/two"])
 def test_strangers_are_refused(heaps, path):
     body = b"{}"
     assert heaps.raw("POST", f"/api/grouping{path}", body, token=False).status == 403
@@ -160,7 +162,7 @@ class SlowGroups(StubLesson):
 
     def find_groups(self):
         self.begun.set()
-        assert self.end.wait(30)
+        assert self.end.wait(PATIENCE)
         if self.wrong:
             raise self.wrong
 
@@ -172,7 +174,7 @@ def test_answers_are_taken_while_groups_are_being_found(page):
     lesson = SlowGroups()
     with running(lesson) as studio, studio.client() as client, studio.live() as tab:
         client.post("/api/grouping")
-        assert lesson.begun.wait(30)
+        assert lesson.begun.wait(PATIENCE)
         body = {"left": 0, "right": 1, "same": True}
         assert client.post("/api/answers", json=body).json()["version"] == 1
         assert client.get("/api/grouping").status_code == 204

@@ -16,6 +16,7 @@ from nearkin.teaching.server.hosts import (
     in_url,
     is_this_machine,
 )
+from tests.cases import each
 from tests.teaching.server.conftest import HOSTILE, StubLesson, all_told, running
 
 ROUTES = [
@@ -28,8 +29,8 @@ ROUTES = [
 ]
 
 
-@pytest.mark.parametrize("path", ROUTES)
-@pytest.mark.parametrize("token", ["", "wrong", "Ä", "x" * 10_000])
+@each("path", ROUTES)
+@each("token", ["", "wrong", "Ä", "x" * 10_000])
 def test_without_the_token_nothing_is_told(studio, path, token):
     headers = [("X-Nearkin-Token", token.encode("utf-8"))] if token else []
     reply = studio.raw("GET", path, headers=headers, token=False)
@@ -38,7 +39,7 @@ def test_without_the_token_nothing_is_told(studio, path, token):
     assert studio.token not in str(reply.headers) + reply.body.decode()
 
 
-@pytest.mark.parametrize("query", ["?token={token}", "?token=wrong", "?code={token}", "?x=1"])
+@each("query", ["?token={token}", "?token=wrong", "?code={token}", "?x=1"])
 def test_no_token_in_an_address_opens_anything(studio, query):
     query = query.format(token=studio.token)
     assert studio.raw("GET", f"/api/lesson{query}", token=False).status == 403
@@ -68,7 +69,7 @@ def test_a_code_is_exchanged_for_the_token_once(studio):
     assert "used before, or is too old" in again.message
 
 
-@pytest.mark.parametrize("code", [None, "", "wrong", "Ä".encode(), "x" * 10_000])
+@each("code", [None, "", "wrong", "Ä".encode(), "x" * 10_000])
 def test_no_other_code_gives_the_token(studio, code):
     reply = redeemed(studio, code)
     assert reply.status == 403
@@ -116,7 +117,7 @@ def test_the_page_is_the_same_for_everyone(studio):
     assert studio.raw("POST", "/", token=False).status == 403
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "evil.example",
@@ -135,14 +136,12 @@ def test_the_page_is_the_same_for_everyone(studio):
         " ",
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/api/lesson", "/assets/index.js"])
+@each("path", ["/", "/api/lesson", "/assets/index.js"])
 def test_a_foreign_host_is_refused(studio, host, path):
     assert studio.raw("GET", path, host=host.format(port=studio.port)).status == 400
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"]
-)
+@each("host", ["127.0.0.1:{port}", "localhost:{port}", "LocalHost:{port}", "[::1]:{port}"])
 def test_our_own_names_are_answered(studio, host):
     assert studio.raw("GET", "/api/lesson", host=host.format(port=studio.port)).status == 200
 
@@ -163,7 +162,7 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("origin", FOREIGN)
+@each("origin", FOREIGN)
 def test_a_foreign_origin_is_refused(studio, origin):
     origin = origin.format(host=studio.host, port=studio.port)
     headers = [("Origin", origin)]
@@ -177,7 +176,7 @@ def test_a_foreign_origin_is_refused(studio, origin):
     assert studio.lesson.state()["version"] == before
 
 
-@pytest.mark.parametrize("origin", FOREIGN)
+@each("origin", FOREIGN)
 def test_a_foreign_origin_gets_no_live_messages(studio, origin):
     origin = origin.format(host=studio.host, port=studio.port)
     with pytest.raises(InvalidStatus, match="403"), studio.live(origin=origin):
@@ -226,7 +225,7 @@ def test_headers_protect_the_page(studio):
 PROXIES = ["hub.example", "*.ports.example"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "origin", "is_heard"),
     [
         ("hub.example", None, True),
@@ -266,7 +265,7 @@ def test_where_nobody_knows_the_name_of_the_proxy_the_page_must_be_its_own():
     assert not hosts.accept("any.example:1, evil.example")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["", "*", "https://hub.example", "hub.example:80", "hub.example/x", "a b", "*.", "-", "a..b"],
 )
@@ -296,7 +295,7 @@ def test_notebooks_of_this_machine_may_frame_the_page_and_nobody_else(studio):
         )
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/assets/../index.html",
@@ -329,14 +328,12 @@ def test_no_path_leads_out_of_the_page(studio, path):
     assert b"root:" not in reply.body
 
 
-@pytest.mark.parametrize(
-    "path", ["/api/../secret.txt", "/api/export/..%2f..%2fsecret", "/api/export/%2e%2e"]
-)
+@each("path", ["/api/../secret.txt", "/api/export/..%2f..%2fsecret", "/api/export/%2e%2e"])
 def test_no_path_leads_out_of_the_api(studio, path):
     assert studio.raw("GET", path).status in (404, 422)
 
 
-@pytest.mark.parametrize("path", ["/", "/assets/index.js"])
+@each("path", ["/", "/assets/index.js"])
 def test_parts_of_files_are_not_given(studio, path):
     whole = studio.raw("GET", path, token=False)
     for ranges in ("bytes=0-0", "bytes=" + ",".join(["0-"] * 5000), "bytes=-9", "x" * 9000):

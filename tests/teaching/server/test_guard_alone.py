@@ -12,6 +12,7 @@ from nearkin.teaching.server.few_words import LOG
 from nearkin.teaching.server.guard import MOST_BYTES, Guard
 from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.page_files import plain_page
+from tests.cases import each
 
 HOST, TOKEN = (b"host", b"localhost:8765"), (b"x-nearkin-token", b"the token")
 POLICY = (
@@ -131,7 +132,7 @@ FOREIGN = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("asking", "status", "sentence"),
     [
         ({"headers": [TOKEN]}, 400, FOREIGN),
@@ -157,7 +158,7 @@ def test_refusals(asking, status, sentence):
     assert app.scopes == []
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@each("method", ["GET", "HEAD"])
 def test_the_page_is_for_everyone_and_from_everywhere(method):
     headers = [HOST, (b"origin", b"http://evil.example")]
     start, _ = asked(App(), headers=headers, path="/", method=method)
@@ -177,7 +178,7 @@ def test_our_own_origin():
     assert asked(App(), headers=headers)[0]["status"] == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "offered", "opens"),
     [
         ([HOST], ["nearkin", "the token"], True),
@@ -221,8 +222,8 @@ def test_a_code_is_exchanged():
 LENGTH = (b"content-length", b"6")
 
 
-@pytest.mark.parametrize("name", [b"content-length", b"transfer-encoding"])
-@pytest.mark.parametrize("parts", [(b"abcdef",), (b"abc", b"def"), (b"abc", b"", b"def")])
+@each("name", [b"content-length", b"transfer-encoding"])
+@each("parts", [(b"abcdef",), (b"abc", b"def"), (b"abc", b"", b"def")])
 def test_a_body_is_read_first_and_given_whole(name, parts):
     app = App()
     asked(app, *parts, headers=[HOST, TOKEN, (name, b"6")], most_bytes=6)
@@ -249,7 +250,7 @@ def test_strangers_have_no_body_read():
     assert app.heard[0] == {"type": "http.request", "body": b"abcdef", "more_body": False}
 
 
-@pytest.mark.parametrize("parts", [(bytes(2**21 + 1),), (bytes(2**21), b"x"), (bytes(2**21),) * 3])
+@each("parts", [(bytes(2**21 + 1),), (bytes(2**21), b"x"), (bytes(2**21),) * 3])
 def test_a_body_that_is_too_large(parts):
     app = App()
     sent = asked(app, *parts, headers=[HOST, TOKEN, LENGTH], most_bytes=2**21)
@@ -265,9 +266,7 @@ def test_a_body_of_just_the_limit():
     assert refused(sent, 413, "The request is larger than 4 MB.")
 
 
-@pytest.mark.parametrize(
-    ("length", "n_read"), [(b"100", 5), (b"101", 0), (b"many", 5), (b"\xb2\xb2\xb2", 5)]
-)
+@each(("length", "n_read"), [(b"100", 5), (b"101", 0), (b"many", 5), (b"\xb2\xb2\xb2", 5)])
 def test_a_body_that_is_much_too_large_is_not_read_to_its_end(monkeypatch, length, n_read):
     monkeypatch.setattr(guard_module, "_MOST_DRAINED", 100)
     read = []
@@ -284,7 +283,7 @@ def test_a_body_that_is_much_too_large_is_not_read_to_its_end(monkeypatch, lengt
     assert len(read) == n_read
 
 
-@pytest.mark.parametrize("path", ["/api/answers", "/"])
+@each("path", ["/api/answers", "/"])
 def test_a_body_that_does_not_arrive(path):
     app = App()
     asking = {"headers": [HOST, TOKEN, LENGTH], "path": path, "method": "POST", "patience": 0.01}
@@ -323,7 +322,7 @@ def test_a_defect_is_said_and_logged(caplog, monkeypatch):
     assert [one.getMessage() for one in caplog.records] == ["a request could not be answered"]
 
 
-@pytest.mark.parametrize(("begun", "kind"), [(True, "http"), (False, "websocket")])
+@each(("begun", "kind"), [(True, "http"), (False, "websocket")])
 def test_a_defect_in_the_middle_ends_the_connection(begun, kind):
     with pytest.raises(RuntimeError, match="a secret"):
         asked(Failing(begun), kind=kind)

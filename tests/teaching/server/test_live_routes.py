@@ -10,49 +10,50 @@ from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.server import live_routes
 from tests.teaching.server.conftest import running
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
 def studio(monkeypatch):
-    monkeypatch.setattr(live_routes, "_WAITS", 0.3)
+    monkeypatch.setattr(live_routes, "_WAITS", 0.05)
     with running(Lesson(records_of(make_xor(40, random_state=0)[0]))) as found:
         yield found
 
 
 def asking(client, tab="tab", after=0):
-    """The next message and its number, None where there is none."""
-    reply = client.get(
-        "/api/live/next", params={"after": after}, headers={"X-Nearkin-Tab": tab}, timeout=30
-    )
-    if reply.status_code == 204:
-        return None
+    """The next message and its number, asked for until there is one."""
+    asked = {"params": {"after": after}, "headers": {"X-Nearkin-Tab": tab}}
+    while (reply := client.get("/api/live/next", **asked)).status_code == 204:
+        pass
     assert reply.status_code == 200, reply.text
     is_text = reply.headers["Content-Type"] == "application/json"
     told = json.loads(reply.text) if is_text else reply.content
     return int(reply.headers["X-Nearkin-Number"]), told
 
 
-def all_there_is(client, after=0, tab="tab"):
-    """Messages until there are no more, and the number of the last."""
+def until_reported(client, version, after=0):
+    """Messages up to the report of a version, which comes last, and its number."""
     told = []
-    while (found := asking(client, tab, after)) is not None:
-        after, message = found
+    while not (told and is_told(told[-1], "report") and told[-1]["version"] == version):
+        after, message = asking(client, after=after)
         told.append(message)
     return told, after
 
 
+def is_told(message, kind):
+    return isinstance(message, dict) and message["type"] == kind
+
+
 def test_what_a_tab_has_not_got_is_sent_again_and_nothing_twice(studio):
     with studio.client() as client:
-        told, after = all_there_is(client)
-        assert {one["type"] for one in told if isinstance(one, dict)} >= {"state"}
+        told, after = until_reported(client, 0)
+        assert any(is_told(one, "state") for one in told)
         assert any(isinstance(one, bytes) for one in told)  # where the points are
         client.post("/api/answers", json={"left": 0, "right": 1, "same": True})
         first = asking(client, after=after)
-        assert first is not None
         assert asking(client, after=after) == first  # the answer before was lost on its way
-        more, _ = all_there_is(client, first[0])
-        states = [one for one in [first[1], *more] if isinstance(one, dict)]
-        assert any(one["type"] == "state" and one["n_answers"] == 1 for one in states)
+        more, _ = until_reported(client, 1, first[0])
+        assert any(is_told(one, "state") and one["n_answers"] == 1 for one in [first[1], *more])
 
 
 def test_tabs_that_have_gone_are_forgotten_and_only_so_many_are_heard(studio, monkeypatch):
@@ -68,6 +69,6 @@ def test_tabs_that_have_gone_are_forgotten_and_only_so_many_are_heard(studio, mo
 
 def test_asking_needs_the_token_and_a_tab(studio):
     address = f"{studio.base}/api/live/next"
-    assert httpx.get(address, trust_env=False).status_code == 403
+    assert httpx.get(address, trust_env=False, timeout=PATIENCE).status_code == 403
     with studio.client() as client:
         assert client.get("/api/live/next").status_code == 422

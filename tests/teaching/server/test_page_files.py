@@ -4,9 +4,8 @@ import json
 from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
 
-import pytest
-
 from nearkin.teaching.server import page_files
+from tests.cases import each
 from tests.teaching.server.conftest import StubLesson, running
 
 AGAIN = "pip install --force-reinstall --no-deps --no-cache-dir"
@@ -24,7 +23,7 @@ def installed(monkeypatch, told):
     monkeypatch.setattr(page_files, "distribution", distribution)
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "remedy"),
     [
         ({}, f"{AGAIN} --only-binary nearkin nearkin."),

@@ -8,7 +8,9 @@ import pytest
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.server.people import read_person
+from tests.cases import each
 from tests.teaching.server.conftest import running
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def hello(tab, name, browser=None):
 def told(tab, kind, good=lambda told: True):
     """The next message of a kind that is good."""
     while True:
-        text = tab.recv(timeout=20)
+        text = tab.recv(timeout=PATIENCE)
         if isinstance(text, str) and (said := json.loads(text))["type"] == kind and good(said):
             return said
 
@@ -73,7 +75,7 @@ def test_tabs_of_one_browser_are_one_person(studio):
         assert told(one, "pong") == {"type": "pong"}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "", "ping", "[1]", "null", "{", '{"tab": "a"}', '{"tab": 1, "browser": "b"}',

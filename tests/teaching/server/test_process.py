@@ -15,6 +15,8 @@ from benchmarks.studio.troubles import TROUBLES, run
 from nearkin.cli import main
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.cases import each
+from tests.waiting import PATIENCE
 
 NEARKIN = [sys.executable, "-W", "error", "-m", "nearkin"]
 
@@ -46,7 +48,9 @@ def test_a_session_from_its_address_to_ctrl_c(tmp_path, monkeypatch, capsys):
     with studio(tmp_path, "--port", 0) as (process, address):
         base, token = address.split("/?token=")
         headers = {"X-Nearkin-Token": token}
-        with httpx.Client(base_url=base, headers=headers, trust_env=False) as client:
+        with httpx.Client(
+            base_url=base, headers=headers, trust_env=False, timeout=PATIENCE
+        ) as client:
             body = {"left": 0, "right": 1, "same": True}
             assert client.post("/api/answers", json=body).json()["n_answers"] == 1
 
@@ -66,7 +70,7 @@ def test_a_session_from_its_address_to_ctrl_c(tmp_path, monkeypatch, capsys):
             assert client.post("/api/undo").json()["n_answers"] == 0
             assert client.post("/api/redo").json()["n_answers"] == 1
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
         said = process.stderr.read()
     assert "answers are kept in rows.npy.answers.jsonl" in said
     assert "1 answer in rows.npy.answers.jsonl; known are 1 same, 0 different, 0 unsure" in said
@@ -84,14 +88,14 @@ AT_ONCE_AND_TWICE = [("answering", "KILL", 0.3), ("ending", "HUP", 0.02)]
 ONE_BY_ONE = [("answering", "HUP", 0.2), ("answering", "TERM", 0.1), ("starting", "TERM", 1.0)]
 
 
-@pytest.mark.parametrize(
-    "kills", [AT_ONCE_AND_TWICE, pytest.param(ONE_BY_ONE, marks=pytest.mark.night)]
-)
+@pytest.mark.night
+@each("kills", [AT_ONCE_AND_TWICE, ONE_BY_ONE])
 def test_nothing_that_was_acknowledged_is_lost_by_a_kill(kills):
     series = [dict(zip(("when", "signal", "after"), kill, strict=True)) for kill in kills]
     assert check({"kills": series, "seed": 0}) == f"series of {len(kills)}"
 
 
+@pytest.mark.night  # by day test_journal and test_kept_file have the same, without a server
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_nothing_is_lost_in_all_kinds_of_trouble(tmp_path):
     """``python -m benchmarks.studio.troubles`` has fifty kills, and a minute of standing still."""

@@ -13,6 +13,7 @@ from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
 from nearkin.teaching.server.background import Refits
 from tests.teaching.server.conftest import StubLesson, running
+from tests.waiting import PATIENCE
 
 TABLE, PERSON = make_records(80, random_state=1)
 
@@ -28,7 +29,7 @@ def people(page, tmp_path):
 def next_review(tab):
     """The next review that a tab is told of."""
     while True:
-        message = tab.recv(timeout=60)
+        message = tab.recv(timeout=PATIENCE)
         if isinstance(message, str):
             content = json.loads(message)
             if content["type"] == "review":
@@ -98,14 +99,17 @@ def test_nothing_is_reviewed_until_somebody_looks():
         on_problem=lambda sentence: told.put(("problem", sentence)),
     )
     refits.start()
-    assert told.get(timeout=30) == ("report", 0)
+    assert told.get(timeout=PATIENCE) == ("report", 0)
     assert lesson.reviews == []
     refits.want_reviews()
-    assert told.get(timeout=30) == ("review", 0)
+    assert told.get(timeout=PATIENCE) == ("review", 0)
     refits.want_reviews()  # a second look begins nothing
     lesson.version = 1
     refits.want()
-    assert {told.get(timeout=30), told.get(timeout=30)} == {("report", 1), ("review", 1)}
+    assert {told.get(timeout=PATIENCE), told.get(timeout=PATIENCE)} == {
+        ("report", 1),
+        ("review", 1),
+    }
     assert refits.stop()
     assert lesson.reviews == [0, 1]
 
@@ -126,5 +130,5 @@ def test_a_review_that_fails_is_said():
     )
     refits.start()
     refits.want_reviews()
-    assert "no column tells rows apart" in told.get(timeout=30)
+    assert "no column tells rows apart" in told.get(timeout=PATIENCE)
     assert refits.stop()

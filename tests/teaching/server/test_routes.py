@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import struct
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +15,9 @@ import pytest
 import nearkin as nk
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.cases import each
 from tests.teaching.server.conftest import StubLesson, running, small_records
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -187,7 +190,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("body", WRONG.values(), ids=WRONG.keys())
+@each("body", WRONG.values(), ids=WRONG.keys())
 def test_bodies_that_are_wrong(studio, client, body):
     before = studio.lesson.state()["version"]
     answer = client.post("/api/answers", json=body)
@@ -212,8 +215,8 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("path", ["orders", "orders/withdrawals"])
-@pytest.mark.parametrize(
+@each("path", ["orders", "orders/withdrawals"])
+@each(
     ("body", "status"),
     [
         ({"anchor": 0, "closer": 1}, 422),
@@ -245,10 +248,8 @@ def test_orders_are_said_taken_back_and_exported(fresh):
     assert fresh.post("/api/undo").json()["n_triplets"] == 1
 
 
-@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
-@pytest.mark.parametrize(
-    "path", ["answers", "groups", "withdrawals", "orders", "orders/withdrawals"]
-)
+@each("body", MALFORMED.values(), ids=MALFORMED.keys())
+@each("path", ["answers", "groups", "withdrawals", "orders", "orders/withdrawals"])
 def test_bodies_that_are_malformed(studio, client, path, body):
     before = studio.lesson.state()["version"]
     headers = {"Content-Type": "application/json"}
@@ -258,7 +259,7 @@ def test_bodies_that_are_malformed(studio, client, path, body):
     assert studio.lesson.state()["version"] == before
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "x"])
+@each("kind", ["text/plain", "application/x-www-form-urlencoded", "x"])
 def test_bodies_of_another_kind_are_not_read_as_json(studio, client, kind):
     body = json.dumps(GOOD).encode()
     answer = client.post("/api/answers", content=body, headers={"Content-Type": kind})
@@ -400,7 +401,7 @@ def test_texts_of_any_kind_come_back():
         assert [record["fields"][0]["value"] for record in found] == texts
         assert json.loads(client.get("/api/lesson").text)["source"] == "\udfff"
         assert client.post("/api/answers", json=GOOD).status_code == 200
-        assert tab.recv(timeout=10)
+        assert tab.recv(timeout=PATIENCE)
 
 
 def test_layouts_of_the_first_version(fresh):
@@ -411,11 +412,13 @@ def test_layouts_of_the_first_version(fresh):
 def test_few_pictures_are_opened_at_once():
     class Album(StubLesson):
         open_now, most = 0, 0
+        two = threading.Barrier(2, timeout=PATIENCE)  # passes only if two are open at once
 
         def image(self, row, side):
             self.open_now += 1
             self.most = max(self.most, self.open_now)
-            time.sleep(0.05)
+            self.two.wait()
+            time.sleep(0.05)  # for a third, if that could come
             self.open_now -= 1
             return b"", "image/png"
 

@@ -8,7 +8,9 @@ import pytest
 
 from nearkin.teaching.server import serving as module
 from nearkin.teaching.server.serving import AddressError, Serving, listening_socket
+from tests.cases import each
 from tests.teaching.server.conftest import StubLesson, running
+from tests.waiting import PATIENCE
 
 
 def test_a_port_that_is_in_use():
@@ -32,7 +34,7 @@ def test_the_next_port_that_is_free(monkeypatch):
             listening_socket("127.0.0.1", None)
 
 
-@pytest.mark.parametrize("address", ["203.0.113.7", "no-such-name.invalid"])
+@each("address", ["203.0.113.7", "no-such-name.invalid"])
 def test_an_address_that_is_not_ours(address):
     with pytest.raises(AddressError, match="not an address of this machine"):
         listening_socket(address, 0)
@@ -73,7 +75,9 @@ def test_ipv6():
     with running(StubLesson(), address="::1") as studio:
         assert studio.base == f"http://[::1]:{studio.port}"
         headers = {"X-Nearkin-Token": studio.token}
-        answer = httpx.get(f"{studio.base}/api/report", headers=headers, trust_env=False)
+        answer = httpx.get(
+            f"{studio.base}/api/report", headers=headers, trust_env=False, timeout=PATIENCE
+        )
         assert answer.status_code in (200, 204)
 
 

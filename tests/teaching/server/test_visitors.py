@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import socket
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -16,30 +17,44 @@ from nearkin.teaching.server.guard import Guard
 from nearkin.teaching.server.hosts import Hosts
 from nearkin.teaching.server.visitors import Visitors
 from tests.teaching.server.conftest import StubLesson, running
+from tests.waiting import PATIENCE, until
 
-PATIENCE = 0.2
+# Of the server, by a clock that goes on only when a test says so, or nearly: nobody waits for it.
+HOURS = 3600.0
+
+
+class Visited(Visitors):
+    """Visitors of a server whose clock a test puts forward."""
+
+    ahead = 0.0
+
+    def protocol(self, **settings):
+        self.loop = asyncio.get_running_loop()
+        self.loop.time = lambda: time.monotonic() + self.ahead
+        return super().protocol(**settings)
+
+    def pass_time(self, seconds):
+        """Have it later by so much; what is due then is done when this returns."""
+        self.ahead += seconds
+        for _ in range(3):  # what is due, what that leads to, and what that leads to
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(PATIENCE)
 
 
 @contextmanager
-def hurried(lesson=None, **limits):
-    """A studio that waits for nobody for long."""
-    counted = Visitors(**{"patience": PATIENCE, "patience_with_strangers": PATIENCE, **limits})
+def watched(lesson=None, **limits):
+    """A studio, and who is connected to it."""
+    counted = Visited(**{"patience": HOURS, "patience_with_strangers": HOURS, **limits})
     with running(lesson or StubLesson(), visitors=counted) as studio:
         studio.visitors = counted
         yield studio
 
 
-def is_closed(connection, within=5):
-    """Whether the server hangs up before long, whatever it says first."""
-    connection.settimeout(within)
-    try:
+def until_closed(connection):
+    """Wait until the server hangs up, whatever it says first."""
+    connection.settimeout(PATIENCE)
+    with suppress(ConnectionError):
         while connection.recv(65536):
             pass
-    except ConnectionError:
-        pass
-    except TimeoutError:
-        return False
-    return True
 
 
 ASKED = "GET /api/report HTTP/1.1\r\nHost: {host}\r\nX-Nearkin-Token: {token}\r\n"
@@ -56,39 +71,47 @@ HALF = [
 
 
 def test_who_does_not_ask_to_the_end_is_sent_away():
-    with hurried() as studio, ExitStack() as stack:
+    with watched() as studio, ExitStack() as stack:
         connections = [stack.enter_context(studio.connected()) for _ in HALF]
         for connection, said in zip(connections, HALF, strict=True):
             connection.sendall(said.format(host=studio.host, token=studio.token).encode())
-        assert [is_closed(connection) for connection in connections] == [True] * len(HALF)
+        until(lambda: len(studio.visitors) == len(HALF))
+        assert connections[3].recv(9) == b"HTTP/1.1 "
+        studio.visitors.pass_time(0.9 * HOURS)
+        assert len(studio.visitors) >= 4  # bodies need a token
+        until(lambda: studio.visitors.pass_time(HOURS) or len(studio.visitors) == 0)
+        for connection in connections:
+            until_closed(connection)
 
 
 def test_a_byte_now_and_then_is_no_request():
-    with hurried() as studio, studio.connected() as connection:
-
-        def drip():
-            for _ in range(500):
-                connection.sendall(b"G")
-                time.sleep(PATIENCE / 5)
-
-        with pytest.raises(ConnectionError):
-            drip()
+    with watched() as studio, studio.connected() as connection:
+        until(lambda: len(studio.visitors) == 1)
+        for _ in range(5):
+            connection.sendall(b"G")
+            studio.visitors.pass_time(0.19 * HOURS)
+        assert len(studio.visitors) == 1
+        studio.visitors.pass_time(0.19 * HOURS)
+        assert len(studio.visitors) == 0
+        until_closed(connection)
 
 
 def test_however_many_say_nothing_a_request_is_answered():
-    with hurried(patience=60, most_strangers=20) as studio, ExitStack() as stack:
+    with watched(most_strangers=20) as studio, ExitStack() as stack:
         crowd = []
         for _ in range(100):
             crowd.append(stack.enter_context(studio.connected()))
             crowd[-1].sendall(b"GET / HTTP/1.1\r\n")
         assert studio.raw("POST", "/api/undo").status in (200, 500)
         assert len(studio.visitors) <= 21
-        assert all(is_closed(one) for one in crowd[:75])
-        assert not is_closed(crowd[-1], within=0.05)
+        for one in crowd[:75]:
+            until_closed(one)
+        crowd[-1].sendall(f"Host: {studio.host}\r\n\r\n".encode())
+        assert crowd[-1].recv(9) == b"HTTP/1.1 "  # it is heard still
 
 
 def test_who_has_the_token_stays_among_strangers():
-    with hurried(patience=60, most_strangers=5) as studio, ExitStack() as stack:
+    with watched(most_strangers=5) as studio, ExitStack() as stack:
         client = stack.enter_context(studio.client())
         client.get("/api/report")
         for _ in range(30):
@@ -97,7 +120,7 @@ def test_who_has_the_token_stays_among_strangers():
 
 
 def test_more_connections_than_all_there_may_be():
-    with hurried(patience=60, most_strangers=3, most=4) as studio, ExitStack() as stack:
+    with watched(most_strangers=3, most=4) as studio, ExitStack() as stack:
         for _ in range(8):
             client = stack.enter_context(studio.client())
             assert client.get("/api/report").status_code in (200, 204)
@@ -107,19 +130,19 @@ def test_more_connections_than_all_there_may_be():
 def test_an_answer_may_take_its_time():
     class Slow(StubLesson):
         def known(self):
-            time.sleep(3 * PATIENCE)
+            studio.visitors.pass_time(9 * HOURS)
             return {}
 
-    with hurried(Slow()) as studio:
+    with watched(Slow()) as studio:
         assert studio.raw("GET", "/api/known").status == 200
 
 
 def test_a_large_answer_is_read_slowly():
-    with hurried(StubLesson(n_rows=1_000_000)) as studio, studio.connected() as connection:
+    with watched(StubLesson(n_rows=1_000_000)) as studio, studio.connected() as connection:
         line = f"GET /api/layouts/learned HTTP/1.1\r\nHost: {studio.host}\r\n"
         connection.sendall(f"{line}X-Nearkin-Token: {studio.token}\r\n\r\n".encode())
-        time.sleep(3 * PATIENCE)
-        found = bytearray()
+        found = bytearray(connection.recv(9))
+        studio.visitors.pass_time(9 * HOURS)
         while len(found) < 8_000_000:
             part = connection.recv(65536)
             assert part
@@ -127,8 +150,8 @@ def test_a_large_answer_is_read_slowly():
 
 
 def test_who_knows_the_token_and_never_reads_takes_no_more_than_its_place():
-    limits = {"patience": 60, "most_strangers": 3, "most": 4}
-    with hurried(StubLesson(n_rows=1_000_000), **limits) as studio, ExitStack() as stack:
+    limits = {"most_strangers": 3, "most": 4}
+    with watched(StubLesson(n_rows=1_000_000), **limits) as studio, ExitStack() as stack:
         line = f"GET /api/layouts/learned HTTP/1.1\r\nHost: {studio.host}\r\n"
         for _ in range(8):
             connection = stack.enter_context(studio.connected())
@@ -139,10 +162,10 @@ def test_who_knows_the_token_and_never_reads_takes_no_more_than_its_place():
 
 
 def test_a_websocket_is_not_in_a_hurry():
-    with hurried() as studio, studio.live() as tab:
-        time.sleep(2 * PATIENCE)
+    with watched() as studio, studio.live() as tab:
+        studio.visitors.pass_time(9 * HOURS)
         tab.send("ping")
-        assert tab.recv(timeout=10)
+        assert tab.recv(timeout=PATIENCE)
 
 
 def test_a_body_that_does_not_arrive():
@@ -195,11 +218,12 @@ def test_what_is_promised_is_what_is_done():
 
 
 def test_what_is_sent_to_a_connection_that_breaks_is_not_logged(caplog):
-    with hurried() as studio:
+    with watched() as studio:
         for said in (b"\0" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET /\r\n" * 50, b"\r\n" * 5000):
             with studio.connected() as connection:
                 connection.sendall(said)
-                is_closed(connection)
+                connection.shutdown(socket.SHUT_WR)
+                until_closed(connection)
         with studio.connected() as connection, pytest.raises(ConnectionError):
             connection.sendall(b"GET / HTTP/1.1\r\n" + b"X-Much: 1\r\n" * 1_000_000)
         assert studio.raw("GET", "/api/report").status in (200, 204)

@@ -5,6 +5,7 @@ import pytest
 
 from nearkin.teaching.lesson import Lesson
 from nearkin.teaching.records import records_of
+from tests.cases import each
 from tests.teaching.server.conftest import running
 
 X = np.random.RandomState(0).standard_normal((30, 3))
@@ -32,7 +33,7 @@ def test_a_choice_is_one_answer_and_groups_have_names(rows):
         assert (state["n_answers"], state["n_cannot_link"]) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "body", "status"),
     [
         ("", {"left": 30}, 422),
@@ -61,7 +62,7 @@ def test_bad_values_change_nothing(rows, path, body, status):
         assert client.get("/api/lesson").json()["state"]["version"] == before
 
 
-@pytest.mark.parametrize("path", ["", "/name"])
+@each("path", ["", "/name"])
 def test_strangers_are_refused(rows, path):
     assert rows.raw("POST", f"/api/which{path}", b"{}", token=False).status == 403
     assert rows.raw("POST", f"/api/which{path}", b"{}", host="evil.example").status >= 400

@@ -1,6 +1,6 @@
 """Explanations over the wire."""
 
-import pytest
+from tests.cases import each
 
 
 def test_two_rows_are_explained(studio):
@@ -13,7 +13,7 @@ def test_two_rows_are_explained(studio):
     assert abs(sum(one["share"] for one in why["columns"]) + why["others"] - 1) < 1e-6
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "status", "message"),
     [
         ({"left": 0, "right": 0}, 422, "beside another one"),
@@ -31,7 +31,7 @@ def test_bad_queries_are_refused(studio, query, status, message):
     assert message in found.json()["message"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "status"),
     [
         ({"X-Nearkin-Token": "wrong"}, 403),
