@@ -11,12 +11,12 @@ import sys
 import threading
 
 import pytest
-from tests.waiting import PATIENCE
 
 import nearkin
 from nearkin.storage.endings import Ended, tidied_up
 from nearkin.storage.whole_file import whole_file
 from tests.cases import each
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes, devices and signals")
 
