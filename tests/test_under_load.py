@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 from tests import under_load
 
@@ -27,6 +28,12 @@ def test_the_first_round_that_fails_is_the_last(tmp_path, capfd):
     *_, named, test = capfd.readouterr().out.splitlines()
     assert named == "round 1 of 5 failed, with status 1:"
     assert test.endswith("test_made.py::test_once")
+
+
+def test_there_are_the_tests_that_it_names():
+    root = Path(__file__).parents[1]
+    for one in under_load.CONCURRENT:
+        assert (root / one.removeprefix("--ignore=").partition("::")[0]).exists(), one
 
 
 def test_busy_processes_end_with_what_keeps_them():

@@ -2,6 +2,7 @@
 
     python -m tests.under_load --rounds 20 tests/teaching/server/browser
     python -m tests.under_load --rounds 5 -n 2 -k journal tests/teaching
+    python -m tests.under_load --concurrent   # all with threads, processes and sockets but those
 
 Arguments that are not listed by ``--help`` go to pytest as they are. The first round that fails is
 the last: its output is printed, the names of the failed tests follow, and the exit status is 1.
@@ -26,6 +27,31 @@ while os.getppid() == int(sys.argv[1]):
     for _ in range(1_000_000):
         pass
 """
+# Where tests have threads, processes or sockets, but for those in a browser.
+CONCURRENT = (
+    "--ignore=tests/teaching/server/browser",
+    "tests/teaching/server",
+    "tests/teaching/test_journal.py",
+    "tests/teaching/test_kept_answers.py",
+    "tests/teaching/test_kept_file.py",
+    "tests/teaching/test_lesson.py",
+    "tests/teaching/test_notebook.py",
+    "tests/cli/test_pipes.py",
+    "tests/cli/test_process.py",
+    "tests/cli/test_start.py",
+    "tests/cli/test_studio.py",
+    "tests/cli/test_targets.py",
+    "tests/costs/test_estimates.py",
+    "tests/records/test_dask.py",
+    "tests/rows/test_blocks.py",
+    "tests/rows/test_dask.py",
+    "tests/rows/test_notices.py",
+    "tests/rows/test_once.py",
+    "tests/rows/test_streams.py::test_a_process_that_ends_leaves_the_old_file",
+    "tests/rows/test_thread_limits.py",
+    "tests/storage/test_silence.py",
+    "tests/storage/test_whole_file.py",
+)
 # Seconds that an interrupted run has to end its servers and browsers.
 PATIENCE = 60
 
@@ -43,7 +69,14 @@ def main(arguments=None):
         default=os.cpu_count(),
         help="how many processes spin meanwhile (one a core)",
     )
+    parser.add_argument(
+        "--concurrent",
+        action="store_true",
+        help="run all tests with threads, processes and sockets, but for those in a browser",
+    )
     settings, for_pytest = parser.parse_known_args(arguments)
+    if settings.concurrent:
+        for_pytest += CONCURRENT
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with spinning(settings.busy):
