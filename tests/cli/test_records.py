@@ -23,6 +23,12 @@ GROUPS = ("duplicates", "people.csv", "--id", "id", "--pairs", "answers.csv")
 ASK = ("suggest", "none", "people.csv", "--id", "id", "--ask", "-o", "said.csv")
 
 
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    """A fifth of them, which is quick, and says nearly the same of pairs."""
+    monkeypatch.setattr("nearkin.records.matching.N_TREES", 20)
+
+
 @pytest.fixture(scope="module")
 def drawn():
     table, person = nk.datasets.make_records(N, random_state=1)

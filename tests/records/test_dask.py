@@ -64,7 +64,8 @@ def client():
 
 
 @pytest.fixture
-def in_process():
+def in_process(monkeypatch):
+    monkeypatch.setattr("nearkin.records.matching.N_TREES", 20)  # which is quick
     with dask.config.set(scheduler="synchronous"):
         yield
 
