@@ -111,3 +111,24 @@ def test_without_a_model_words_are_encoded_too(run, frame):
     assert len(run("suggest", "none", "people.csv", "--id", "id", "-n", "3").out.splitlines()) == 4
     found = run("cluster", "none", "people.csv", "--clusters", "2", "--method", "kmeans").out
     assert len(found.splitlines()) == 81
+
+
+def test_types_and_ways_of_writing_are_taken_at_their_word(run, frame):
+    kinds = pd.Categorical(np.tile([1, 5, 8, 2], 20))
+    frame.assign(city=kinds, income=[f"{n},50 €" for n in range(80)]).to_parquet("typed.parquet")
+    told = run("fit", "typed.parquet", *FIT, "column-weights").err
+    assert "'city' (category)" in told
+    assert "'income' (number, decimal comma)" in told
+    assert nk.load("m.nearkin").table_.kinds_["city"] == "category"
+
+
+def test_columns_of_rounding_noise_are_not_blown_up(run, frame, monkeypatch):
+    rng = np.random.default_rng(0)
+    table = {"id": frame["id"], "a": rng.normal(size=80), "b": rng.normal(size=80)}
+    pd.DataFrame({**table, "c": 3e-33 * rng.normal(size=80)}).to_parquet("dead.parquet")
+    for most in (2**23, 1):  # in memory, and block by block
+        monkeypatch.setattr("nearkin.cli.learning._MOST_READ", most)
+        told = run("fit", "dead.parquet", *FIT, "rca", "--standardise").err
+        assert "reaches" not in told
+        assert nk.load("m.nearkin").steps_[0].scale_[2] == 1
+    assert "reaches" not in run("fit", "dead.parquet", *FIT, "rca").err

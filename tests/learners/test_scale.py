@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import nearkin as nk
 from nearkin import Blend, Chain, Euclidean, KernelBeta, Pairs, ScaleWarning
 from nearkin.rows.column_scales import scales_of
+from nearkin.tables.values import columns_of
 from tests.cases import each
 from tests.common.learners import LEARNERS
 
@@ -338,3 +339,47 @@ def test_pairs_are_spread_along_distances():
     X, _, pairs = example()
     with pytest.warns(ScaleWarning, match="column 1 reaches .* RobustScaler"):
         nk.spread_pairs(X * UNITS, pairs)
+
+
+def test_columns_of_rounding_noise_are_not_blown_up():
+    X, _, pairs = example()
+    noise = 3e-33 * np.random.default_rng(1).normal(size=(60, 1))
+    dead = np.hstack([X, noise])
+    expected = Euclidean(scale=True).fit(X, pairs=pairs).distance(X)
+    given = {
+        "array": dead,
+        "sparse": sp.csr_array(dead),
+        "stream": nk.open_rows([dead[:25], dead[25:]]),
+    }
+    for name, rows in given.items():
+        Euclidean().fit(rows, pairs=pairs)  # no warning of units
+        metric = Euclidean(scale=True).fit(rows, pairs=pairs)
+        assert_allclose(metric.column_scale_[3], 1, err_msg=name)
+        assert_allclose(
+            metric.pair_distance(dead[:20], dead[40:]), expected[range(20), range(40, 60)]
+        )
+    table = pd.DataFrame(dead, columns=list("abcd")).assign(name=["Ada", "Bob", "Eve"] * 20)
+    assert nk.TableEncoder().fit(table).kinds_["d"] == "ignored"
+    written = table.assign(d=[repr(value) for value in dead[:, 3].tolist()])
+    assert nk.TableEncoder().fit(written).kinds_["d"] == "ignored"
+    assert {column.name: column.kind for column in columns_of(written)}["d"] == "ignored"
+
+
+def test_columns_of_rounding_noise_are_not_blown_up_on_workers():
+    da = pytest.importorskip("dask.array")
+    from nearkin import dask as learners
+
+    X, y, _ = example()
+    dead = da.from_array(np.hstack([X, 3e-33 * X[:, :1]]), chunks=(25, 4))
+    assert learners.DaskEuclidean(scale=True).fit(dead, y).column_scale_[3] == 1
+
+
+def test_columns_of_rounding_noise_are_not_blown_up_in_the_studio():
+    from nearkin.teaching.lesson import Lesson
+    from nearkin.teaching.records import records_of
+
+    X, _, _ = example()
+    dead = np.hstack([X * UNITS, 3e-33 * X[:, :1]])
+    for standardise in (None, True):
+        lesson = Lesson(records_of(dead), standardise=standardise)
+        assert abs(lesson._rows[:, 3]).max() < 1e-30

@@ -183,3 +183,15 @@ def test_columns_seen_to_have_one_unit_without_sorting_have_one(dtype):
             units = column_scales.column_units(X)
             assert column_scales.ratio_of_spreads(units) <= column_scales.MOST_RATIO
     assert seen > 20
+
+
+def test_what_rounding_left_of_a_constant_has_no_spread_and_no_unit() -> None:
+    X = rng().normal(size=(300, 4))
+    for form in (np.asarray, sparse.csr_array):
+        dead = np.c_[X, 3e-33 * X[:, 0], 1e-14 * X[:, 1]]
+        assert (column_spreads(form(dead))[4:] == 0).all()
+        assert (scales_of(form(dead))[4:] == 1).all()
+        assert differing_units(form(dead)) is None
+    # A nanosecond is not rounding beside a year, nor is a column because another is wide.
+    np.testing.assert_array_equal(column_spreads(X * [1, 1e-11, 1, 1]) > 0, True)
+    np.testing.assert_array_equal(column_spreads(X * [1, 1, 1, 1e20]) > 0, True)

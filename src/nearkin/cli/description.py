@@ -13,6 +13,7 @@ from nearkin.errors import counted, few
 from nearkin.scores.same_threshold import verdicts_of
 from nearkin.storage.arrays import printable
 from nearkin.storage.models import ModelInfo
+from nearkin.tables.columns import DECIMALS, ORDERS
 
 _USES = "transform, same, neighbors, duplicates, cluster, evaluate, suggest, plot"
 _METHODS = {
@@ -74,15 +75,17 @@ def matcher_in_words(matcher: Any, file: str) -> str:
 
 def matcher_as_plain_values(matcher: Any) -> dict[str, Any]:
     """What a matcher says of itself, as JSON has it."""
-    known = {"kinds": matcher.kinds_, "dates": matcher.orders_}
+    known: dict[str, Any] = {"kinds": matcher.kinds_}
+    for what, readings in (("dates", ORDERS), ("decimals", DECIMALS)):
+        known[what] = {name: one for name, one in matcher.orders_.items() if one in readings}
     return {"matcher": "RecordMatcher", **known, **asdict(matcher.report_)}
 
 
 def _kind_told(matcher: Any, name: str) -> str:
-    """What a column holds; of dates, in which order they are read."""
+    """What a column holds; of dates and numbers, how they are read."""
     order = matcher.orders_.get(name)
     said = str(matcher.kinds_[name]) + (f", {order}" if order else "")
-    stated = name in (matcher.kinds or {}) or (order and matcher.dates)
+    stated = name in (matcher.kinds or {}) or (matcher.dates and order == matcher.dates)
     return said + ", as stated" * bool(stated)
 
 

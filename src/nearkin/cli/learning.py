@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from nearkin.cli.costs import announce, refuse_what_cannot_fit
 from nearkin.cli.failures import UserError
@@ -24,7 +25,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning
 from nearkin.rows.compiled import get_ready
 from nearkin.rows.notices import leaving_out
-from nearkin.rows.scaled import ScaleWarning, warn_of_units
+from nearkin.rows.scaled import ScaleWarning, fitted_scaler, warn_of_units
 from nearkin.rows.streams import RowStream
 
 # Numbers of rows that are read as a whole, where a learner could do with blocks: 64 MB.
@@ -104,12 +105,8 @@ def learned(
     if by_blocks:
         announce(learner, rows, _number_of(pairs), time.perf_counter() - start)
     with leaving_out(ScaleWarning):
-        if standardise and by_blocks:
-            metric = _standardised(learner, rows, y, pairs)
-        elif standardise:
-            from sklearn.preprocessing import StandardScaler
-
-            metric = Chain([StandardScaler(), learner]).fit(X, y, pairs=pairs)
+        if standardise:
+            metric = _standardised(learner, X, y, pairs)
         else:
             metric = learner.fit(X, y, pairs=pairs)
     if components is not None:
@@ -145,15 +142,15 @@ def _reduced(
     return Chain([*given, *axes])._made_of([*fitted, *reduced.steps_], X.shape[1])
 
 
-def _standardised(learner: Any, rows: RowStream, y: Any, pairs: Any) -> Chain:
-    """What a chain learns from the same rows in memory."""
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler()
-    for block in rows:
-        scaler.partial_fit(block)
-    names = [f"x{j}" for j in range(rows.n_columns)]
-    fitted = learner.fit(rows.mapped(scaler.transform, names), y, pairs=pairs)
+def _standardised(learner: Any, X: Any, y: Any, pairs: Any) -> Chain:
+    """A chain that standardises rows first, in memory or block by block."""
+    d = X.shape[1]
+    if isinstance(X, RowStream):
+        scaler = fitted_scaler(X)
+        seen: Any = X.mapped(scaler.transform, [f"x{j}" for j in range(d)])
+    else:
+        scaler = fitted_scaler([X])
+        seen = scaler.transform(X)
+    fitted = learner.fit(seen, y, pairs=pairs)
     vars(fitted).pop("feature_names_in_", None)  # names of its own, not the data's
-    chain = Chain([StandardScaler(), learner])
-    return chain._made_of([scaler, fitted], rows.n_columns)
+    return Chain([clone(scaler), clone(learner)])._made_of([scaler, fitted], d)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from nearkin.cli.failures import UserError
 from nearkin.cli.files.column_choice import Choice, Kinds, chosen_columns, has_words, matched
 from nearkin.cli.files.formats import open_source
@@ -20,6 +22,7 @@ from nearkin.errors import InputError, few
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Ints
 from nearkin.rows.column_roles import Roles, counting, roles_of, sentence
+from nearkin.tables.reading import CategoryCells
 from nearkin.teaching.learned_columns import (
     NOT_CHOSEN,
     ColumnChoice,
@@ -284,7 +287,10 @@ def _some_cells(path: Path, choice: Choice, kinds: Kinds) -> dict[str, list[Any]
     first = next(iter(batches), None)
     if first is None:
         return {name: [] for name in names}
-    cells = first.slice(0, MOST_LOOKED_AT).to_pydict()
+    cells = {
+        name: CategoryCells(of) if pa.types.is_dictionary(first.schema.field(name).type) else of
+        for name, of in first.slice(0, MOST_LOOKED_AT).to_pydict().items()
+    }
     numbers = {name: as_numbers(of) for name, of in cells.items() if kinds[name] == "number"}
     return {**cells, **numbers}
 

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from nearkin.errors import few
 from nearkin.learners.column_weights import known_groups
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.host_sample import HostSample, host_sample
@@ -65,6 +66,9 @@ from nearkin.scores.suspects import chance_by_metric, suspects_of_metric, truste
 from nearkin.spaces.maps import Affine, Identity, Map, after_scaling, composed
 from nearkin.spaces.spread_pairs import spread_pairs
 from nearkin.storage.schema import a, estimator, floats, list_of, maybe
+
+# Columns that a report names.
+_MOST_NAMED = 20
 
 
 @stored_metric(
@@ -421,7 +425,9 @@ class MetricLearner(MetricMixin, BaseEstimator):
     def _scales(self, X: Any) -> tuple[NDArray[np.float64] | None, str]:
         """What columns are divided by, or None, and why."""
         if hasattr(self, "table_"):
-            return None, ""
+            held = getattr(self.table_, "held_", {})
+            shown = few((f"{name!r} ({what})" for name, what in held.items()), _MOST_NAMED)
+            return None, f"Columns hold {shown}." if held else ""
         if self.scale == "auto":
             return scales_of_differing(X, getattr(self, "feature_names_in_", None))
         if self.scale:

@@ -18,12 +18,14 @@ from nearkin.rows.arrays import Doubles, Ints
 from nearkin.rows.blocks import one_core
 from nearkin.rows.dask_cluster import check_processes, client_in_use
 from nearkin.rows.notices import noticed
-from nearkin.tables.columns import Column, Kind, Order
+from nearkin.tables.columns import Column, Kind, Order, Reading
 from nearkin.tables.reading import read_table
 from nearkin.tables.values import column_of, columns_of
 
 # Records that tell what columns hold and how they are compared, as in tables in memory.
 _SAMPLE = 20_000
+# How all partitions are read where the sample could not tell.
+_USUAL: dict[Kind, Reading] = {"date": "day first", "number": "decimal point"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class DaskTable:
 
     parts: Parts
     kinds: dict[str, Kind]
-    orders: dict[str, Order]
+    orders: dict[str, Reading]
     sample: list[Column]
 
     def __len__(self) -> int:
@@ -61,7 +63,7 @@ class DaskTable:
 def dask_table(
     frame: Any,
     kinds: Mapping[str, str] | None = None,
-    dates: Order | Mapping[str, Order] | None = None,
+    dates: Order | Mapping[str, Reading] | None = None,
 ) -> DaskTable:
     """Read a data frame of dask, partition by partition on the workers.
 
@@ -118,15 +120,17 @@ def _rows(frame: Any, rows: Ints) -> Any:
     return frame.iloc[rows]
 
 
-def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Order]) -> Packed:
+def _read(frame: Any, kinds: dict[str, Kind], orders: dict[str, Reading]) -> Packed:
     """A partition as bytes and numbers; what is ignored is left out."""
     # What is to be noticed was, in the sample.
     with one_core(), noticed():
         used = {name for name, kind in kinds.items() if kind != "ignored"}
         cells = read_table(frame, used)
         return packed(
-            # All partitions in one order, also where the sample could not tell.
-            [column_of(one, kinds[one.name], orders.get(one.name, "day first")) for one in cells]
+            [
+                column_of(one, kinds[one.name], orders.get(one.name, _USUAL.get(kinds[one.name])))
+                for one in cells
+            ]
         )
 
 

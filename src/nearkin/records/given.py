@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearkin.errors import InputError, InputTypeError
-from nearkin.tables.columns import Column, Order
+from nearkin.tables.columns import Column, Order, Reading
 from nearkin.tables.kinds import kinds_of, present
 from nearkin.tables.reading import Cells, read_table
 from nearkin.tables.values import column_of, columns_of, words_of
@@ -40,7 +40,7 @@ def columns_given(
 
 
 def columns_known(
-    table: Any, kinds: Mapping[str, str], orders: Mapping[str, Order]
+    table: Any, kinds: Mapping[str, str], orders: Mapping[str, Reading]
 ) -> list[Column]:
     """The columns of a table that are known from another one, read as they were there.
 

@@ -38,7 +38,7 @@ from nearkin.storage.arrays import StorageError
 from nearkin.storage.schema import a as an
 from nearkin.storage.schema import dict_of, of_older_files, one_of, stored, text
 from nearkin.storage.whole_file import StrPath
-from nearkin.tables.columns import ORDERS, Column, Order
+from nearkin.tables.columns import ORDERS, READINGS, Column, Order
 
 _NONE = np.empty((0, 2), dtype=np.int64)
 
@@ -47,7 +47,7 @@ _NONE = np.empty((0, 2), dtype=np.int64)
     comparisons_=an("Comparisons"),
     matching_=an("Matching"),
     kinds_=dict_of(text),
-    orders_=dict_of(one_of(*ORDERS)),
+    orders_=dict_of(one_of(*READINGS)),
     report_=an("MatchReport"),
 )
 class RecordMatcher(WholeState, BaseEstimator):
@@ -79,7 +79,8 @@ class RecordMatcher(WholeState, BaseEstimator):
     kinds_ : dict of str to str
         What columns hold, in this table and in others that are given later.
     orders_ : dict of str to str
-        In which order day, month and year are read in columns where that makes a difference.
+        In which order day, month and year are read, and what sets off decimals, in columns where
+        that makes a difference.
 
     Notes
     -----

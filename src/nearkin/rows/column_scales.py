@@ -42,6 +42,8 @@ _ONE_SCALE = 30.0
 # differ than this, a column says nothing of its unit.
 _WITHIN_UNIT = 0.9
 _FEWEST_ENTRIES = 5
+# A column with a smaller part of the median spread holds what rounding left of a constant.
+_DEAD = 1e-12
 # Principal components grow narrower by their nature: so many columns, in so strict an order, are
 # no accident.
 _FEWEST_COMPONENTS = 8
@@ -63,7 +65,8 @@ def column_spreads(X: Any) -> Doubles:
     -------
     ndarray of shape (d,)
         In float64. The plain standard deviation where all but outliers are equal, as in columns
-        that are nearly always zero; 0 for columns whose entries differ by rounding at most.
+        that are nearly always zero; 0 for columns whose entries differ by rounding at most, as
+        those do whose spread is below 1e-12 of the median of all that have some.
 
     Notes
     -----
@@ -72,9 +75,9 @@ def column_spreads(X: Any) -> Doubles:
     """
     X = _some_rows(X, MOST_ROWS)
     if devices.is_foreign(X):
-        return _home(_foreign_spreads(X))
+        return without_rounding(_home(_foreign_spreads(X)))
     if not is_sparse(X):
-        return _by_blocks(X, _spreads)
+        return without_rounding(_by_blocks(X, _spreads))
     # Where fewer entries differ from zero than are cut back, zero is all that is left.
     n = X.shape[0]
     X = sparse.csc_array(X)
@@ -82,7 +85,23 @@ def column_spreads(X: Any) -> Doubles:
     spreads = np.empty(X.shape[1])
     spreads[filled] = _by_blocks(X[:, np.flatnonzero(filled)], _spreads)
     spreads[~filled] = _sparse_deviations(X[:, np.flatnonzero(~filled)])
-    return spreads
+    return without_rounding(spreads)
+
+
+def without_rounding(spreads: Doubles) -> Doubles:
+    """Spreads of columns, 0 where one is below 1e-12 of the median of those that are not 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.rows.column_scales import without_rounding
+    >>> without_rounding(np.array([1.0, 3e-33, 0.0, 5.0]))
+    array([1., 0., 0., 5.])
+    """
+    wide = spreads[spreads > 0]
+    # Of an even number the wider one in the middle: of two columns, one may be left of a constant.
+    middle = np.sort(wide)[len(wide) // 2] if len(wide) else 0.0
+    return np.where(spreads < _DEAD * middle, 0.0, spreads)
 
 
 def scales_of(X: Any) -> Doubles:
@@ -121,7 +140,7 @@ def differing_units(X: Any) -> UnitsDiffer | None:
     X = _some_rows(X, ROWS_FOR_UNITS)
     if isinstance(X, np.ndarray) and _clearly_of_one_unit(X):
         return None
-    units = column_units(X)
+    units = without_rounding(column_units(X))
     known = np.flatnonzero(units)
     ratio = ratio_of_spreads(units)
     if len(known) < 2 or ratio <= MOST_RATIO or _ordered(units[known]):

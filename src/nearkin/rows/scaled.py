@@ -6,19 +6,20 @@ divided by what ``fit`` found (``column_scale_``) where the learner was asked to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from nearkin.errors import InputError
 from nearkin.rows import devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.base import Parts, RemoteRows, added
-from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of
+from nearkin.rows.column_scales import UnitsDiffer, differing_units, scales_of, without_rounding
 from nearkin.rows.notices import is_heard, notice
 from nearkin.rows.sparse import is_sparse
 
@@ -75,6 +76,28 @@ def divided(X: Any, scale: Floats | None) -> Any:
         X.data = (X.data / scale[X.indices]).astype(X.dtype)
         return X
     return (X / scale).astype(X.dtype, copy=False)
+
+
+def fitted_scaler(blocks: Iterable[Floats]) -> StandardScaler:
+    """What standardises rows: columns of rounding noise are centred, but not blown up.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray of shape (n, d)
+        The rows, or some of them at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearkin.rows.scaled import fitted_scaler
+    >>> fitted_scaler([np.array([[0.0, 0.0], [4.0, 1e-33]])]).scale_
+    array([2., 1.])
+    """
+    scaler = StandardScaler()
+    for block in blocks:
+        scaler.partial_fit(block)
+    scaler.scale_[without_rounding(np.sqrt(scaler.var_)) == 0] = 1.0
+    return scaler
 
 
 def warn_of_units(learner: Any, X: Any, remedy: str) -> None:

@@ -13,6 +13,13 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 Order = Literal["day first", "month first", "year first"]
 ORDERS: tuple[str, ...] = get_args(Order)
+Decimal = Literal["decimal point", "decimal comma"]
+# How cells that are texts are read: dates and numbers.
+Reading = Order | Decimal
+DECIMALS: tuple[str, ...] = get_args(Decimal)
+READINGS = (*ORDERS, *DECIMALS)
+# Values of a category that have a coordinate each.
+MOST_CATEGORIES = 50
 # Kinds whose values are texts.
 WORDS = ("yes or no", "category", "name", "text", "code")
 
@@ -33,13 +40,14 @@ class Column:
         missing; words as an array of ``str`` objects, in lower case and with single spaces, with
         None where a cell is missing. Of vectors, an array of shape (n, w) with rows of NaN.
     order : str or None
-        In which day, month and year were read, of dates that were written as texts.
+        In which day, month and year were read, of dates that were written as texts; what sets off
+        decimals, of such numbers.
     """
 
     name: str
     kind: Kind
     values: NDArray[Any]
-    order: Order | None = None
+    order: Reading | None = None
 
     def __len__(self) -> int:
         return len(self.values)

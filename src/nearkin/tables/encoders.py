@@ -25,9 +25,8 @@ from nearkin.rows.arrays import Floats
 from nearkin.rows.blocks import blocks
 from nearkin.rows.column_scales import column_spreads
 from nearkin.storage.schema import Spec, a, floats, positive, real, stored, whole, words
+from nearkin.tables.columns import MOST_CATEGORIES
 
-# Values of a category that have a coordinate each.
-MOST_CATEGORIES = 50
 # Numbers so many spreads from the middle are as far away as numbers can be.
 _FAR = 5.0
 # Pieces of words fall into so many classes. Each coordinate keeps a number for all of them.

@@ -35,7 +35,7 @@ from nearkin.storage.schema import (
     words,
 )
 from nearkin.storage.schema import real as real_number
-from nearkin.tables.columns import KINDS, ORDERS, Column, Kind, Order
+from nearkin.tables.columns import KINDS, ORDERS, READINGS, Column, Kind, Order, Reading
 from nearkin.tables.encoders import (
     ENCODER,
     Categories,
@@ -61,7 +61,7 @@ _APART = 0.5
 @stored(
     name=text,
     kind=one_of(*KINDS),
-    order=maybe(one_of(*ORDERS)),
+    order=maybe(one_of(*READINGS)),
     encoder=ENCODER,
     middle=floats("w"),
     factor=real_number,
@@ -75,7 +75,7 @@ class ColumnCode:
     ----------
     name, kind : str
     order : str or None
-        Of day, month and year, in a column of dates.
+        Of day, month and year, in a column of dates; what sets off decimals, in one of numbers.
     encoder : Encoder
     middle : ndarray of shape (w,)
         Mean of what the encoder gives, which is subtracted; missing cells are there.
@@ -87,7 +87,7 @@ class ColumnCode:
 
     name: str
     kind: Kind
-    order: Order | None
+    order: Reading | None
     encoder: Encoder
     middle: Floats
     factor: float
@@ -147,6 +147,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : dict
         What each column holds; ``"ignored"`` are ids, by name or because they count rows, and
         columns with one value only.
+    held_ : dict
+        The same, with how dates and numbers that are written as texts were read.
     columns_ : list of str
         Columns that coordinates come from.
     groups_ : ndarray of str of shape (p,)
@@ -385,6 +387,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         {'name': 'eve', 'paid': ''}
         """
         return {name: cell_text(cells) for name, cells in self.known_cells(X).items()}
+
+    @property
+    def held_(self) -> dict[str, str]:
+        """What each column holds, and how dates and numbers that are texts were read."""
+        orders = {code.name: code.order for code in self.codes_ if code.order}
+        return {
+            name: kind + (f", {orders[name]}" if name in orders else "")
+            for name, kind in self.kinds_.items()
+        }
 
     @property
     def columns_of_words_(self) -> list[str]:

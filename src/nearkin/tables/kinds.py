@@ -11,8 +11,10 @@ import numpy as np
 from nearkin.errors import InputError, few
 from nearkin.rows.access import evenly_spaced
 from nearkin.rows.column_roles import counting, names_rows
-from nearkin.tables.columns import KINDS, Kind, Order
+from nearkin.rows.column_scales import column_spreads, without_rounding
+from nearkin.tables.columns import KINDS, MOST_CATEGORIES, Kind, Order
 from nearkin.tables.dates import read_dates
+from nearkin.tables.numerals import read_numerals
 from nearkin.tables.reading import Cells, plain_text
 
 # Cells that a column is known by, at most.
@@ -31,7 +33,6 @@ _WORDS_OF_A_TEXT, _CHARACTERS_OF_A_TEXT = 9, 80
 
 YES = frozenset({"yes", "y", "true", "t", "1", "on", "ja", "oui", "si", "sí", "sim", "wahr"})
 NO = frozenset({"no", "n", "false", "f", "0", "off", "nein", "non", "não", "falsch"})
-NUMBER = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf(inity)?")
 _DIGITS = re.compile(r"[0-9]{1,15}")
 _LEADING_ZERO = re.compile(r"[-+]?0\d+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -90,7 +91,24 @@ def kinds_of(
     for cells in table:
         if cells.form == "text" and cells.name not in stated and _number_rows(cells.values):
             found[cells.name] = "ignored"
+    for name in _rounding([one for one in table if found[one.name] == "number"]):
+        if name not in stated:
+            found[name] = "ignored"
     return found
+
+
+def _rounding(table: Sequence[Cells]) -> list[str]:
+    """Columns of numbers without gaps that hold what rounding left of a constant."""
+    spreads = {}
+    for cells in table:
+        values = cells.values
+        if cells.form == "text":
+            numbers = read_numerals(text for text in values if text).values
+            values = np.array([numbers.get(text, np.nan) for text in values])
+        if np.isfinite(values).all():
+            spreads[cells.name] = column_spreads(np.clip(values, -1e150, 1e150)[:, None])[0]
+    found = without_rounding(np.array([*spreads.values()]))
+    return [name for name, spread in zip(spreads, found, strict=True) if not spread]
 
 
 def _number_rows(texts: Any) -> bool:
@@ -110,7 +128,20 @@ def kind_of(cells: Cells, dates: Order | None = None) -> Kind:
         return cast(Kind, cells.form)
     if cells.form == "number":
         return _kind_of_numbers(cells, dates)
-    return _kind_of_texts(cells.name, [text for text in _some(cells) if text], dates)
+    texts = [text for text in _some(cells) if text]
+    if cells.is_category and _may_be_category(texts):
+        return "category"
+    return _kind_of_texts(cells.name, texts, dates)
+
+
+def _may_be_category(texts: list[str]) -> bool:
+    """Whether texts, of which a type says that they are a category, can be told apart as one.
+
+    More values than have a coordinate each are names if they are no numbers: many people keep names
+    as categories because that takes less memory.
+    """
+    values = set(texts)
+    return len(values) <= MOST_CATEGORIES or len(read_numerals(values).values) == len(values)
 
 
 def present(cells: Cells) -> Any:
@@ -167,7 +198,8 @@ def _kind_of_texts(name: str, texts: list[str], dates: Order | None) -> Kind:
         return "ignored"
     if _are_dates(texts, dates):
         return "date"
-    if _share(texts, NUMBER) >= _MOST_ARE:
+    numbers = read_numerals(texts).values
+    if sum(text in numbers for text in texts) >= _MOST_ARE * len(texts):
         is_code = _CODE_NAME.match(name) or any(map(_LEADING_ZERO.fullmatch, texts))
         return "code" if is_code else "number"
     few_values = max(len(texts) / _CELLS_OF_A_CATEGORY, min(2, len(texts) // 2))
@@ -187,10 +219,6 @@ def _are_dates(texts: list[str], dates: Order | None) -> bool:
     """Whether most texts are dates."""
     days = read_dates(texts, dates).days
     return sum(text in days for text in texts) >= _MOST_ARE * len(texts)
-
-
-def _share(texts: list[str], pattern: re.Pattern[str]) -> float:
-    return sum(pattern.fullmatch(text) is not None for text in texts) / len(texts)
 
 
 def _is_code(text: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Literal
@@ -46,15 +46,34 @@ class Cells:
     values : ndarray
     first_row : int
         Number of the first, in messages, where these are a part of a column.
+    is_category : bool
+        Whether the library's type of the column says that values stand for kinds of things.
     """
 
     name: str
     form: Form
     values: NDArray[Any]
     first_row: int = 0
+    is_category: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+class CategoryCells(list[Any]):
+    """Cells of a column whose type says that values stand for kinds of things."""
+
+
+def cells_of(series: nw.Series[Any]) -> list[Any]:
+    """Cells of a column of a data frame, which know if they are of a category."""
+    kind = CategoryCells if _is_category(series) else list
+    return kind(series.to_list())
+
+
+def some_cells(cells: Sequence[Any], rows: Iterable[int]) -> list[Any]:
+    """Cells of some rows, which know if they are of a category."""
+    kind = CategoryCells if isinstance(cells, CategoryCells) else list
+    return kind(cells[row] for row in rows)
 
 
 def cell_text(cells: Cells) -> str:
@@ -94,7 +113,10 @@ def read_table(X: Any, wanted: Any = None, names: Any = None) -> list[Cells]:
     if isinstance(X, np.ndarray):
         X = _columns_of_array(X, names)
     if isinstance(X, Mapping):
-        columns = {str(name): list(values) for name, values in X.items()}
+        columns = {
+            str(name): values if isinstance(values, list) else list(values)
+            for name, values in X.items()
+        }
         if len({len(values) for values in columns.values()}) > 1:
             lengths = ", ".join(f"{name!r} {len(values)}" for name, values in columns.items())
             raise InputError(f"columns of the table differ in length: {lengths}.")
@@ -142,7 +164,11 @@ def _cells(name: str, column: nw.Series[Any]) -> Cells:
         return Cells(name, "number", _floats(column))
     if kind == nw.Date or kind == nw.Datetime:
         return Cells(name, "date", _days(column.to_list()))
-    return _of_objects(name, column.to_list())
+    return _of_objects(name, cells_of(column))
+
+
+def _is_category(column: nw.Series[Any]) -> bool:
+    return bool(column.dtype == nw.Categorical or column.dtype == nw.Enum)
 
 
 def _floats(column: nw.Series[Any]) -> NDArray[np.float64]:
@@ -156,6 +182,8 @@ def _floats(column: nw.Series[Any]) -> NDArray[np.float64]:
 
 def _of_objects(name: str, values: list[Any]) -> Cells:
     """A column of Python objects, read by what all cells are."""
+    if isinstance(values, CategoryCells):
+        return Cells(name, "text", _texts(values), is_category=True)
     values = [None if _is_missing(value) else value for value in values]
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, bool | np.bool_) for value in present):
@@ -175,8 +203,12 @@ def _of_objects(name: str, values: list[Any]) -> Cells:
             f"column {name!r} holds {values[strange]!r:.60} in row {strange}, which is no number, "
             "date or text."
         )
+    return Cells(name, "text", _texts(values))
+
+
+def _texts(values: list[Any]) -> NDArray[Any]:
     known: dict[Any, str | None] = {}
-    return Cells(name, "text", _objects([_remembered(value, known) for value in values]))
+    return _objects([None if _is_missing(value) else _remembered(value, known) for value in values])
 
 
 def _remembered(value: Any, known: dict[Any, str | None]) -> str | None:

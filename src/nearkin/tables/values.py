@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from nearkin.errors import InputError, counted
 from nearkin.rows.arrays import Floats, Mask
 from nearkin.rows.notices import notice
-from nearkin.tables.columns import WORDS, Column, Kind, Order
+from nearkin.tables.columns import DECIMALS, ORDERS, WORDS, Column, Decimal, Kind, Order, Reading
 from nearkin.tables.dates import read_dates
-from nearkin.tables.kinds import NO, NUMBER, YES, kinds_of, present
+from nearkin.tables.kinds import NO, YES, kinds_of, present
+from nearkin.tables.numerals import read_numerals
 from nearkin.tables.reading import Cells, plain_text, read_table
 
 
@@ -37,7 +38,7 @@ class TableWarning(UserWarning):
 def columns_of(
     X: Any,
     kinds: Mapping[str, str] | None = None,
-    dates: Order | Mapping[str, Order] | None = None,
+    dates: Order | Mapping[str, Reading] | None = None,
 ) -> list[Column]:
     """The columns of a table with what they hold.
 
@@ -74,15 +75,16 @@ def columns_of(
     return [column_of(cells, found[cells.name], order.get(cells.name, stated)) for cells in table]
 
 
-def column_of(cells: Cells, kind: Kind, dates: Order | None = None) -> Column:
+def column_of(cells: Cells, kind: Kind, order: Reading | None = None) -> Column:
     """Cells as a column of a kind; those that are not of that kind count as missing.
 
     Parameters
     ----------
     cells : Cells
     kind : str
-    dates : str, optional
-        The order of days, months and years.
+    order : str, optional
+        Of days, months and years; or what sets off decimals. What says nothing of this kind of
+        column is passed over.
 
     Warns
     -----
@@ -91,17 +93,18 @@ def column_of(cells: Cells, kind: Kind, dates: Order | None = None) -> Column:
     """
     if kind == "ignored" or not present(cells).any():
         return Column(cells.name, kind, _nothing(kind, len(cells)))
-    order = None
+    found: Reading | None = None
     if kind == "number":
-        values: NDArray[Any] = _numbers(cells)
+        values: NDArray[Any]
+        values, found = _numbers(cells, cast(Decimal, order) if order in DECIMALS else None)
     elif kind == "date":
-        values, order = _dates(cells, dates)
+        values, found = _dates(cells, cast(Order, order) if order in ORDERS else None)
     elif kind == "vector":
         values = _vectors(cells)
     elif kind in WORDS:
         values = words_of(cells)
         values = _yes_or_no(cells, values) if kind == "yes or no" else values
-    return Column(cells.name, kind, values, order)
+    return Column(cells.name, kind, values, found)
 
 
 def _nothing(kind: Kind, n: int) -> NDArray[Any]:
@@ -119,12 +122,21 @@ def is_missing(column: Column) -> Mask:
     return np.asarray(missing.all(axis=1) if missing.ndim > 1 else missing)
 
 
-def _numbers(cells: Cells) -> Floats:
+def _numbers(cells: Cells, decimal: Decimal | None) -> tuple[Floats, Decimal | None]:
+    """Numbers, and what sets off their decimals, if that makes a difference."""
     if cells.form in ("number", "boolean", "date"):
-        return np.asarray(cells.values)
+        return np.asarray(cells.values), decimal
     if cells.form == "vector":
         raise InputError(f"column {cells.name!r} holds vectors, not single numbers.")
-    return _read(cells, cells.values, lambda text: float(text) if NUMBER.fullmatch(text) else None)
+    known = read_numerals([text for text in cells.values if text is not None], decimal)
+    if known.ambiguous:
+        notice(
+            f"the numbers of column {cells.name!r}, such as {known.ambiguous!r}, are read with a "
+            "decimal point: nothing tells it from a comma. If that is wrong, write them with "
+            "decimals, or without what groups their digits.",
+            TableWarning,
+        )
+    return _read(cells, cells.values, known.values.get), known.decimal
 
 
 def _dates(cells: Cells, dates: Order | None) -> tuple[Floats, Order | None]:

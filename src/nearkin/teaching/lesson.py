@@ -140,7 +140,7 @@ class Lesson(Asking, InGroups, Listing, Sharing, Arranging):
         self._learning = threading.RLock()
         self._course = Course()
         scaled = scaling_of(records, standardise)
-        self._scaler = None if scaled.scaler is None else scaled.scaler.fit(records.X)
+        self._scaler = scaled.scaler
         self._explaining = threading.Lock()
         self._rows = records.X if self._scaler is None else self._scaler.transform(records.X)
         self._book = AnswerBook(len(records), pairs) if book is None else book

@@ -9,7 +9,7 @@ from nearkin.errors import InputError
 from nearkin.rows.access import evenly_spaced
 from nearkin.tables.columns import Kind
 from nearkin.tables.kinds import kinds_of
-from nearkin.tables.reading import Cells, read_table
+from nearkin.tables.reading import Cells, read_table, some_cells
 
 # Rows that tell.
 MOST_LOOKED_AT = 2000
@@ -43,7 +43,7 @@ def _looked_at(table: Mapping[str, Sequence[Any]]) -> tuple[list[Cells], dict[st
     n = min(map(len, table.values()), default=0)
     some = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
     try:
-        cells = read_table({name: [of[row] for row in some] for name, of in table.items()})
+        cells = read_table({name: some_cells(of, some) for name, of in table.items()})
     except InputError:  # objects that can be shown, but are no cells of a table
         return [], {}
     return cells, kinds_of(cells) if some else {}

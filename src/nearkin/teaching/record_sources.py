@@ -24,6 +24,7 @@ from nearkin.rows.column_roles import (
 )
 from nearkin.rows.notices import noticed
 from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.reading import cells_of
 from nearkin.teaching.identity import Identity
 from nearkin.teaching.learned_columns import NOT_CHOSEN, roles_by_cells
 from nearkin.teaching.record_kinds import MOST_LOOKED_AT, are_records
@@ -55,12 +56,12 @@ class Frame:
         shown = {name: of for name, of in self.columns.items() if self.kinds[name] != "vector"}
         n = min(map(len, shown.values()), default=0)
         rows = evenly_spaced(n, MOST_LOOKED_AT).tolist() if n else []
-        return {name: of[rows].to_list() for name, of in shown.items()}
+        return {name: cells_of(of[rows]) for name, of in shown.items()}
 
     def shown(self, learned: Sequence[str] = ()) -> dict[str, Sequence[Any]]:
         """All columns but vectors, and but those that are learned from as they are."""
         return {
-            name: column.to_list()
+            name: cells_of(column)
             for name, column in self.columns.items()
             if name not in learned and self.kinds[name] != "vector"
         }

@@ -17,6 +17,7 @@ from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.column_roles import hardly_features, sentence
 from nearkin.storage.whole_file import StrPath
 from nearkin.tables.encoding import TableEncoder
+from nearkin.tables.reading import cells_of, some_cells
 from nearkin.teaching.identity import Identity, have_same_cells, identity_of
 from nearkin.teaching.learned_columns import ColumnChoice, only, said_of_choice
 from nearkin.teaching.record_fields import Fields, in_short, is_missing
@@ -346,8 +347,8 @@ def records_of(
             raise InputError(f"X has {n_total} rows, but {name} has {len(values)}.")
     if n_total > len(numbers):
         given = None if given is None else given[numbers]
-        others = {name: _some(values, numbers) for name, values in others.items()}
-        named_ids = named_ids if ids is None else _some(named_ids, numbers)
+        others = {name: some_cells(values, numbers.tolist()) for name, values in others.items()}
+        named_ids = named_ids if ids is None else some_cells(named_ids, numbers.tolist())
     own_ids = None if ids is None else named_ids
     if parts.frame is None:
         identity = identity_of({}, {}, len(numbers), own_ids, given)
@@ -359,7 +360,9 @@ def records_of(
     if given is None and parts.frame is not None:
         whole = parts.frame.columns
         cells = {
-            name: others[name] if name in others else _some(whole[name].to_list(), numbers)
+            name: others[name]
+            if name in others
+            else some_cells(cells_of(whole[name]), numbers.tolist())
             for name in words
         }
         given, encoder, notes = encoded(cells, None if isinstance(of_words, bool) else of_words)
@@ -488,10 +491,6 @@ def _as_columns(columns: Any) -> dict[str, Sequence[Any]]:
 def _plain_ids(values: Sequence[Any]) -> list[Any]:
     """Whole numbers without a decimal point."""
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
-
-
-def _some(values: Sequence[Any], numbers: Ints) -> list[Any]:
-    return [values[k] for k in numbers.tolist()]
 
 
 def _check_finite(X: Floats, names: Sequence[str], numbers: Ints, source: str) -> None:

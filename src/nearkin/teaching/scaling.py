@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from nearkin.rows.column_scales import differing_units
-from nearkin.rows.scaled import in_words
+from nearkin.rows.scaled import fitted_scaler, in_words
 from nearkin.teaching.records import Records
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """What brings rows to one scale, if anything does, and what is to be said of it."""
+    """What brings rows to one scale, fitted to them, if anything does; and what is said of it."""
 
     scaler: StandardScaler | Normalizer | None
     notes: tuple[str, ...] = ()
@@ -43,9 +43,11 @@ def scaling_of(records: Records, wished: bool | None) -> Scaling:
     StandardScaler()
     """
     if wished:
-        return Scaling(StandardScaler())
+        return Scaling(fitted_scaler([records.X]))
     if records.is_vector and wished is None:
-        return Scaling(Normalizer(), ("Vectors are compared by their directions (cosine).",))
+        return Scaling(
+            Normalizer().fit(records.X), ("Vectors are compared by their directions (cosine).",)
+        )
     if records.pictures is not None or records.of_words or records.is_vector:
         return Scaling(None)
     found = differing_units(records.X)
@@ -54,5 +56,6 @@ def scaling_of(records: Records, wished: bool | None) -> Scaling:
     said = in_words(found, records.features)
     said = f"{said[0].upper()}{said[1:]}"
     if wished is None:
-        return Scaling(StandardScaler(), (f"{said}: columns are brought to one scale.",))
+        scaler = fitted_scaler([records.X])
+        return Scaling(scaler, (f"{said}: columns are brought to one scale.",))
     return Scaling(None, (f"{said}: standardise to give all columns the same say.",))

@@ -86,8 +86,18 @@ def _parquet(given: Input) -> Source:
         if path.is_file():  # a dataset would say less of names that are there twice
             refuse_twice(pyarrow.parquet.read_schema(path).names, given.name)
         dataset = pyarrow.dataset.dataset(str(path), format="parquet")
-    index = (dataset.schema.pandas_metadata or {}).get("index_columns", [])
-    kinds = {field.name: _kind(field.type) for field in dataset.schema}
+    written = dataset.schema.pandas_metadata or {}
+    index = written.get("index_columns", [])
+    # Parquet itself has no categories of numbers, but pandas says which they were.
+    categories = {
+        column["field_name"]
+        for column in written.get("columns", [])
+        if column.get("pandas_type") == "categorical" and column.get("field_name")
+    }
+    kinds = {
+        field.name: "text" if field.name in categories else _kind(field.type)
+        for field in dataset.schema
+    }
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Any]:
         columns = list(dict.fromkeys([*numbers, *others]))
@@ -100,6 +110,10 @@ def _parquet(given: Input) -> Source:
                 fragment_readahead=1,
             ):
                 batch.validate(full=True)
+                for column in categories.intersection(columns):
+                    place = batch.schema.get_field_index(column)
+                    encoded = batch.column(column).dictionary_encode()
+                    batch = batch.set_column(place, column, encoded)
                 yield batch
 
     return Source(

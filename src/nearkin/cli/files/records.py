@@ -165,7 +165,8 @@ def columns_as_learned(records: Records, choice: Choice, matcher: RecordMatcher)
             )
     orders = matcher.orders_
     if choice.dates is not None:
-        orders = dict.fromkeys(matcher.kinds_, choice.dates)
+        dates = [name for name, kind in matcher.kinds_.items() if kind == "date"]
+        orders = {**orders, **dict.fromkeys(dates, choice.dates)}
     return columns_known(records.cells, matcher.kinds_, orders)
 
 

@@ -36,7 +36,7 @@ def fitted_encoder(source: Source, columns: Sequence[str], choice: Choice) -> Ta
         raise UserError(f"{source.file} has too few rows: two are needed at least.")
     encoder = TableEncoder(kinds=stated_kinds(choice, columns, source.file), dates=choice.dates)
     encoder.fit(pa.Table.from_batches(batches))
-    say_kinds(encoder.kinds_)
+    say_kinds(encoder.held_)
     return encoder
 
 
