@@ -15,6 +15,8 @@ import nearkin
 from nearkin import RCA, Chain, KernelBeta, Pairs, scores
 from nearkin.cli import learning
 from nearkin.cli.apart import Part, kept_apart
+from nearkin.learners.selection_report import Candidate, SelectionReport
+from nearkin.learners.trial import Trial
 from nearkin.rows.open import open_rows
 from nearkin.rows.streams import RowStream
 from nearkin.scores.same_threshold import verdicts_of
@@ -472,3 +474,12 @@ def test_fewer_dimensions_than_columns_asked_for_is_a_note(run, files):
         assert "has 2 dimensions, so that rows have 2 columns, not 5" in err
     arguments = (*which, "--learner", "rca", "--set", "n_components=1", "--components", 1)
     assert "--set n_components says it already" in fit(run, *arguments, status=2).err
+
+
+def test_a_blend_that_was_worse_than_euclidean_is_not_kept_without_a_word(run, files, monkeypatch):
+    worse = [Candidate("blend", 0.5, -0.192, 0.109, chosen=True)]
+    report = SelectionReport("A blend.", worse, 24, 0.6, {"Euclidean": 0.5, "ITML": 0.5})
+    monkeypatch.setattr(Trial, "choice", lambda trial, names: report)
+    told = fit(run, "rows.csv", "--columns", "a,b", "-p", "numbered.csv").err
+    assert "The chosen blend was worse than the Euclidean distance on 24 held-out pairs" in told
+    assert "by 0.192 ± 0.109 in pair AUC" in told

@@ -30,10 +30,11 @@ from nearkin.cli.commands import (
     transform,
     warm_up,
 )
-from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, near
+from nearkin.cli.failures import DEFECT, DONE, INTERRUPTED, MISUSE, PIPE_CLOSED, UserError, near
 from nearkin.cli.files.inputs import keeping_streams, refuse_same_files
 from nearkin.cli.messages import MANNER, complain, say
 from nearkin.cli.process import forget
+from nearkin.cli.wording import in_options
 from nearkin.errors import NearkinError
 from nearkin.rows.progress import hush
 
@@ -243,7 +244,9 @@ def _line(ctx: Any) -> str:
 def _text(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return str(error) or type(error).__name__
+    said = str(error) or type(error).__name__
+    in_own_words = isinstance(error, UserError) or not isinstance(error, NearkinError)
+    return said if in_own_words else in_options(said)
 
 
 def _in_two_lines(message: str) -> str:
@@ -253,4 +256,4 @@ def _in_two_lines(message: str) -> str:
 
 def _note(message: Any, category: Any, *place: Any, **more: Any) -> None:
     del category, place, more
-    say(f"note: {' '.join(str(message).split())}")
+    say(f"note: {' '.join(in_options(str(message)).split())}")

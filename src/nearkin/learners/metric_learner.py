@@ -29,6 +29,7 @@ from nearkin.learners.preparation import (
 from nearkin.learners.pulls import TaughtPart
 from nearkin.learners.selection import (
     LEAST_PAIRS,
+    doubt_of,
     unseen_choice,
     unseen_contradictions,
     unseen_copies,
@@ -308,6 +309,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         report = replace(report, columns=remark)
         if report.chance_of_gain is None or set(report.recipe) == {EUCLIDEAN}:
             notice(report.reason, SelectionWarning)
+        elif (doubt := doubt_of(report)) is not None:
+            notice(doubt, SelectionWarning)
         given = evidence.pairs
         rank = trial.ranks(report.recipe, sample.renumbered(given))
         metric = self._metric(report.recipe, trial)

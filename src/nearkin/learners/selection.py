@@ -59,6 +59,8 @@ _SHARE_FOR_NEW_CLASSES = 0.15
 _SHARE_UNSEEN = 0.5
 # A gain of so many standard errors is shown by the held-out pairs themselves.
 _SHOWN = 2.0
+# A loss of so many is worth a warning, though the metric is kept.
+_DOUBTED = 1.5
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ def choose(
     judged = f"{n_judged // 2} held-out triplets" if of_triplets else f"{n_judged} held-out pairs"
     seen = f"{comparison.gain:+.3f} ± {comparison.error:.3f} pair AUC on {judged}"
     if chance < _DOUBTFUL:
-        reason = f"Nothing is gained over the Euclidean distance ({seen}), which is kept." + remark
+        reason = _why_euclidean(best, comparison, n_judged, remark)
         best, recipe = EUCLIDEAN, recipes[EUCLIDEAN]
     else:
         what = f"A {BLEND} of {_parts(recipe)}" if best == BLEND else best
@@ -303,15 +305,15 @@ def _parts(recipe: Recipe) -> str:
 
 
 def _prior_belief(blend: Floats, euclidean: Floats, same: Mask) -> tuple[float, str]:
-    """Probability of a gain before pairs are looked at, and a remark if it is not the usual one."""
+    """Probability of a gain before pairs are looked at, and why if it is not the usual one."""
     judged = ~np.isnan(blend)
     if judged.sum() >= _ENOUGH_TO_SEE:
         by_blend, by_euclidean = (compare(rank, 0 * rank, same).t for rank in (blend, euclidean))
         if max(by_blend - _MADE_TO_SUIT, by_euclidean) <= _NOTHING_TOLD:
-            return _NOTHING_TO_LEARN, " Held-out pairs show no relation to the columns of X at all."
+            return _NOTHING_TO_LEARN, "no distance tells these pairs apart better than chance would"
     must = euclidean[judged & same]
     if len(must) and is_one_thing(must):
-        return _NOTHING_KNOWN, " It has must-links nearer than nearly all random pairs already."
+        return _NOTHING_KNOWN, "it has must-links nearer than nearly all random pairs already"
     return _LEARNING_HELPS, ""
 
 
@@ -326,7 +328,37 @@ def _why(comparison: Comparison, seen: str) -> str:
         return f"better than the Euclidean distance ({seen})."
     if comparison.gain > 0:
         return f"which gains on most data; held-out pairs say so too, but do not prove it ({seen})."
-    return f"which gains on most data; held-out pairs do not show it here ({seen})."
+    return f"which gains on most data, though it was no better on the held-out pairs ({seen})."
+
+
+def _why_euclidean(best: str, comparison: Comparison, n_judged: int, remark: str) -> str:
+    """Why the Euclidean distance is kept: what was better by luck, or worse."""
+    what = f"the best {BLEND} of learned metrics" if best == BLEND else best
+    how = "better" if comparison.gain > 0 else "worse"
+    seen = f"{abs(comparison.gain):.3f} ± {comparison.error:.3f} in pair AUC"
+    because = f": {remark}" if remark else ""
+    if comparison.gain > 0:
+        because = f", which is taken for luck{because}"
+    return (
+        f"The Euclidean distance is kept. On {n_judged} held-out pairs, {what} was {how} by {seen}"
+        f"{because}."
+    )
+
+
+def doubt_of(report: SelectionReport) -> str | None:
+    """What is to be said of a choice that was worse than the Euclidean distance; None if not.
+
+    By 1.5 standard errors at least: less is often seen where both are equally good.
+    """
+    chosen = next((line for line in report.candidates if line.chosen), None)
+    if chosen is None or chosen.gain > -_DOUBTED * chosen.error:
+        return None
+    return (
+        f"The chosen {chosen.name} was worse than the Euclidean distance on {report.n_judged} "
+        f"held-out pairs, by {-chosen.gain:.3f} ± {chosen.error:.3f} in pair AUC. It is kept since "
+        "learned metrics are better on most data, and so few pairs may mislead. Give more pairs, "
+        "or compare both on pairs of your own."
+    )
 
 
 def unseen_choice(recipe: Recipe, why: str) -> SelectionReport:

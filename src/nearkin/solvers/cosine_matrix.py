@@ -29,7 +29,7 @@ def objective(
     pull: float,
     wrong: float,
 ) -> float:
-    r"""How unlikely answers are by the cosine of mapped rows, and how far the map is from none.
+    r"""How unlikely answers are by the cosine of mapped rows, and how much the map changes rows.
 
     .. math::
 

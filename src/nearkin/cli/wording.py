@@ -1,0 +1,96 @@
+"""What the library says, in words of the command line: options in the place of Python."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from inspect import signature
+
+from nearkin.registry import LEARNERS
+
+# Parameters that are options of their own. All others of a learner are given by --set.
+_OPTIONS = {
+    "device": "--device",
+    "n_clusters": "--clusters",
+    "n_neighbors": "-k",
+    "precision": "--precision",
+    "prevalence": "--prevalence",
+    "radius": "--radius",
+    "random_state": "--seed",
+}
+_PHRASES = (
+    # What has an option's name beside it.
+    (r"kinds=\{(?P<q>['\"])[^{}]*(?P=q): '[\w ]+'\} \((--kinds [^()]+)\) in fit", r"\2"),
+    (r"Say dates='[^(]*\((--dates [^()]+)\)", r"Say \1"),
+    (r"kinds=\{['\"]([^{}]*)['\"]: '([\w ]+)'\}", r"--kinds \1=\2"),
+    (r"Use \w+\(scale=True, \.\.\.\)", "Use --standardise"),
+    (r"Use metric=\w+\(scale=True\)", "Use --standardise"),
+    (r"\bscale=True\b", "--standardise"),
+    (r"\b(?:use|Use) (\w+)\(n_landmarks=(\d+)\)", r"give --set n_landmarks=\2"),
+    (r"\(StandardScaler helps\)", "(--standardise helps)"),
+    (r"for example with StandardScaler", "for example with --standardise"),
+    (r"\blearn_from=\[\.\.\.\]", "--columns"),
+    (r"\bcolumns=\[[^\]]*\]", "--columns"),
+    (r"\bcarry=\[[^\]]*\]", "--carry"),
+    (r"\bcluster metric\.transform\(X\)", "use nearkin cluster"),
+    (r"; pairs\.conflicts\(\) lists all", ""),
+    (
+        r"\bgive must-links, or labels with two rows of one class\. n_samples=1 in every class",
+        "give must-links, or labels with two rows of one class. One row in every class",
+    ),
+    (r"\bn_samples=(\w+) rows", r"\1 rows"),
+    (r"\brecords=True\b", "--records"),
+    (r"\bids=", "--id "),
+    (r"\bimages=", "--image "),
+)
+_PARAMETER = re.compile(r"(?<![-\w.\['\"])([a-z]\w*)=(?=(\S)?)")
+# What is left of Python: calls, names of modules.
+PYTHON = re.compile(
+    r"\w\.[a-z_]\w*\(|\b[A-Z]\w*\(|(?<![-\w])[a-z_]\w*\((?!s\))[\w\[.]"
+    r"|\b(?:nearkin|numpy|pandas|sklearn)\.\w|\b(?:fit|add|components)\(|\bStandardScaler\b"
+)
+
+
+@cache
+def settings() -> frozenset[str]:
+    """Parameters of all learners, which --set takes."""
+    classes = (getattr(import_module(one.home), one.name) for one in LEARNERS)
+    return frozenset(name for cls in classes for name in signature(cls).parameters)
+
+
+def in_options(message: str) -> str:
+    """A message of the library, with options for parameters and without Python code.
+
+    What can only be done in Python is left out, clause by clause.
+
+    Examples
+    --------
+    >>> from nearkin.cli.wording import in_options
+    >>> in_options("it is too large. Give radius= or prevalence=; for more, use pairs.conflicts().")
+    'it is too large. Give --radius or --prevalence.'
+    """
+    for pattern, words in _PHRASES:
+        message = re.sub(pattern, words, message)
+    message = _PARAMETER.sub(_option, message)
+    if PYTHON.search(message):
+        message = _without_code(message)
+    return message
+
+
+def _option(match: re.Match[str]) -> str:
+    name, value = match[1], match[2] or ""
+    option = _OPTIONS.get(name)
+    if option is None:
+        is_setting = name in settings() and not match.string[: match.start()].endswith("--set ")
+        return f"--set {match[0]}" if is_setting else match[0]
+    return option if not value or value in ".,;:)" else f"{option} "
+
+
+def _without_code(message: str) -> str:
+    """Clauses without Python in them; of one that is all there is, what comes before it."""
+    prose = " ".join(line for line in message.splitlines() if not line.startswith("    "))
+    clauses = re.split(r"(?<=[.;:])\s+", prose)
+    kept = [clause for clause in clauses if not PYTHON.search(clause)]
+    found = " ".join(kept) or re.split(r"[,(]", clauses[0])[0]
+    return re.sub(r"[\s;:,]*$", "", found).rstrip(".") + "."
