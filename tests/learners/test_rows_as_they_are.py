@@ -88,9 +88,11 @@ def test_a_chain_takes_words_and_gaps(frame_of, sparse, records):
     numbers = clone(first).fit_transform(X)
     alone = KernelBeta(random_state=0).fit(numbers, pairs=pairs)
     assert_array_equal(chain.transform(X), alone.transform(numbers))
-    other = frame_of({"sort": columns["kind"], **columns})
+    other = frame_of({"sort": columns["kind"], **columns})  # columns are known by their names
+    assert_array_equal(chain.transform(other), chain.transform(X))
+    fewer = frame_of({"sort": columns["kind"], **dict(list(columns.items())[1:])})
     with pytest.raises(ValueError, match=r"feature names should match|not in|features"):
-        chain.transform(other)
+        chain.transform(fewer)
 
 
 @each_frame

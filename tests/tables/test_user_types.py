@@ -1,10 +1,13 @@
 """What a column's type and way of writing say: categories, decimal commas, currencies, per cent."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 import nearkin as nk
 from nearkin.tables.numerals import read_numerals
@@ -105,3 +108,55 @@ def test_decimals_are_read_as_they_were_in_fit(tmp_path):
     one, other = (pd.DataFrame({"price": [text], "title": ["book"]}) for text in ("1,234", "1.234"))
     for known in (metric, nk.load(tmp_path / "metric")):
         assert known.distance(one, other)[0, 0] > 1  # nearly 1 and more than a thousand
+
+
+def test_frames_of_numbers_are_known_by_the_names_of_their_columns():
+    X = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "b", "c"])
+    y = (X["a"] > 0).to_numpy()
+    pairs = nk.Pairs.from_labels(y, 30, random_state=0)
+    other = X[["c", "a", "b"]].assign(more="words")[["more", "c", "a", "b"]]
+    learners = {
+        "ITML": nk.ITML(random_state=0),
+        "scaled": nk.RCA(scale=True),
+        "MetricLearner": nk.MetricLearner(random_state=0, time_budget=0.1),
+        "Chain": nk.Chain([StandardScaler(), nk.RCA()]),
+        "of learners": nk.Chain([nk.RCA(), nk.KernelBeta(random_state=0)]),
+        "Blend": nk.Blend([nk.RCA(), nk.Euclidean()], random_state=0),
+        "table": nk.Chain([nk.TableEncoder(), nk.RCA()]),
+    }
+    for name, learner in learners.items():
+        metric = learner.fit(X, pairs=pairs)
+        expected = metric.transform(X)
+        for frame in (other, pl.from_pandas(other), pa.table(other)):
+            np.testing.assert_array_equal(metric.transform(frame), expected, err_msg=name)
+        with pytest.raises(ValueError, match="c"):
+            metric.transform(X[["b", "a"]])
+    for task in (nk.EnergyClassifier(), nk.MPCKMeans(2, random_state=0)):
+        found = task.fit(X, y) if hasattr(task, "classes_") else task.fit(X, y.astype(int))
+        np.testing.assert_array_equal(found.predict(other), found.predict(X))
+
+
+def test_gaps_of_a_frame_of_numbers_name_what_takes_them():
+    X = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "b", "c"])
+    pairs = nk.Pairs.from_labels((X["a"] > 0).to_numpy(), 30, random_state=0)
+    gaps = X.mask(X > 1.5)
+    takes = {
+        nk.MetricLearner(random_state=0, time_budget=0.1): "MetricLearner(table=TableEncoder())",
+        nk.ITML(random_state=0): "Chain([TableEncoder(), ITML()])",
+    }
+    for learner, code in takes.items():
+        with pytest.raises(ValueError, match="NaN") as raised:
+            learner.fit(gaps, pairs=pairs)
+        assert f"its gaps as they are, fit {code}." in str(raised.value)
+        metric = eval(
+            code,
+            vars(nk)
+            | {"TableEncoder": nk.TableEncoder, "Chain": nk.Chain}
+            | {"MetricLearner": nk.MetricLearner, "ITML": nk.ITML},
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", nk.SelectionWarning)
+            assert np.isfinite(metric.fit(gaps, pairs=pairs).transform(gaps)).all()
+        with pytest.raises(ValueError, match="NaN") as raised:
+            learner.fit(X, pairs=pairs).transform(gaps)
+        assert code in str(raised.value)

@@ -24,7 +24,7 @@ from nearkin.pairs.pairs import Pairs
 from nearkin.pairs.supervision import ContradictionWarning, gather_evidence
 from nearkin.rows import access
 from nearkin.rows.arrays import Floats
-from nearkin.rows.given import n_rows_of
+from nearkin.rows.given import in_order_of_fit, n_rows_of
 from nearkin.rows.notices import hand_on, leaving_out, noticed
 from nearkin.rows.once import once
 from nearkin.rows.scaled import ScaleWarning, warn_of_units
@@ -193,7 +193,8 @@ class Chain(MetricMixin, BaseEstimator):
     def _seen_by_first(self, X: Any) -> Any:
         """New rows as the first step takes them: with names, if they were there in fit."""
         checked = seen_first_by(self, X, self.steps[:1], reset=False)
-        return X if hasattr(self.steps_[0], "feature_names_in_") else checked
+        with_names = hasattr(self.steps_[0], "feature_names_in_")
+        return in_order_of_fit(self, X) if with_names else checked
 
     def _seen_by_last(self, X: Any) -> Any:
         """Rows as the last step takes them."""

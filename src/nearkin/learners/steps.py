@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from nearkin.errors import about_input
 from nearkin.learners.metric import MetricMixin
 from nearkin.rows import devices, validation
-from nearkin.rows.given import refuse_what_is_no_table
+from nearkin.rows.given import in_order_of_fit, refuse_what_is_no_table
 from nearkin.rows.sparse import plain
 from nearkin.spaces.maps import Map, Transformed, composed
 from nearkin.storage.sklearn_schema import is_stored_transformer
@@ -61,6 +61,8 @@ def seen_first_by(whole: Any, X: Any, parts: Sequence[Any], *, reset: bool) -> A
     devices.refuse_stranded(X)
     if not hasattr(X, "__len__") and not hasattr(X, "shape"):
         refuse_what_is_no_table(X)
+    if not reset:
+        X = in_order_of_fit(whole, X)
     with about_input():
         validate_data(whole, X, reset=reset, skip_check_array=True)
     return X

@@ -148,16 +148,17 @@ def refuse_gaps(
         f"{' or infinite' if nan and np.isinf(values).any() else ''}: "
         f"{_some(f'{names[c]} ({n})' for c, n in zip(columns, counts, strict=True))}. "
     )
+    as_table = "" if frame_of(given) is None else _known_gaps(learner)
     if fitted:
         raise InputError(
             f"{found}Fill them in as those were that {type(learner).__name__} was fitted to, or "
             "leave these rows out. A nearkin.Chain with an imputer as its first step does so by "
-            "itself."
+            f"itself.{as_table}"
         )
     code = _imputing(given, infinite=bool(np.isinf(values).any()), empty=counts.max() == X.shape[0])
     raise InputError(
         f"{found}Leave these rows out, or fill the cells in, for example by the medians of their "
-        f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}"
+        f"columns:\n\n{code}\n\n{_kept_together(learner, 'imputer')}{as_table}"
     )
 
 
@@ -184,6 +185,21 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     except ValueError:  # two columns of one name, which scikit-learn minds or does not
         pass
     return None
+
+
+def in_order_of_fit(learner: Any, X: Any) -> Any:
+    """A data frame with the columns of ``fit`` in its order, if it has them all; else X as it is.
+
+    Columns of a frame are known by their names: they may be in another order, with others beside.
+    """
+    names = getattr(learner, "feature_names_in_", None)
+    frame = None if names is None else frame_of(X)
+    if frame is None or names is None:
+        return X
+    wanted, there = [str(name) for name in names], frame.columns
+    if wanted == there or not set(wanted) <= set(there):
+        return X
+    return frame.select(wanted).to_native()
 
 
 def refuse_twins(X: Any) -> None:
@@ -289,6 +305,16 @@ def _kept_together(learner: Any, transformer: str) -> str:
         f"and new rows by {transformer}.transform(X_new); a {whole} of both, {transformer} and "
         "learner, does so by itself."
     )
+
+
+def _known_gaps(learner: Any) -> str:
+    """How a data frame is learned from with its gaps."""
+    if not hasattr(learner, "pair_distance"):
+        return ""
+    name = type(learner).__name__
+    whole = f"{name}(table=TableEncoder())" if hasattr(learner, "table") else ""
+    whole = whole or f"Chain([TableEncoder(), {name}()])"
+    return f" To learn from a table with its gaps as they are, fit {whole}."
 
 
 def _indented(lines: list[str]) -> str:

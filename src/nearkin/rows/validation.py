@@ -22,7 +22,7 @@ from nearkin.rows.devices import (
     library,
     refuse_stranded,
 )
-from nearkin.rows.given import refuse_gaps, refuse_what_is_no_table, refuse_words
+from nearkin.rows.given import in_order_of_fit, refuse_gaps, refuse_what_is_no_table, refuse_words
 from nearkin.rows.sparse import canonical, is_sparse
 
 Array = Any  # an array of torch or CuPy
@@ -61,6 +61,8 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     refuse_what_is_no_table(X)
     if hasattr(learner, "_encoded"):
         X = learner._encoded(X, reset=reset)
+    if not reset:
+        X = in_order_of_fit(learner, X)
     refuse_words(X, learner=learner, fitted=not reset)
     if is_sparse(X):
         if not options.get("accept_sparse"):
