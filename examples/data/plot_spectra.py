@@ -54,7 +54,7 @@ axes = nk.plot.side_by_side(spaces, substance_new)
 # Where the learned distance looks, with the true peaks as dotted lines:
 
 figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
-shares = metric.importances_
+shares = metric.importances()
 ax.plot(wavelength, [100 * shares[name] for name in sorted(shares, key=int)], color="0.2")
 for number, peaks in enumerate(PEAKS):
     for peak in peaks:

@@ -719,7 +719,7 @@ def importances(
     Parameters
     ----------
     metric : fitted learner
-        With ``importances_``; or a mapping of str to such shares.
+        With ``importances``; or a mapping of str to such shares.
     most : int, default=12
         Columns that are drawn, the largest shares first.
     ax : matplotlib Axes, optional
@@ -735,7 +735,7 @@ def importances(
     >>> X, y = nk.datasets.make_three_normal(random_state=0)
     >>> ax = nk.plot.importances(nk.ITML(random_state=0).fit(X, y))
     """
-    shares: dict[str, float] = dict(metric if isinstance(metric, Mapping) else metric.importances_)
+    shares: dict[str, float] = dict(metric if isinstance(metric, Mapping) else metric.importances())
     names = sorted(shares, key=lambda name: -shares[name])[: checked_count(most, "most", least=1)]
     ax = _share_bars(_axes(ax), {name: shares[name] for name in names}, above="C0")
     ax.set_xlabel("part of squared distances, in %")

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import NotFittedError
 
 import nearkin as nk
-from nearkin.learners import contributions
+from nearkin.learners import contributions, explaining
 from nearkin.learners.contributions import parts_by_column
 from nearkin.learners.incremental import retaught
 from nearkin.spaces.maps import Affine, Composed, Identity, Scaled, UnitLength
@@ -62,7 +63,7 @@ def test_parts_are_shapley_values_and_sum_to_the_squared_distance(learner, rows)
     turned = metric.explain(X[17], X[3])
     assert_allclose(list(turned.contributions.values()), list(found.contributions.values()))
     assert str(found).startswith("They are ")
-    assert_allclose(sum(metric.importances_.values()), 1)
+    assert_allclose(sum(metric.importances().values()), 1)
     alike = metric.explain(X[3], X[3])
     assert alike.distance == 0
     assert set(alike.contributions.values()) == {0.0}
@@ -140,9 +141,9 @@ def test_answers_count_after_partial_fit(rows):
     told = {(one.left, one.right): one for one in metric.explain(X[0], X[1]).answers}
     assert told[0, 1].same
     assert told[0, 1].pull < 0
-    before = metric.importances_
+    before = metric.importances()
     metric.partial_fit(X, pairs=nk.Pairs(must_link=[(5, 6), (7, 9)]))
-    assert metric.importances_ != before
+    assert metric.importances() != before
 
 
 def test_loaded_metrics_explain_and_say_what_is_missing(rows, tmp_path):
@@ -159,7 +160,7 @@ def test_loaded_metrics_explain_and_say_what_is_missing(rows, tmp_path):
         (one.left, one.right) for one in before.answers
     ]
     with pytest.raises(ValueError, match="mean of contributions"):
-        _ = loaded.importances_
+        loaded.importances()
     by_labels = nk.ITML(random_state=0).fit(X, X[:, 0] > 0)
     assert "learned from labels" in by_labels.explain(X[3], X[17]).remark
 
@@ -250,4 +251,15 @@ def test_bad_answers_are_named(rows):
     with pytest.raises(NotFittedError):
         nk.ITML().explain(X[0], X[1])
     with pytest.raises(NotFittedError):
-        _ = nk.ITML().importances_
+        nk.ITML().importances()
+
+
+def test_looking_at_a_metric_computes_nothing(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    metric = nk.KernelBeta(random_state=0).fit(X, y)
+    for name in ("parts_by_column", "random_pairs"):
+        monkeypatch.setattr(explaining, name, lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr(metric, "_find_late_verdicts", lambda: pytest.fail("computed"))
+    assert "importances" in dir(metric)
+    assert "text/html" in metric._repr_mimebundle_()
+    assert repr(metric)

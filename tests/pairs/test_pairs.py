@@ -538,6 +538,19 @@ def test_kinds_of_labels(y):
     assert Pairs.from_labels(y) == Pairs([(0, 2)], [(0, 4), (2, 4)], n_rows=5)
 
 
+def test_pairs_are_extended_to_rows_at_the_end():
+    pairs = Pairs([(0, 1)], [(2, 3)], closer=[(0, 1, 4)], n_rows=5)
+    with pytest.raises(ValueError, match=r"pairs are for 5 rows, X has 8: .*") as refused:
+        pairs.check_rows(8)
+    longer = eval(str(refused.value).rpartition(", ")[2])
+    assert longer == Pairs([(0, 1)], [(2, 3)], closer=[(0, 1, 4)], n_rows=8)
+    assert Pairs([(0, 1)]).extend(n_rows=2) == Pairs([(0, 1)], n_rows=2)
+    with pytest.raises(ValueError, match="cannot be extended to 4: for fewer rows use"):
+        pairs.extend(n_rows=4)
+    with pytest.raises(ValueError, match="names row 1, but X has 1 rows"):
+        Pairs([(0, 1)]).extend(n_rows=1)
+
+
 def test_labels_without_unknown():
     expected = Pairs([(0, 2)], [(0, 1), (1, 2)], n_rows=3)
     for y in (

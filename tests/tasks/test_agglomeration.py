@@ -64,7 +64,7 @@ def test_as_slow_linkage(linkage, likeness, seed, n_pairs):
 def test_every_cut_keeps_pairs(seed, n_groups):
     Z, affinity, pairs = problem(seed)
     tree = joined_tree(Z, sp.csr_array(affinity), blocks_of(pairs, len(Z)))
-    labels = tree.cut(n_groups)
+    labels = tree.cut_near(n_groups)
     assert (labels[pairs.must_link[:, 0]] == labels[pairs.must_link[:, 1]]).all()
     assert (labels[pairs.cannot_link[:, 0]] != labels[pairs.cannot_link[:, 1]]).all()
     wanted = min(max(n_groups, tree.fewest), tree.blocks.count)

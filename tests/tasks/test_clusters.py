@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import make_blobs, make_circles
+from sklearn.datasets import load_iris, make_blobs, make_circles
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import check_estimator
@@ -38,6 +38,27 @@ def test_it_is_an_estimator_of_scikit_learn():
         few = quick(n_clusters=(1, 3), keep="soft")
         done = check_estimator(few, expected_failed_checks=fails, on_skip=None)
     assert {one["check_name"] for one in done if one["status"] == "xfail"} == set(fails)
+
+
+def test_a_number_that_is_given_is_kept_exactly():
+    X, y = load_iris(return_X_y=True)
+    pairs = Pairs.from_labels(y, 60, random_state=0)
+    for options in ({}, {"keep": "soft"}, {"families": ["linkage"]}):
+        clusters = Clusters(2, metric=Euclidean(), random_state=0, **options).fit(X, pairs=pairs)
+        assert clusters.n_clusters_ == len(np.unique(clusters.labels_)) == 2, options
+        if not options:
+            assert len(clusters.broken_) == 0
+        assert 0 < clusters.report_.n_judged <= 60
+        assert f"by {clusters.report_.n_judged} held-out pairs" in clusters.report_.reason
+    tree = clusters.tree_
+    for k in (tree.fewest, 5, 8):
+        assert len(np.unique(tree.cut(k))) == k
+    with pytest.raises(ValueError, match=f"no 2 groups: joining ended with {tree.fewest}, which"):
+        tree.cut(2)
+    with pytest.raises(ValueError, match="no 151 groups: must-links leave"):
+        tree.cut(151)
+    with pytest.raises(ValueError, match="cannot-links need more than 2 groups: rows 0, 1, 2 all"):
+        Clusters(2).fit(X, pairs=Pairs(cannot_link=[(0, 1), (1, 2), (0, 2)]))
 
 
 def test_groups_and_their_number_are_found_and_new_rows_are_placed():

@@ -188,8 +188,25 @@ def test_pairs_made_by_hand_are_not_applied_to_other_rows():
 
 def test_without_routing_a_score_that_gets_no_pairs_says_what_would_be_right(data):
     X, _, pairs = data
-    with pytest.raises(ValueError, match=r"nothing to judge by.*nearkin\.cross_validate"):
-        cross_validate(nk.RCA(), X, params={"pairs": pairs}, cv=3, error_score="raise")
+    right = r"nothing to judge by.*nearkin\.grid_search.*nearkin\.cross_validate"
+    with pytest.raises(ValueError, match=right):
+        cross_validate(nk.RCA(), X, params={"pairs": pairs}, cv=3)
+    with pytest.raises(ValueError, match=right):
+        GridSearchCV(nk.RCA(), {"shrinkage": [0.1, 0.9]}, cv=3).fit(X, pairs=pairs)
+
+
+def test_without_routing_what_can_be_judged_is(data):
+    X, y, pairs = data
+    search = GridSearchCV(nk.RCA(), {"shrinkage": [0.1, 0.9]}, cv=3)
+    partly = np.where(np.arange(N) % 4, y, -1)
+    for known in ({"y": y}, {"y": y, "pairs": pairs}, {"y": partly}):
+        assert np.isfinite(clone(search).fit(X, **known).cv_results_["mean_test_score"]).all()
+
+    def size(learner, X, y=None):
+        return len(X)
+
+    found = cross_validate(nk.RCA(), X, params={"pairs": pairs}, cv=3, scoring=size)
+    assert found["test_score"].sum() == N
 
 
 def test_rows_and_pairs_are_split_together(true_pairs):

@@ -7,11 +7,23 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from nearkin import ITML, LMNN, RCA, KernelBeta, Pairs, learn_actively
+from nearkin import (
+    ITML,
+    LMNN,
+    RCA,
+    KernelBeta,
+    MetricLearner,
+    Pairs,
+    SelectionWarning,
+    learn_actively,
+)
 from nearkin.datasets import make_xor
 from nearkin.tasks.questions.active import with_inferred
 from nearkin.tasks.questions.strategies import STRATEGIES
 from tests.cases import each
+
+# Enough where it does not matter what is learned.
+QUICK = KernelBeta(n_landmarks=60, random_state=0)
 
 each_strategy = each("strategy", list(STRATEGIES))
 
@@ -127,7 +139,7 @@ def test_an_oracle_that_raises_loses_nothing(error, xor):
         return bool(y[i] == y[j])
 
     with pytest.warns(UserWarning, match="the questions ended after 7 answers"):
-        result = learn_actively(X, oracle, 50, random_state=0)
+        result = learn_actively(X, oracle, 50, learner=QUICK, random_state=0)
     assert result.error is error
     assert [(i, j) for i, j, _ in result.history] == answers
     assert (result.n_asked, len(result.pairs)) == (7, 7)
@@ -188,10 +200,39 @@ def test_a_learner_that_cannot_use_the_answers_loses_nothing(xor):
     assert len(result.pairs) == 6
 
 
+def test_answers_may_be_numbers(xor):
+    X, y = xor
+    as_bools = learn_actively(X, oracle_of(y), 10, learner=RCA(), random_state=0)
+    for kind in (int, np.bool_, np.int8):
+        found = learn_actively(
+            X, lambda i, j, kind=kind: kind(y[i] == y[j]), 10, learner=RCA(), random_state=0
+        )
+        assert found.history == as_bools.history
+        assert found.metric is not None
+
+
 def test_a_wrong_answer_is_named(xor):
+    X, _ = xor
+    for wrong in ("yes", 2, 1.0, np.array([True])):
+        with pytest.raises(TypeError, match=r"the oracle said .* return True \(or 1\) for same"):
+            learn_actively(X, lambda i, j, wrong=wrong: wrong, 5, random_state=0)
+    answers = [True, False, "yes"]
     with pytest.warns(UserWarning, match="the oracle said 'yes' of rows"):
-        result = learn_actively(xor[0], lambda i, j: "yes", 5, random_state=0)
+        result = learn_actively(X, lambda i, j: answers.pop(0), 5, learner=RCA(), random_state=0)
     assert isinstance(result.error, TypeError)
+    assert result.metric is not None
+
+
+def test_the_last_step_is_the_learner_that_compares(xor):
+    X, y = xor
+    result = learn_actively(X, oracle_of(y), 60, random_state=0)
+    assert isinstance(result.metric, MetricLearner)
+    assert result.metric.score(X, y) > 0.9
+    # Where nothing is gained, a warning says so, and the plain distance is kept.
+    noise = np.random.default_rng(0).standard_normal((80, 3))
+    with pytest.warns(SelectionWarning):
+        result = learn_actively(noise, oracle_of(np.arange(80) % 2), 60, random_state=0)
+    assert set(result.metric.report_.recipe) == {"Euclidean"}
 
 
 def test_contradictory_pairs_are_used_with_one_warning(xor):
@@ -205,10 +246,12 @@ def test_contradictory_pairs_are_used_with_one_warning(xor):
 
 def test_tiny_sets():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 1.0]])
-    result = learn_actively(X, lambda i, j: {i, j} == {0, 1}, 10, random_state=0)
+    result = learn_actively(
+        X, lambda i, j: {i, j} == {0, 1}, 10, learner=KernelBeta(), random_state=0
+    )
     assert result.n_asked <= 3
     assert len(result.pairs.closure()) == 3
-    result = learn_actively(X[:2], lambda i, j: False, 10, random_state=0)
+    result = learn_actively(X[:2], lambda i, j: False, 10, learner=KernelBeta(), random_state=0)
     assert result.pairs == Pairs(cannot_link=[(0, 1)], n_rows=2)
 
 
@@ -216,33 +259,38 @@ def test_tiny_sets():
 @each_strategy
 def test_identical_rows(strategy):
     y = np.arange(12) % 2
-    result = learn_actively(np.ones((12, 3)), oracle_of(y), 15, strategy=strategy, random_state=0)
+    result = learn_actively(
+        np.ones((12, 3)), oracle_of(y), 15, learner=KernelBeta(), strategy=strategy, random_state=0
+    )
     check_history(result, y)
 
 
 def test_pandas_and_sparse_rows(xor):
     X, y = xor
     frame = pd.DataFrame(X, columns=["a", "b"])
-    expected = learn_actively(X, oracle_of(y), 15, random_state=0)
-    assert learn_actively(frame, oracle_of(y), 15, random_state=0).history == expected.history
+    expected = learn_actively(X, oracle_of(y), 15, learner=QUICK, random_state=0)
+    assert (
+        learn_actively(frame, oracle_of(y), 15, learner=QUICK, random_state=0).history
+        == expected.history
+    )
     for form in (sp.csr_array, sp.coo_array):
-        result = learn_actively(form(X), oracle_of(y), 15, random_state=0)
+        result = learn_actively(form(X), oracle_of(y), 15, learner=QUICK, random_state=0)
         check_history(result, y)
     filled = np.random.RandomState(0).rand(60, 3000)
     wide = sp.csr_array(np.where(filled < 0.01, filled, 0))
-    result = learn_actively(wide, oracle_of(y), 8, random_state=0)
+    result = learn_actively(wide, oracle_of(y), 8, learner=QUICK, random_state=0)
     check_history(result, y[:60])
 
 
 def test_progress_goes_to_standard_error(xor, capsys):
     X, y = xor
-    learn_actively(X, oracle_of(y), 6, random_state=0, verbose=True)
+    learn_actively(X, oracle_of(y), 6, learner=QUICK, random_state=0, verbose=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.split("\r")[-1].startswith("6 of 6 asked: ")
     assert err.rstrip(" \n").endswith("0 unsure; too early to tell")
     assert err.endswith("\n")
-    learn_actively(X, oracle_of(y), 6, random_state=0)
+    learn_actively(X, oracle_of(y), 6, learner=QUICK, random_state=0)
     assert capsys.readouterr() == ("", "")
 
 

@@ -160,8 +160,7 @@ class ExplainingMixin:
             name: float(found[0, g]) if one_row else found[:, g] for g, name in enumerate(names)
         }
 
-    @property
-    def importances_(self) -> dict[str, float]:
+    def importances(self) -> dict[str, float]:
         """The share of each column in squared distances between rows of ``fit``, the largest first.
 
         It is the mean over 30 random pairs of 60 rows, found when it is first asked for. Shares
@@ -173,7 +172,7 @@ class ExplainingMixin:
         >>> import nearkin as nk
         >>> X = np.random.default_rng(0).normal(size=(100, 3))
         >>> metric = nk.ITML(random_state=0).fit(X, X[:, 1] > 0)
-        >>> max(metric.importances_, key=metric.importances_.get)
+        >>> next(iter(metric.importances()))
         '1'
         """
         check_is_fitted(self)
@@ -183,7 +182,7 @@ class ExplainingMixin:
         rows = self.__dict__.get("_some_rows")
         if rows is None:
             raise InputError(
-                "importances_ is found from rows of fit, which a metric from a file, or of rows "
+                "importances are found from rows of fit, which a metric from a file, or of rows "
                 "that are elsewhere, does not keep: take the mean of contributions(X_a, X_b) over "
                 "pairs of rows."
             )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.utils import check_random_state
 
 from nearkin.errors import InputError, InputTypeError
 from nearkin.pairs.checks import (
     as_tuple,
+    checked_count,
     checked_pairs,
     checked_triplets,
     chosen_rows,
@@ -21,6 +25,9 @@ from nearkin.pairs.closure import normalised
 from nearkin.pairs.numbering import places_among
 from nearkin.pairs.triplets import normalised_triplets
 from nearkin.rows.arrays import Doubles, Ints
+
+# Calls between where scikit-learn learns from a fold and where it cuts a parameter, at most.
+_FRAMES_OF_A_CUT = 12
 
 
 class CutWithRows:
@@ -71,6 +78,7 @@ class CutWithRows:
 
     def __getitem__(self, rows: Any) -> Self:
         """Keep the pairs among some rows of X, as ``restrict`` does; slices of rows work too."""
+        _refuse_to_be_judged_without()
         if isinstance(rows, slice):
             rows = np.arange(*self.shape)[rows]
         if np.ndim(rows) == 0:
@@ -99,6 +107,7 @@ class CutWithRows:
         >>> Pairs([(0, 5), (2, 5)]).take([5, 1, 2]).must_link.tolist()
         [[0, 2]]
         """
+        _refuse_to_be_judged_without()
         return self.restrict(rows)
 
     def check_rows(self, n_rows: int) -> None:
@@ -118,10 +127,13 @@ class CutWithRows:
         ...
         nearkin.errors.InputError: must-link (0, 5) names row 5, but X has 5 rows
         """
-        if self.n_rows not in (None, n_rows):
+        if self.n_rows is not None and self.n_rows != n_rows:
+            remedy = "for X[rows] use pairs.restrict(rows)"
+            if self.n_rows < n_rows:
+                remedy += f"; after rows at the end of X were added, pairs.extend(n_rows={n_rows})"
             raise InputError(
                 f"pairs are for {self.n_rows} rows, X has {n_rows}: pairs name rows of the X they "
-                "are given with; for X[rows] use pairs.restrict(rows)"
+                f"are given with; {remedy}"
             )
         kinds = {
             "must-link": self.must_link,
@@ -132,6 +144,34 @@ class CutWithRows:
             if (bad := first_true((links >= n_rows).any(axis=1))) is not None:
                 said = as_tuple(links[bad])
                 raise InputError(f"{kind} {said} names row {max(said)}, but X has {n_rows} rows")
+
+    def extend(self, *, n_rows: int) -> Self:
+        """Take the pairs for those of an X with more rows, which were added at its end.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows X has now.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
+        >>> from nearkin import Pairs
+        >>> Pairs([(0, 5)], n_rows=6).extend(n_rows=8)
+        Pairs(1 must-link, 0 cannot-links, n_rows=8)
+        """
+        n_rows = checked_count(n_rows, "n_rows", least=0)
+        if self.n_rows is not None and n_rows < self.n_rows:
+            raise InputError(
+                f"pairs for {self.n_rows} rows cannot be extended to {n_rows}: for fewer rows use "
+                "pairs.restrict(rows)"
+            )
+        unbound = self._of_normalised(*(part for kind in self._kinds for part in kind), None)
+        unbound.check_rows(n_rows)
+        return self._of_normalised(*(part for kind in self._kinds for part in kind), n_rows)
 
     def split(self, test_size: float = 0.25, random_state: Any = None) -> tuple[Self, Self]:
         """Split the pairs at random into two parts, each kind by the same share.
@@ -256,3 +296,27 @@ class CutWithRows:
         return self._of_normalised(
             *normalised(*must), *normalised(*cannot), *normalised_triplets(*closer), len(chosen)
         )
+
+
+def _refuse_to_be_judged_without() -> None:
+    """Raise if scikit-learn cuts pairs to learn from a fold, and will have nothing to judge it by.
+
+    Without its metadata routing it hands pairs to ``fit`` alone; an error in ``score`` it turns
+    into NaN.
+    """
+    if get_config()["enable_metadata_routing"]:
+        return
+    frame = sys._getframe(2)
+    for _ in range(_FRAMES_OF_A_CUT):
+        if frame.f_code.co_name == "_fit_and_score":
+            known = frame.f_locals
+            if known.get("y") is None and isinstance(known.get("scorer"), _PassthroughScorer):
+                raise InputError(
+                    "there is nothing to judge by: scikit-learn hands pairs to fit, but not to "
+                    "score. Use nearkin.grid_search(learner, grid, X, pairs=pairs) or "
+                    "nearkin.cross_validate(learner, X, pairs=pairs), or write "
+                    "sklearn.set_config(enable_metadata_routing=True) before."
+                )
+        if frame.f_back is None:
+            return
+        frame = frame.f_back

@@ -105,7 +105,7 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         scores: of one group, or of more than 500); none with ``keep="hard"``.
     tree_ : Tree or None
         With ``families=["linkage"]``: who joined whom. ``tree_.cut(k)`` gives k groups that keep
-        the pairs, for any k.
+        the pairs, for any k of ``tree_.fewest`` or more: with fewer, some that differ had joined.
 
     Notes
     -----
@@ -214,8 +214,10 @@ class Clusters(WholeState, ClusterMixin, BaseEstimator):
         self.tree_ = None
         if least > _MOST_BY_SCORES or families == (LINKAGE,):
             self.tree_ = joined_tree(Z, affinities_of(Z), blocks)
-            labels = self.tree_.cut(max(least, grouping.n_groups))
-        else:
+        number = max(least, grouping.n_groups)
+        if self.tree_ is not None and (self.tree_.fewest <= number or least > _MOST_BY_SCORES):
+            labels = self.tree_.cut(number)
+        else:  # of a tree, where it ends with more
             labels = groups_of_all(whole, grouping, Z, some.numbers, known, blocks)
         self._keep(whole, Z, some.numbers, labels, grouping, known)
         if self.verbose:

@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from nearkin.errors import InputError
 from nearkin.pairs.numbering import in_order_of_appearance
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.tasks.grouping.kept_pairs import Blocks
@@ -51,6 +52,20 @@ class Tree:
         return self.blocks.count - len(self.joined)
 
     def cut(self, n_groups: int) -> Ints:
+        """Groups of rows when there are so many; an error if there never are."""
+        if n_groups < self.fewest:
+            raise InputError(
+                f"the tree has no {n_groups} groups: joining ended with {self.fewest}, which "
+                f"cannot-links all keep apart. Cut it at {self.fewest} or more, or look for other "
+                f"groups with Clusters({n_groups}).fit(X, pairs=pairs)."
+            )
+        if n_groups > self.blocks.count:
+            raise InputError(
+                f"the tree has no {n_groups} groups: must-links leave {self.blocks.count} at most."
+            )
+        return self.cut_near(n_groups)
+
+    def cut_near(self, n_groups: int) -> Ints:
         """Groups of rows when there are so many, or the nearest number that there can be."""
         n_joins = min(max(self.blocks.count - n_groups, 0), len(self.joined))
         return leaves_joined(self.joined[:n_joins], self.blocks.count)[self.blocks.of]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
+from nearkin.pairs.numbering import keys_of
 from nearkin.pairs.pairs import Pairs
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import for_each_block
@@ -101,6 +102,10 @@ class Comparison:
         self.weights = np.concatenate(
             [np.concatenate([p.must_weight, p.cannot_weight]) for p in kinds] or [np.zeros(0)]
         )
+        links = [np.concatenate([p.must_link, p.cannot_link]) for p in kinds]
+        ends = [fold.rows[link] for fold, link in zip(folds, links, strict=True)]
+        # Folds may judge a pair more than once.
+        self.n_judged = len(np.unique(keys_of(np.concatenate(ends)))) if ends else 0
         self.judged: dict[Key, Judged | None] = {}
         self._silhouettes: dict[Key, float] = {}
 

@@ -146,7 +146,7 @@ def mixture(there: Coordinates) -> Cut:
 
 def linkage(there: Coordinates) -> Cut:
     """Groups that grow by joining those that are most alike in the mean, with pairs kept."""
-    return lambda k: there.tree.cut(k)
+    return lambda k: there.tree.cut_near(k)
 
 
 def complete_linkage(there: Coordinates) -> Cut:

@@ -169,7 +169,7 @@ class Groupings:
 
     def mended(self, start: Ints, k: int, turns: int = _MOST_TURNS) -> Grouping:
         """Groups that keep the pairs, after so many turns at most; −1 at the start: an outlier."""
-        labels, penalty = in_order_of_appearance(self._placed(start)), None
+        labels, penalty = in_order_of_appearance(self._placed(self._at_most(start))), None
         for turn in range(turns if len(self.pairs) else 0):
             n_groups = int(labels.max()) + 1
             placed = self.placing.place(labels, n_groups, penalty if turn % _CHOSEN_ANEW else None)
@@ -180,6 +180,17 @@ class Groupings:
             labels = after
         labels = in_order_of_appearance(self.split_up(labels))
         return Grouping(labels, start < 0)
+
+    def _at_most(self, start: Ints) -> Ints:
+        """No more groups than there may be: rows of the smallest are outliers, −1, for now.
+
+        Families that keep pairs by themselves may end with more groups than are needed.
+        """
+        sizes = np.bincount(start[start >= 0])
+        if self.most is None or (sizes > 0).sum() <= self.most:
+            return start
+        largest = np.argsort(-sizes, kind="stable")[: self.most]
+        return np.where(np.isin(start, largest), start, -1)
 
     def split_up(self, labels: Ints) -> Ints:
         """As many groups as there must be, see :func:`split_up`."""

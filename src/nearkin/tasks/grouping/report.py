@@ -131,12 +131,12 @@ def report_of(
     # Of candidates of one family that came to have one number of groups, the best.
     once = {(line.family, line.found): line for line in reversed(by_score)}
     return GroupingReport(
-        _reason(len(held_out.same) if n_judged else 0, given),
+        _reason(comparison.n_judged if n_judged else 0, given),
         best.key.family,
         best.found,
         (best.found, best.found) if given else comparison.interval(rng),
         [line for line in by_score if line is once[line.family, line.found]],
-        len(held_out.same),
+        comparison.n_judged,
         held_out.prevalence() if n_judged else None,
     )
 

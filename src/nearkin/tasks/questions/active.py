@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,8 +44,8 @@ _STRATEGY_FOR = {"metric": "neighborhoods", "clusters": "clusters"}
 class Oracle(Protocol):
     """Function that answers questions: called with two row numbers of X.
 
-    True means same, False different, and None unsure: such a pair is not asked about again, tells
-    the learner nothing, and counts toward the budget.
+    True or 1 means same, False or 0 different, and None unsure: such a pair is not asked about
+    again, tells the learner nothing, and counts toward the budget.
 
     Examples
     --------
@@ -54,8 +55,8 @@ class Oracle(Protocol):
     >>> class Person:
     ...     def __call__(self, i, j):
     ...         return None if abs(X[i]).min() < 0.1 else y[i] == y[j]  # unsure near the border
-    >>> learn_actively(X, Person(), budget=6, random_state=0).n_asked
-    6
+    >>> learn_actively(X, Person(), budget=20, random_state=0).n_asked
+    20
     """
 
     def __call__(self, i: int, j: int, /) -> bool | None:
@@ -69,8 +70,9 @@ class ActiveResult:
     Attributes
     ----------
     metric : fitted learner or None
-        Learned from all answers and what follows from them. None if there was no answer to learn
-        from, or if ``error`` came from the learner.
+        Learned from all answers: by default a ``MetricLearner``, which warns where held-out answers
+        show no gain over the Euclidean distance, and keeps to that. None if there was no answer to
+        learn from, or if ``error`` came from the learner.
     pairs : Pairs
         Those given and those answered.
     unsure : int ndarray of shape (k, 2)
@@ -90,11 +92,11 @@ class ActiveResult:
     >>> from nearkin import learn_actively
     >>> from nearkin.datasets import make_xor
     >>> X, y = make_xor(100, random_state=0)
-    >>> result = learn_actively(X, lambda i, j: y[i] == y[j], budget=6, random_state=0)
+    >>> result = learn_actively(X, lambda i, j: y[i] == y[j], budget=20, random_state=0)
     >>> len(result.history), len(result.pairs), len(result.unsure)
-    (6, 6, 0)
-    >>> result.outlook.verdict
-    'too early'
+    (20, 20, 0)
+    >>> result.outlook.n_answers
+    20
     """
 
     metric: Any
@@ -132,9 +134,9 @@ def learn_actively(
     budget : int
         How many questions to ask at most. 0 learns from ``pairs`` alone.
     learner : learner, optional
-        Not changed: a copy is fitted. ``KernelBeta`` with 500 landmarks by default, and
-        ``MetricLearner`` for clusters. A pipeline that ends in a learner is taken for a
-        :class:`nearkin.Chain` of its steps.
+        Not changed: a copy is fitted. By default :class:`MetricLearner` learns from all answers,
+        and between questions for a metric ``KernelBeta`` with 500 landmarks, which is quick. A
+        pipeline that ends in a learner is taken for a :class:`nearkin.Chain` of its steps.
     pairs : Pairs, optional
         What is known beforehand.
     among : array of int, optional
@@ -205,14 +207,16 @@ def learn_actively(
         )
     askable = _askable(among, n_rows)
     rng = check_random_state(random_state)
+    last = learner
     if learner is None:
         seed = rng.randint(np.iinfo(np.int32).max)
-        usual = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
-        learner = MetricLearner(random_state=seed) if goal == "clusters" else usual
+        learner = last = MetricLearner(random_state=seed)
+        if goal == "metric":  # between questions, quickly
+            learner = KernelBeta(n_landmarks=min(_LANDMARKS, n_rows), random_state=seed)
 
-    def learned(pairs: Pairs) -> Any:
+    def learned(pairs: Pairs, by: Any = learner) -> Any:
         tell = in_balance if goal == "clusters" else with_inferred
-        return clone(learner).fit(X, pairs=tell(pairs, rng))
+        return clone(by).fit(X, pairs=tell(pairs, rng))
 
     interview = _Interview(oracle, known, budget, verbose)
     error: BaseException | None = None
@@ -230,8 +234,8 @@ def learn_actively(
             if stop is not None and interview.are_enough:
                 break
     except (Exception, KeyboardInterrupt) as caught:
-        if not interview.begun:  # nothing to lose yet
-            raise
+        if not interview.begun or (isinstance(caught, _AnswerError) and not interview.history):
+            raise  # there is nothing to lose yet
         error = caught
         _warn(f"the questions ended after {len(interview.history)} answers: {caught!r}")
     interview.end()
@@ -241,7 +245,7 @@ def learn_actively(
         try:
             if goal == "clusters":
                 clusters = clusters_of_answers(learner, X, interview.pairs, rng)
-            metric = learned(interview.pairs) if clusters is None else clusters.metric_
+            metric = learned(interview.pairs, last) if clusters is None else clusters.metric_
         except ValueError as refused:
             if not interview.history:
                 raise
@@ -323,12 +327,18 @@ def _askable(among: ArrayLike | None, n_rows: int) -> Ints:
     return np.asarray(found, dtype=np.int64)
 
 
+class _AnswerError(InputTypeError):
+    """An answer that is none."""
+
+
 def _checked_answer(answer: Any, i: int, j: int) -> bool | None:
-    if answer is None or isinstance(answer, (bool, np.bool_)):
-        return None if answer is None else bool(answer)
-    raise InputTypeError(
-        f"the oracle said {answer!r:.60} of rows {i} and {j}: it must return True for same, False "
-        "for different, or None if unsure"
+    if answer is None:
+        return None
+    if isinstance(answer, (bool, np.bool_, Integral)) and answer in (0, 1):
+        return bool(answer)
+    raise _AnswerError(
+        f"the oracle said {answer!r:.60} of rows {i} and {j}: it must return True (or 1) for same, "
+        "False (or 0) for different, or None if unsure"
     )
 
 
