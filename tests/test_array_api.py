@@ -52,6 +52,7 @@ from nearkin.solvers.local_metrics import (
 )
 from nearkin.spaces.kernels import Kernel
 from nearkin.spaces.landmarks import choose_landmarks
+from tests.cases import each
 
 if devices.array_api_compat is None:
     pytest.skip("dispatch needs scikit-learn 1.7 or later", allow_module_level=True)
@@ -171,10 +172,10 @@ LEARNERS = {
     "Euclidean": Euclidean(random_state=0),
     "MetricLearner": MetricLearner(time_budget=0.3, random_state=0),
 }
-each_learner = pytest.mark.parametrize(
+each_learner = each(
     "learner", [pytest.param(learner, id=name) for name, learner in LEARNERS.items()]
 )
-each_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
+each_dtype = each("dtype", ["float64", "float32"])
 
 
 def told(evidence, y, pairs):
@@ -217,7 +218,7 @@ def test_learners_give_the_same_numbers_where_the_input_is(place, learner):
     fitted_on_both(place, learner, "float32", "labels")
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("exact", "landmarks", "paper", "nystroem", "iterated", "ITML", "ITML covariance"),
@@ -228,7 +229,7 @@ def test_labels_beside_pairs_give_the_same_numbers(place, name):
     fitted_on_both(place, LEARNERS[name], "float64", "both")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "dtype"),
     [(name, "float64") for name in LEARNERS]
     + [(name, "float32") for name in ("landmarks", "poly", "GMML", "Generative")],
@@ -274,7 +275,7 @@ MADE_OF = {
 } | {"a blend, along axes": Blend(BLEND, weights=[1, 2], random_state=0)}
 
 
-@pytest.mark.parametrize("name", MADE_OF)
+@each("name", MADE_OF)
 def test_all_that_metric_learner_is_made_of_maps_rows_where_they_are(place, name):
     X, _, pairs, new = example()
     metric = on_host(lambda: clone(MADE_OF[name]).fit(X, pairs=pairs))
@@ -302,6 +303,7 @@ def test_metric_learner_divides_columns_and_sees_axes_where_rows_are(place):
 
 @each_learner
 def test_rows_stay_on_their_device(place, learner, sizes_home, monkeypatch):
+    sizes_home.clear()
     monkeypatch.setattr(host_sample, "SAMPLE_ROWS", 100)  # of MetricLearner
     X, _, pairs, _ = example("float32", n=600)
     if learner.get_params().get("n_landmarks", 0) is None and not isinstance(learner, (ITML, GMML)):
@@ -327,18 +329,17 @@ def test_rows_stay_on_their_device(place, learner, sizes_home, monkeypatch):
         assert shape[0] <= metric_rows or (len(shape) == 1 and shape[0] <= background)
 
 
-@pytest.mark.parametrize("name", ["landmarks", "GMML", "GMML kernel", "Generative", "RCA"])
+@each("name", ["landmarks", "GMML", "GMML kernel", "Generative", "RCA"])
 def test_labelled_rows_stay_on_their_device(place, name, sizes_home):
+    sizes_home.clear()
     X, y, _, _ = example("float32", n=1200)
     clone(LEARNERS[name]).fit(place.put(X), place.put(y))
     for shape in sizes_home:
         assert len(shape) == 1 or max(shape) <= 40
 
 
-@pytest.mark.parametrize(("dtype", "labels"), [("float64", False), ("float32", True)])
-@pytest.mark.parametrize(
-    "name", ["landmarks", "nystroem", "iterated", "ITML", "GMML", "GMML kernel"]
-)
+@each(("dtype", "labels"), [("float64", False), ("float32", True)])
+@each("name", ["landmarks", "nystroem", "iterated", "ITML", "GMML", "GMML kernel"])
 def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
     monkeypatch.setattr(two_steps, "_BLOCK", 50)
     X, y, pairs, new = example(dtype)
@@ -442,7 +443,7 @@ def test_numpy_arrays_are_as_they_were_under_dispatch(place):
 # Generative
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@each("dtype", ["float64", "float32"])
 def test_local_metrics_of_singular_and_nearly_singular_bias(place, dtype):
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.standard_normal((8, 5, 5)))[0]
@@ -468,7 +469,7 @@ def test_local_metrics_of_singular_and_nearly_singular_bias(place, dtype):
 
 
 @each_dtype
-@pytest.mark.parametrize("d", [1, 7, 40])
+@each("d", [1, 7, 40])
 def test_mean_of_local_metrics(place, dtype, d):
     X, y, _, _ = example("float64", n=200, d=max(d, 3))
     X = X[:, :d].astype(dtype)
@@ -518,8 +519,8 @@ def test_generative_refuses_what_it_cannot_do_there(place):
 # EnergyClassifier
 
 
-@pytest.mark.parametrize("metric", [None, "Generative", "landmarks"])
-@pytest.mark.parametrize(("dtype", "n_neighbors"), [("float64", 3), ("float32", 1)])
+@each("metric", [None, "Generative", "landmarks"])
+@each(("dtype", "n_neighbors"), [("float64", 3), ("float32", 1)])
 def test_energies(place, dtype, metric, n_neighbors):
     X, y, _, X_new = example(dtype)
     y[:2] = 7  # a class of two rows
@@ -572,7 +573,7 @@ def test_scores(place, dtype):
 # Access and arithmetic
 
 
-@pytest.mark.parametrize("k", [1, 5, 20])
+@each("k", [1, 5, 20])
 def test_smallest(place, k, monkeypatch):
     values = np.random.default_rng(0).standard_normal((40, 33))
     expected = np.argsort(values, axis=1)[:, :k]
@@ -666,7 +667,7 @@ def test_moments_of_equal_rows_are_exact(place):
     assert_array_equal(covariance, np.zeros((3, 3)))
 
 
-@pytest.mark.parametrize("strategy", ["random", "kmeans++", "farthest", "leverage"])
+@each("strategy", ["random", "kmeans++", "farthest", "leverage"])
 def test_landmarks_are_the_same_rows(place, strategy):
     X, _, _, _ = example()
     options = {"kernel": Kernel("rbf", gamma=0.1), "include": np.array([3, 70]), "random_state": 0}
@@ -677,14 +678,14 @@ def test_landmarks_are_the_same_rows(place, strategy):
 # What is refused
 
 
-@pytest.mark.parametrize("learner", [KernelA(), LLMA(), LMNN(), GeometryAware(), Blend([ITML()])])
+@each("learner", [KernelA(), LLMA(), LMNN(), GeometryAware(), Blend([ITML()])])
 def test_learners_that_do_not_take_foreign_arrays_say_so(place, learner):
     X, y, _, _ = example()
     with pytest.raises(TypeError, match=f"{type(learner).__name__} takes NumPy arrays only.*give"):
         learner.fit(place.put(X), y)
 
 
-@pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
+@each("kernel", ["precomputed", lambda A, B: A @ B.T])
 def test_kernels_that_do_not_take_foreign_arrays_say_so(place, kernel):
     X, y, _, _ = example()
     with pytest.raises(TypeError, match=r"kernel=.* takes NumPy arrays only"):
@@ -715,7 +716,7 @@ def test_float16_is_refused(place):
         KernelBeta().fit(place.put(X.astype(np.float16)), y)
 
 
-@pytest.mark.parametrize("learner", [KernelBeta(n_landmarks=40), GMML(), Generative()])
+@each("learner", [KernelBeta(n_landmarks=40), GMML(), Generative()])
 def test_rows_from_elsewhere_than_in_fit_are_refused(place, learner):
     X, y, _, X_new = example()
     there = clone(learner).fit(place.put(X), y)

@@ -19,6 +19,7 @@ from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.rows import devices, feed, parquet, parquet_writing
 from nearkin.rows.ahead import ahead, mapped_ahead
 from nearkin.rows.base import Block, block_moments, column_moments
+from tests.cases import each
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None and devices.array_api_compat is not None
 needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="needs torch and scikit-learn 1.7")
@@ -114,9 +115,9 @@ def assert_close(found, expected):
 
 
 @on_device
-@pytest.mark.parametrize("kind", ["pairs", "labels"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", LEARNERS)
+@each("kind", ["pairs", "labels"])
+@each("dtype", ["float32", "float64"])
+@each("name", LEARNERS)
 def test_fit_and_transform_give_what_they_give_on_the_host(
     name, dtype, kind, device, small_blocks, tmp_path
 ):
@@ -133,7 +134,7 @@ def test_fit_and_transform_give_what_they_give_on_the_host(
 
 
 @on_device
-@pytest.mark.parametrize("end", ["parquet", "npy"])
+@each("end", ["parquet", "npy"])
 def test_files_are_written_with_rows_in_their_order(end, device, small_blocks, tmp_path):
     X = make_rows(dtype="float32")
     path = written(X, tmp_path / "rows.parquet")
@@ -149,7 +150,7 @@ def test_files_are_written_with_rows_in_their_order(end, device, small_blocks, t
 
 
 @on_device
-@pytest.mark.parametrize("source", ["array", "blocks", "iterator", "stream", "read-only"])
+@each("source", ["array", "blocks", "iterator", "stream", "read-only"])
 def test_all_sources_go_to_a_device(source, device):
     X = make_rows()
     locked = X.copy()
@@ -194,8 +195,8 @@ def test_functions_get_tensors_which_they_may_write_to(device):
 
 
 @on_device
-@pytest.mark.parametrize("moments", [block_moments, column_moments])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@each("moments", [block_moments, column_moments])
+@each("dtype", ["float32", "float64"])
 def test_moments_on_a_device_are_those_of_the_host(moments, dtype, device):
     import torch
 
@@ -225,7 +226,7 @@ def test_metric_learner_takes_them(device):
 
 
 @on_device
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@each("bad", [np.nan, np.inf])
 def test_gaps_are_refused_with_their_row_and_leave_no_file(bad, device, small_blocks, tmp_path):
     X = make_rows()
     X[[333, 420], [2, 0]] = bad
@@ -241,7 +242,7 @@ def test_gaps_are_refused_with_their_row_and_leave_no_file(bad, device, small_bl
 
 
 @on_device
-@pytest.mark.parametrize("who", ["reader", "device", "writer"])
+@each("who", ["reader", "device", "writer"])
 def test_an_error_of_any_thread_is_raised_once(who, device, tmp_path, monkeypatch):
     class Broken(Exception):
         pass
@@ -284,7 +285,7 @@ def test_a_stream_may_be_left_before_its_end(device):
 
 
 @needs_torch
-@pytest.mark.parametrize("device", ["gpu", "cuda:x", "meta", 1.5, ""])
+@each("device", ["gpu", "cuda:x", "meta", 1.5, ""])
 def test_unknown_devices_are_refused(device):
     with pytest.raises(InputError, match=r"device=.* is not known: use 'cuda'"):
         open_rows(make_rows(), device=device)

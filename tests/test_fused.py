@@ -14,6 +14,7 @@ from nearkin import EnergyClassifier, KernelBeta, Pairs
 from nearkin.errors import InputError, OutOfMemoryError
 from nearkin.rows import access, device_math, devices, fused
 from nearkin.solvers.class_energy import class_distances, energies, gather_members
+from tests.cases import each
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -58,7 +59,7 @@ def drawn(n, d, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "d", "m", "k"),
     [
         ("rbf", 50, 100, 5),
@@ -85,7 +86,7 @@ def test_transform_is_that_of_the_host(kernel, d, m, k, kernels_alone):
     assert sum(kernels_alone[1:]) <= 0.1 * len(new)  # open rows only
 
 
-@pytest.mark.parametrize("d", [5, 150])
+@each("d", [5, 150])
 def test_nystroem_is_that_of_the_host(d, kernels_alone):
     X = drawn(150, d)
     metric = KernelBeta(extension="nystroem", n_landmarks=70, n_components=20, random_state=0)
@@ -137,8 +138,8 @@ def test_nothing_nearer_than_the_limit_is_off_the_list():
             assert (exact.min(axis=1) >= found.limit.cpu().numpy()).all()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("skip_self", [False, True])
+@each("dtype", ["float32", "float64"])
+@each("skip_self", [False, True])
 def test_nearest_rows_are_all_compared(dtype, skip_self):
     B = drawn(200, 6).astype(dtype)
     B[50:60] = B[:10]
@@ -152,7 +153,7 @@ def test_nearest_rows_are_all_compared(dtype, skip_self):
     assert_allclose(squared.cpu().numpy(), np.take_along_axis(exact, order, axis=1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("left_out", [None, np.arange(40)])
+@each("left_out", [None, np.arange(40)])
 def test_energies_are_those_of_the_host(left_out):
     rng = np.random.default_rng(0)
     Z, number = rng.standard_normal((150, 7)), np.sort(rng.integers(0, 4, 150))

@@ -1,11 +1,11 @@
 """A short run of ``python -m benchmarks.metamorphic``, and what its relations would notice."""
 
 import numpy as np
-import pytest
 
 from benchmarks import metamorphic
 from benchmarks.campaign import short, tried
 from benchmarks.metamorphic import CAMPAIGN, CHANGES, PROMISED, ROWS, SUBJECTS, WITHIN
+from tests.cases import each
 
 CASE = {
     "rows": "blobs",
@@ -22,7 +22,7 @@ def test_some_relations_hold():
     assert short(CAMPAIGN, 12, seed=1)["held"] > 9
 
 
-@pytest.mark.parametrize("relation", [*CHANGES, *WITHIN])
+@each("relation", [*CHANGES, *WITHIN])
 def test_every_relation_can_be_tried(relation):
     quick = ("Euclidean", "neighbor_graph", "separability")
     subject = next(name for name in PROMISED[relation] if name in quick)
@@ -33,7 +33,7 @@ def test_every_relation_can_be_tried(relation):
     assert outcome == "held", broken
 
 
-@pytest.mark.parametrize("relation", ["shift", "rotation", "order of rows", "images of rows"])
+@each("relation", ["shift", "rotation", "order of rows", "images of rows"])
 def test_a_subject_that_breaks_its_promise_is_noticed(relation, monkeypatch):
     if relation in CHANGES:  # a distance that sees where zero is, how rows lie and come
         monkeypatch.setitem(

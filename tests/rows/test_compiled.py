@@ -1,6 +1,7 @@
 """Compiled loops are kept, and compilation is said to whoever watches."""
 
 import builtins
+import importlib.util
 import io
 import os
 import pickle
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba import config
 
 import nearkin
 from nearkin.cli import main
@@ -121,18 +123,15 @@ def test_the_first_process_says_it_and_the_next_has_nothing_to_compile(tmp_path)
     assert shown_by_a_process(tmp_path / "cache", terminal=True) == ""
 
 
-def total_in_a_process(cache):
-    """A sum by two loops of a file, of which one calls the other, and whether it was compiled."""
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import loops, numpy as np; "
-        "print(loops.outer(np.arange(4.0)), sum(loops.outer.stats.cache_misses.values()))"
-    )
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache / "kept")}
-    command = [sys.executable, "-c", code, str(cache)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    total, n_compiled = done.stdout.split()
-    return float(total), int(n_compiled)
+def total_anew(folder):
+    """A sum by the loops of a file, imported once more, and whether they were compiled for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "CACHE_DIR", str(folder / "kept"))
+        spec = importlib.util.spec_from_file_location("loops", folder / "loops.py")
+        patch.setitem(sys.modules, "loops", importlib.util.module_from_spec(spec))
+        loops = sys.modules["loops"]
+        spec.loader.exec_module(loops)
+        return loops.outer(np.arange(4.0)), sum(loops.outer.stats.cache_misses.values())
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
@@ -143,8 +142,8 @@ def test_damaged_files_of_compiled_loops_are_compiled_anew(tmp_path):
         "@compiled()\ndef outer(values):\n    total = 0.0\n"
         "    for i in range(len(values)):\n        total += inner(values, i)\n    return total\n"
     )
-    assert total_in_a_process(tmp_path) == (12.0, 1)
-    assert total_in_a_process(tmp_path) == (12.0, 0)
+    assert total_anew(tmp_path) == (12.0, 1)
+    assert total_anew(tmp_path) == (12.0, 0)
 
     def flipped(data):
         return (
@@ -156,8 +155,8 @@ def test_damaged_files_of_compiled_loops_are_compiled_anew(tmp_path):
     for files, damage in damages:
         for path in (tmp_path / "kept").rglob(files):
             path.write_bytes(damage(path.read_bytes()))
-        assert total_in_a_process(tmp_path) == (12.0, 1), files
-        assert total_in_a_process(tmp_path) == (12.0, 0), files
+        assert total_anew(tmp_path) == (12.0, 1), files
+        assert total_anew(tmp_path) == (12.0, 0), files
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
@@ -166,11 +165,11 @@ def test_loops_of_another_version_are_passed_by(tmp_path):
         "from nearkin.rows.compiled import compiled\n\n"
         "@compiled()\ndef outer(values):\n    return values.sum()\n"
     )
-    assert total_in_a_process(tmp_path) == (6.0, 1)
+    assert total_anew(tmp_path) == (6.0, 1)
     for path in (tmp_path / "kept").rglob("*.nbi"):
         path.write_bytes(pickle.dumps("0.1") + b"of another form")
-    assert total_in_a_process(tmp_path) == (6.0, 1)
-    assert total_in_a_process(tmp_path) == (6.0, 0)
+    assert total_anew(tmp_path) == (6.0, 1)
+    assert total_anew(tmp_path) == (6.0, 0)
 
 
 def test_loops_are_pickled_by_name_and_numba_waits_for_the_first_call():

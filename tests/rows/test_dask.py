@@ -164,7 +164,9 @@ def test_rows_of_a_data_frame_are_counted_when_that_is_needed():
 def test_chunks_do_not_matter(name, dtype):
     learner, given = LEARNERS[name], X.astype(dtype)
     expected = local_twin(learner, given, y=y)
-    for chunks in CHUNKS.values():
+    # Half of them with each type, the other half for the next learner.
+    first = (["random landmarks", "GMML", "RCA"].index(name) + (dtype == np.float32)) % 2
+    for chunks in [*CHUNKS.values()][first::2]:
         rows = da.from_array(given, chunks=chunks)
         metric = in_process(learner, rows, y=y)
         Z = metric.transform(rows)

@@ -1,5 +1,6 @@
 """Learners over rows that are read block by block, against the same rows in memory."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -205,6 +206,8 @@ def test_every_source_gives_the_same(kind, tmp_path):
     assert rows.shape == X.shape
     assert np.array_equal(rows.to_numpy(), X)
     for i, name in enumerate(FEW, SOURCES.index(kind)):
+        if i % 3:  # other learners with the next sources
+            continue
         known = ("must-links", "labels and pairs")[i % 2]
         expected, Z = in_memory(name, known)
         found = clone(LEARNERS[name]).fit(rows, **evidence(known))
@@ -212,8 +215,13 @@ def test_every_source_gives_the_same(kind, tmp_path):
         assert_close(found.transform(rows).to_numpy(), Z)
 
 
-@each("kind", ["npy", "parquet", "list"])
-@each("name", [*FEW, "ITML landmarks", "GMML cosine", "twice", "nystroem"])
+@each(
+    ("name", "kind"),
+    zip(
+        [*FEW, "ITML landmarks", "GMML cosine", "twice", "nystroem"],
+        itertools.cycle(["npy", "parquet", "list"]),
+    ),
+)
 def test_float32_stays_float32(name, kind, tmp_path):
     X = make_rows(dtype=np.float32)
     rows = open_rows(source_of(kind, X, tmp_path))
