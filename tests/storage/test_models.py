@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA, FastICA, TruncatedSVD
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
@@ -15,6 +17,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from threadpoolctl import threadpool_limits
 
 import nearkin
 from nearkin import (
@@ -367,6 +370,26 @@ def test_loading_anew_is_exact_after_use(data, path):
     metric.set_output(transform="pandas").transform(X_new)
     metric.save(path)
     assert path.read_bytes() == before
+
+
+def test_how_many_threads_fit_had_makes_no_difference(path):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    pairs = Pairs.from_labels(y, 80, random_state=1)
+    learners = [
+        KernelBeta(n_landmarks=100, extension="nystroem", random_state=0),
+        ITML(kernel="rbf", n_landmarks=100, extension="nystroem", random_state=0),
+        KernelBeta(kernel="precomputed", random_state=0),
+    ]
+    for learner in learners:
+        rows = rbf_kernel(X, gamma=0.03) if learner.kernel == "precomputed" else X
+        with threadpool_limits(1, user_api="blas"):
+            metric = learner.fit(rows, pairs=pairs)
+            metric.transform(rows[:3])
+            metric.save(path)
+        with threadpool_limits(2, user_api="blas"):
+            again = nearkin.load(path)
+            assert_array_equal(again.transform(rows[:7]), metric.transform(rows[:7]), str(learner))
 
 
 # What is refused

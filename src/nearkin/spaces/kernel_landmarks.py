@@ -12,6 +12,7 @@ from nearkin.errors import InputError
 from nearkin.rows import devices
 from nearkin.rows.arrays import Floats
 from nearkin.rows.centring import centred, middle
+from nearkin.rows.thread_limits import one_blas_thread
 from nearkin.spaces.kernels import (
     Kernel,
     Rows,
@@ -52,9 +53,12 @@ class KernelLandmarks:
         That of the linear kernel is of rows less their middle, here and in :meth:`kernel_to`:
         differences of feature vectors are the same, and keep their digits far from zero. With
         ``around_middle=False`` it is of the rows themselves.
+
+        It is found by one thread, whatever ``fit`` had: a metric from a file, which finds it again,
+        has the same numbers to the last bit.
         """
         rows = self._precise_rows
-        with silent_overflow():
+        with silent_overflow(), one_blas_thread():
             if self.columns is None and around_middle:
                 rows = self._around_middle(rows)
             K = rows if self.columns is not None else self.kernel(rows, rows)
@@ -78,7 +82,8 @@ class KernelLandmarks:
 
     def _rows_where(self, X: Rows) -> Rows:
         """The landmarks where X is, which is in float64 if its device knows that."""
-        return devices.moved(self.rows, X) if devices.is_foreign(X) else self._precise_rows
+        foreign = devices.is_foreign(X)
+        return devices.moved(dense_rows(self.rows), X) if foreign else self._precise_rows
 
     @cached_property
     def middle(self) -> Floats:
@@ -123,7 +128,8 @@ class KernelLandmarks:
 
     @cached_property
     def _whitener(self) -> Floats:
-        values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=1e-10)
+        with one_blas_thread():  # as for the matrix itself
+            values, vectors = leading_eigenpairs(self.kernel_matrix(), rank_tol=1e-10)
         return np.asarray(vectors / np.sqrt(values))
 
 
