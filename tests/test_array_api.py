@@ -4,6 +4,7 @@ Runs over array-api-strict, which has the array standard and nothing else, over 
 it is installed, and over torch and CuPy on a CUDA device where there are any.
 """
 
+import copy
 import importlib
 import importlib.util
 import pickle
@@ -21,9 +22,11 @@ from nearkin import (
     ITML,
     LLMA,
     LMNN,
+    PLDA,
     RCA,
     Blend,
     Chain,
+    ColumnWeights,
     CosineMetric,
     EnergyClassifier,
     Euclidean,
@@ -35,6 +38,8 @@ from nearkin import (
     MetricLearner,
     Pairs,
     SelectionWarning,
+    load,
+    onnx_file,
 )
 from nearkin.learners import host_sample, two_steps
 from nearkin.learners.portfolio import ingredients
@@ -365,8 +370,10 @@ def test_pairs_are_added_and_withdrawn(place, name, labels, dtype, monkeypatch):
     scale = 100 * TOLERANCE[dtype] * np.abs(expected).max()
     assert_allclose(devices.to_numpy(plane), expected, atol=scale)
     pickle.loads(pickle.dumps(there)).partial_fit(place.put(X), withdrawn=more)
-    with pytest.raises(ValueError, match="was fitted to an array of"):
-        there.partial_fit(X, pairs=first)
+    # Rows that pairs name may be given from anywhere.
+    there.partial_fit(X, pairs=gone)
+    D = on_host(lambda: host.partial_fit(X, pairs=gone).distance(new))
+    assert_allclose(there.distance(new), D, atol=10 * TOLERANCE[dtype] * D.max())
 
 
 def test_threshold_of_foreign_rows_is_that_of_pairs_alone(place):
@@ -414,15 +421,98 @@ def test_overflow_of_kernel_values_names_the_row(place):
         metric.transform(place.put(X_new))
 
 
-def test_a_fitted_learner_can_be_stored(place):
-    X, _, pairs, X_new = example()
-    metric = KernelBeta(n_landmarks=40, random_state=0).fit(place.put(X), pairs=pairs)
-    again = pickle.loads(pickle.dumps(metric))
-    X_new = place.put(X_new)
-    assert_array_equal(
-        devices.to_numpy(again.transform(X_new)), devices.to_numpy(metric.transform(X_new))
-    )
-    assert type(metric.embedding_) is np.ndarray
+ALL_THAT_TAKE_THEM = LEARNERS | {
+    "CosineMetric": CosineMetric(random_state=0),
+    "CosineMetric kernel": CosineMetric(kernel="rbf", n_landmarks=40, random_state=0),
+    "PLDA": PLDA(random_state=0),
+    "ColumnWeights": ColumnWeights(scale=True, random_state=0),
+}
+
+
+def saved_and_loaded(metric, path):
+    metric.save(path)
+    return load(path)
+
+
+def test_a_metric_that_was_fitted_anywhere_is_kept_and_used_anywhere(place, tmp_path):
+    X, y, _, new = example()
+    there = place.put(new)
+    ways = {
+        "as it is": lambda metric: metric,
+        "by a file": lambda metric: saved_and_loaded(metric, tmp_path / "a.nearkin"),
+        "by a file, without dispatch": lambda metric: on_host(
+            lambda: saved_and_loaded(metric, tmp_path / "b.nearkin")
+        ),
+        "by a pickle": lambda metric: pickle.loads(pickle.dumps(metric)),
+        "by a pickle, without dispatch": lambda metric: on_host(
+            lambda: pickle.loads(pickle.dumps(metric))
+        ),
+        "by copy": copy.copy,
+        "by deepcopy": copy.deepcopy,
+    }
+    for name, learner in ALL_THAT_TAKE_THEM.items():
+        by_device = clone(learner).fit(place.put(X), y)
+        by_host = on_host(lambda learner=learner: clone(learner).fit(X, y))
+        expected = on_host(lambda by_host=by_host: by_host.transform(new))
+        assert_close(by_host.transform(there), expected, "float64")
+        expected = devices.to_numpy(by_device.transform(there))
+        for way, kept in ways.items():
+            metric = kept(by_device)
+            Z = on_host(lambda metric=metric: metric.transform(new))
+            assert type(Z) is np.ndarray, (name, way)
+            assert_close(Z, expected, "float64")
+            assert place.holds(metric.transform(there), "float64"), (name, way)
+            assert_close(metric.transform(there), expected, "float64")
+            if hasattr(metric, "predict"):
+                classes = on_host(lambda by_host=by_host: by_host.predict(new))
+                assert_array_equal(on_host(lambda metric=metric: metric.predict(new)), classes)
+                found = metric.predict(place.put(new.astype(np.float32)))
+                assert place.holds(found, "int64"), (name, way)
+                assert_array_equal(devices.to_numpy(found), classes)
+
+
+def test_a_classifier_that_was_fitted_anywhere_predicts_anywhere(place):
+    X, y, _, new = example()
+    for metric in (None, LEARNERS["landmarks"]):
+        model = EnergyClassifier(metric, random_state=0).fit(place.put(X), y)
+        classes = devices.to_numpy(model.predict(place.put(new)))
+        for again in (model, on_host(lambda model=model: pickle.loads(pickle.dumps(model)))):
+            assert_array_equal(on_host(lambda again=again: again.predict(new)), classes)
+            assert_array_equal(devices.to_numpy(again.predict(place.put(new))), classes)
+
+
+def test_a_metric_of_a_device_is_judged_explained_and_exported_as_one_of_the_host(place, tmp_path):
+    X, _, pairs, new = example()
+    for name, learner in ALL_THAT_TAKE_THEM.items():
+        metric = clone(learner).fit(place.put(X), pairs=pairs)
+        host = on_host(lambda metric=metric: saved_and_loaded(metric, tmp_path / "a.nearkin"))
+        chances = metric.chance_same(place.put(new[:9]), place.put(new[9:18]))
+        expected = on_host(lambda host=host: host.chance_same(new[:9], new[9:18]))
+        assert_allclose(devices.to_numpy(chances), expected, atol=1e-8, err_msg=name)
+        assert_allclose(metric.chance_same(new[:9], new[9:18]), expected, atol=1e-8, err_msg=name)
+        found = metric.quality(place.put(X), pairs=pairs).auc.value
+        expected = on_host(lambda host=host: host.quality(X, pairs=pairs)).auc.value
+        assert_allclose(found, expected, rtol=1e-6, err_msg=name)
+        told = metric.explain(place.put(new[0]), place.put(new[1]))
+        expected = on_host(lambda host=host: host.explain(new[0], new[1]))
+        assert_allclose(
+            list(told.contributions.values()), list(expected.contributions.values()), atol=1e-8
+        )
+        assert told.answers or told.remark, name
+        if importlib.util.find_spec("onnx") is not None:
+            for one, file in ((metric, "there"), (host, "host")):
+                onnx_file.export(one, tmp_path / file)
+            assert (tmp_path / "there").read_bytes() == (tmp_path / "host").read_bytes(), name
+
+
+def test_answers_that_pull_rows_of_a_device_are_told(place, tmp_path):
+    X, _, pairs, new = example()
+    for name in ("landmarks", "ITML", "RCA", "MetricLearner"):
+        metric = clone(LEARNERS[name]).fit(place.put(X), pairs=pairs)
+        again = saved_and_loaded(metric, tmp_path / "a.nearkin")
+        told = again.explain(place.put(new[0]), place.put(new[1]), X=place.put(X), pairs=pairs)
+        expected = on_host(lambda again=again: again.explain(new[0], new[1], X=X, pairs=pairs))
+        assert [one.left for one in told.answers] == [one.left for one in expected.answers], name
 
 
 def test_whole_numbers_become_float64(place):
@@ -716,20 +806,12 @@ def test_float16_is_refused(place):
         KernelBeta().fit(place.put(X.astype(np.float16)), y)
 
 
-@each("learner", [KernelBeta(n_landmarks=40), GMML(), Generative()])
-def test_rows_from_elsewhere_than_in_fit_are_refused(place, learner):
-    X, y, _, X_new = example()
-    there = clone(learner).fit(place.put(X), y)
-    with pytest.raises(
-        ValueError, match=f"fitted to an array of {place.library} on .*NumPy: bring"
-    ):
-        there.transform(X_new)
-    with pytest.raises(ValueError, match="fitted to an array of"):
-        there.pair_distance(place.put(X_new), X_new)
-    host = clone(learner).fit(X, y)
-    with pytest.raises(ValueError, match=f"fitted to an array of NumPy.*{place.library} on"):
-        host.transform(place.put(X_new))
-    assert type(there.fit(X, y).transform(X_new)) is np.ndarray  # fitted anew
+def test_rows_of_two_places_are_not_compared(place):
+    X, y, _, new = example()
+    metric = GMML().fit(place.put(X), y)
+    for name in ("distance", "pair_distance", "kernel_matrix"):
+        with pytest.raises(ValueError, match=f"X_a is an array of {place.library} on .*NumPy: br"):
+            getattr(metric, name)(place.put(new), new)
 
 
 def test_nan_is_refused(place):

@@ -96,7 +96,8 @@ class ExplainingMixin:
         if (X is None) != (pairs is None):
             given, missing = ("X", "pairs") if pairs is None else ("pairs", "X")
             raise InputError(f"{given} is given without {missing}: answers take both.")
-        rows = [self._one_row(row, name) for row, name in ((a, "a"), (b, "b"))]
+        # Two rows are explained on the host, wherever they are.
+        rows = [devices.at_home(self._one_row(row, name)) for row, name in ((a, "a"), (b, "b"))]
         A, B = (self._checked_columns(row) for row in rows)
         learned, groups = self._map_of_columns()
         names, at = numbered_groups(groups)
@@ -109,7 +110,7 @@ class ExplainingMixin:
             told, remark = self._pulls(rows, whole, X, pairs)
         return Explanation(
             float(np.sqrt(whole)),
-            float(devices.to_numpy(self.chance_same(*rows))[0]),
+            float(self.chance_same(*rows)[0]),
             float(self.threshold_),  # type: ignore[attr-defined]
             dict(zip(names, map(float, parts), strict=True)),
             self._cells(rows, names, A, B),

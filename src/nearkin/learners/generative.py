@@ -392,15 +392,26 @@ class Generative(MetricMixin, BaseEstimator):
             raise InputError(f"n_neighbors={wanted} must be at least 1.")
         k = min(wanted, self._known.shape[0])
         if self._metric_at_each_row:
+            if devices.is_foreign(X):
+                self._refuse_other_than_uniform("NumPy arrays", f"one of {devices.home(X)}")
             return local_neighbors(X, self._known, self.models_, self._interpolation(), k)
         learned = Affine(self.components_, self.mean_)
-        Z, known = learned.apply(X), learned.apply(self._known)
+        known = devices.beside(self._known, X)
+        if devices.is_foreign(X):
+            known = devices.as_type(known, X.dtype)
+        Z, known = learned.apply(X), learned.apply(known)
         if devices.is_foreign(X):
             squared, positions = device_math.nearest_rows(Z, known, k)
             xp = devices.namespace(X)
             return xp.astype(xp.sqrt(squared), X.dtype), positions
         distances, positions = NearestNeighbors(n_neighbors=k).fit(known).kneighbors(Z)
         return distances.astype(X.dtype), positions
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if "_known" in state:  # devices differ from machine to machine
+            state["_known"] = devices.at_home(state["_known"])
+        return state
 
     def _fit_models(self, X: Floats, classes: Integers) -> ClassModels:
         return fit_class_models(

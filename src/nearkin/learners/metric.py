@@ -88,7 +88,8 @@ class MetricMixin(
         Notes
         -----
         It is ``map_``, applied to rows that are checked first, by blocks on all cores: beyond
-        input and output it needs a few megabytes.
+        input and output it needs about ten megabytes for each core. Steps of a chain hold what the
+        one before has made of all rows.
 
         Examples
         --------
@@ -140,8 +141,7 @@ class MetricMixin(
         >>> float(metric.distance(X[0], X[1]))
         5.0
         """
-        Z_a = self._embedded(X_a)
-        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
         return _in_their_type(device_math.distances(Z_a, Z_b), Z_a, Z_b)
 
     @row_by_row
@@ -166,7 +166,7 @@ class MetricMixin(
         >>> metric.pair_distance(X[:2], X[1:])
         array([5.        , 4.24264069])
         """
-        Z_a, Z_b = self._embedded(X_a), self._embedded(X_b)
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
         if Z_a.shape[0] != Z_b.shape[0]:
             raise InputError(
                 f"pair_distance compares row by row, but X_a has {Z_a.shape[0]} rows and X_b has "
@@ -198,8 +198,7 @@ class MetricMixin(
         array([[1., 1.],
                [1., 5.]])
         """
-        Z_a = self._embedded(X_a)
-        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        Z_a, Z_b = self._embedded_both(X_a, X_b)
         product: Any = Z_a @ Z_b.T
         found: Floats = product.toarray() if is_sparse(product) else product
         return found
@@ -349,6 +348,17 @@ class MetricMixin(
         Z = self.map_.apply(X)
         found: Floats = Z if devices.is_foreign(Z) else plain(Z)
         return found
+
+    def _embedded_both(self, X_a: Any, X_b: Any) -> tuple[Floats, Floats]:
+        """Embeddings of two sets of rows that are in one place; the first again if X_b is None."""
+        Z_a = self._embedded(X_a)
+        Z_b = Z_a if X_b is None else self._embedded(X_b)
+        if devices.home(Z_a) != devices.home(Z_b):
+            raise InputError(
+                f"X_a is an array of {devices.home(Z_a) or 'NumPy'} and X_b one of "
+                f"{devices.home(Z_b) or 'NumPy'}: bring both to one place."
+            )
+        return Z_a, Z_b
 
     @property
     def _n_features_out(self) -> int:

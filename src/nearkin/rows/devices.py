@@ -160,6 +160,29 @@ def moved(values: Any, like: Any, dtype: str | None = None) -> Array:
     return xp.asarray(values, device=like.device)
 
 
+def at_home(X: Any) -> NDArray[Any]:
+    """An array that a fitted learner keeps, on the host: whether dispatch is on or not.
+
+    Sparse matrices and arrays of NumPy as they are.
+    """
+    if library(X) is None:
+        found: NDArray[Any] = X
+        return found
+    with dispatched():
+        return to_numpy(X)
+
+
+def beside(kept: Any, X: Any) -> Array:
+    """An array that a fitted learner keeps, where the rows X are that it is asked about.
+
+    It is copied if it is elsewhere, whether dispatch is on or not. Its type stays.
+    """
+    if library(kept) == library(X) and (library(X) is None or kept.device == X.device):
+        return kept
+    kept = at_home(kept)
+    return moved(kept, X, str(kept.dtype)) if isinstance(kept, np.ndarray) else kept
+
+
 def wide(X: Any) -> Array:
     """X in float64, if its device knows that; X itself if it is that already."""
     xp = namespace(X)

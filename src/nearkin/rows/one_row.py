@@ -7,6 +7,8 @@ from functools import wraps
 from numbers import Real
 from typing import Any, TypeVar, cast
 
+from nearkin.rows.devices import library
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -60,4 +62,8 @@ def as_rows(learner: Any, x: Any) -> Any:
         return x.to_frame().T.infer_objects() if named else x.to_numpy().reshape(1, -1)
     if isinstance(x, list | tuple):
         return [x] if len(x) and isinstance(x[0], Real) else x
-    return x.reshape(1, -1) if getattr(x, "ndim", None) == 1 and hasattr(x, "reshape") else x
+    if getattr(x, "ndim", None) != 1:
+        return x
+    if library(x) is not None:
+        return x[None, :]
+    return x.reshape(1, -1) if hasattr(x, "reshape") else x

@@ -43,7 +43,7 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         and ``_encoded(X, reset)`` if it makes numbers of tables.
     X : array or RemoteRows
     reset : bool
-        Whether this is ``fit``, which settles where foreign X must be from then on.
+        Whether this is ``fit``.
     **options
         Of ``validate_data``, such as ``y``.
 
@@ -52,7 +52,7 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
     TypeError
         If X is foreign and the learner does not take that, or of a type that is too coarse.
     ValueError
-        If X is not where ``fit`` had it, or a data frame with columns that are not numbers.
+        If X is a data frame with columns that are not numbers.
     """
     if is_remote(X):
         return _checked_remote(learner, X, reset=reset)
@@ -70,10 +70,6 @@ def validated(learner: Any, X: Any, *, reset: bool, **options: Any) -> Any:
         X = canonical(X)
     if is_foreign(X):
         X = _checked(learner, X)
-    if not reset:
-        _refuse_moved(learner, X)
-    elif is_foreign(X):
-        learner._home = home(X)
     options = {"dtype": float_dtypes(X), "ensure_all_finite": is_foreign(X), **options}
     is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if is_array:  # as scikit-learn does, before columns are counted
@@ -185,12 +181,3 @@ def _checked_remote(learner: Any, X: RemoteRows, *, reset: bool) -> RemoteRows:
             "Choose the same columns in the same order."
         )
     return X
-
-
-def _refuse_moved(learner: Any, X: Any) -> None:
-    then, now = getattr(learner, "_home", None), home(X)
-    if then != now:
-        raise InputError(
-            f"{type(learner).__name__} was fitted to an array of {then or 'NumPy'}, but X is one "
-            f"of {now or 'NumPy'}: bring X to where the learner was fitted, or fit it where X is."
-        )

@@ -44,6 +44,16 @@ class Members:
     nearest: Any
     squared: Any
 
+    def beside(self, X: Any) -> Members:
+        """The same where other rows are."""
+        arrays = (devices.beside(one, X) for one in (self.Z, self.nearest, self.squared))
+        Z, nearest, squared = arrays
+        return Members(Z, self.starts, nearest, squared)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Devices differ from machine to machine.
+        return {name: devices.at_home(value) for name, value in vars(self).items()}
+
     @property
     def n_neighbors(self) -> int:
         """Number k of neighbours that count."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from nearkin.rows import access, devices, fused
 from nearkin.rows.arrays import Floats
-from nearkin.spaces.kernel_landmarks import KernelLandmarks
+from nearkin.spaces.kernel_landmarks import KernelLandmarks, dense_rows
 
 # How large rounding of single precision may be, relative to the largest coordinate.
 _ROUNDING = 2e-6
@@ -39,7 +39,7 @@ def _by_kernel(landmarks: KernelLandmarks, X: Any, coefficients: Floats, constan
     from nearkin.rows.triton_search import Search
     from nearkin.spaces import triton_expansion
 
-    rows = fused.tensor(devices.moved(np.ascontiguousarray(landmarks.rows), X))
+    rows = fused.tensor(devices.moved(np.ascontiguousarray(dense_rows(landmarks.rows)), X))
     center = fused.tensor(devices.moved(landmarks.middle, X, "float64"))
     search = Search(rows, center, float(np.sqrt(landmarks.kernel.gamma)))
     table, added = (fused.tensor(devices.moved(part, X)) for part in (coefficients, constant))

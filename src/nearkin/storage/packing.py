@@ -107,9 +107,7 @@ class _Packer:
 
     def _object(self, value: Any, path: str) -> Json:
         cls = type(value)
-        names = [
-            name for name in fields_of(cls) if hasattr(value, name) and name not in self.forget
-        ]
+        names = [name for name in fields_of(cls) if name not in self.forget]
         node: dict[str, Json] = {"class": cls.__name__}
         if isinstance(value, BaseEstimator):
             if self._is_parameter:  # to be cloned: what it once learned is of no account
@@ -117,7 +115,10 @@ class _Packer:
             outer, self._is_parameter = self._is_parameter, True
             node["parameters"] = self._named(_parameters(value), path)
             self._is_parameter = outer
-        state = {name: getattr(value, name) for name in names}
+            held = value.__getstate__()  # which is on the host, wherever it was fitted
+        else:
+            held = {name: getattr(value, name) for name in names if hasattr(value, name)}
+        state = {name: held[name] for name in names if name in held}
         if state:
             check(cls, state, path)
         node["state"] = self._named(state, path)

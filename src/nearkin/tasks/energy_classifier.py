@@ -227,8 +227,8 @@ class EnergyClassifier(WholeState, PartlyLabelled, BaseEstimator):
         given = X
         X = self._seen(X, reset=False)
         Z = X if self.metric_ is None else _plain(self.metric_.transform(given))
-        margins = np.array([self.margin_])
-        found = energies(_centered(Z, self._center), self._members, margins, self.push)
+        margins, members = np.array([self.margin_]), self._members.beside(Z)
+        found = energies(_centered(Z, self._center), members, margins, self.push)
         return found[0, :, :]
 
     def __sklearn_tags__(self) -> Tags:
