@@ -505,14 +505,6 @@ def test_more_landmarks_than_rows_are_all_rows(strategy, data):
     assert_array_equal(metric.transform(X_new), exact.transform(X_new))
 
 
-def test_too_many_rows_for_the_exact_method():
-    X = np.arange(15_001.0)[:, None]
-    with pytest.raises(
-        ValueError, match=r"n_landmarks=None makes each of the 15001 rows.*Set n_landmarks"
-    ):
-        KernelBeta().fit(X, pairs=Pairs([(0, 1)]))
-
-
 @each(
     ("landmarks", "message"),
     [

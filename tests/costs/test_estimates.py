@@ -66,8 +66,12 @@ def test_no_term_shrinks_with_rows_or_columns(learner, job):
 def test_least_memory_is_that_of_the_matrix_of_all_pairs_or_of_the_rows():
     assert least_memory(nk.KernelBeta(), Size(1000, 3), in_memory=False) == 8 * 1000**2
     size = Size(1000, 3, 10)
-    assert least_memory(nk.KernelBeta(n_landmarks=10), size) == 8 * 3000
-    assert least_memory(nk.KernelBeta(landmarks=[1, 2]), Size(10**6, 3), in_memory=False) == 0
+    assert least_memory(nk.KernelBeta(n_landmarks=10), size) == 8 * (3000 + 10**2)
+    assert least_memory(nk.KernelBeta(landmarks=[1, 2]), Size(10**6, 3), in_memory=False) == 8 * 4
+    # Of many rows there are 1000 landmarks, unless more are asked for.
+    assert least_memory(nk.KernelBeta(), Size(10**6, 3), in_memory=False) == 8 * 1000**2
+    every = nk.KernelBeta(n_landmarks=10**6)
+    assert least_memory(every, Size(10**5, 3), in_memory=False) == 8 * 10**10
     assert least_memory(nk.Chain([nk.RCA(), nk.KernelBeta()]), Size(10, 1)) == 80 + 800
 
 
@@ -143,7 +147,8 @@ def test_it_is_said_in_a_line_and_in_a_table():
 def test_what_does_not_fit_says_what_to_do(monkeypatch):
     monkeypatch.setattr(estimates, "available_memory", lambda: 10**9)
     exact = costing(1e-7, memory=5e9)
-    shown = str(estimates.foretold(nk.KernelBeta(), Size(10**6, 10), "fit", exact))
+    every = nk.KernelBeta(n_landmarks=10**6)
+    shown = str(estimates.foretold(every, Size(10**6, 10, 10**6), "fit", exact))
     assert "1 GB are free: use KernelBeta(n_landmarks=1000)" in shown
     shown = str(estimates.foretold(nk.GMML(), Size(10**8, 10), "fit", costing(1e-7)))
     assert "nearkin.open_rows" in shown

@@ -643,10 +643,13 @@ def test_the_metric_pulls_xor_apart_as_no_linear_metric_can():
         assert metric.score(X_new, y_new) > 0.95
 
 
-def test_more_rows_than_an_exact_fit_can_take_are_refused(monkeypatch, data):
+def test_of_more_rows_than_an_exact_fit_takes_some_are_landmarks(monkeypatch, data):
     X, _, pairs = data
-    monkeypatch.setattr(feature_space, "_EXACT_ROWS", 59)
-    with pytest.raises(ValueError, match=r"each of the 60 rows a landmark.*Set n_landmarks"):
-        KernelBeta().fit(X, pairs=pairs)
+    monkeypatch.setattr(feature_space, "EXACT_ROWS", 59)
+    monkeypatch.setattr(feature_space, "USUAL_LANDMARKS", 50)
+    few = KernelBeta(random_state=0).fit(X, pairs=pairs)
+    said = KernelBeta(n_landmarks=50, random_state=0).fit(X, pairs=pairs)
+    assert len(few.landmarks_) == 50
+    assert_array_equal(few.transform(X), said.transform(X))
     assert len(KernelBeta(n_landmarks=60).fit(X, pairs=pairs).landmarks_) == 60
     assert len(KernelBeta(landmarks=np.arange(60)).fit(X, pairs=pairs).landmarks_) == 60

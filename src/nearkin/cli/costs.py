@@ -24,7 +24,7 @@ _SECONDS = 5.0
 
 def refuse_what_cannot_fit(learner: Any, rows: RowStream, *, by_blocks: bool) -> None:
     """Raise if what a fit needs at least is more than the memory that is free."""
-    from nearkin.costs.formulas import Size, is_exact, least_memory, parts_of
+    from nearkin.costs.formulas import Size, least_memory, parts_of, takes_many_landmarks
     from nearkin.costs.machine import available_memory
     from nearkin.costs.words import in_bytes
 
@@ -36,7 +36,7 @@ def refuse_what_cannot_fit(learner: Any, rows: RowStream, *, by_blocks: bool) ->
     if needed <= free:
         return
     name = type(learner).__name__
-    if any(is_exact(part) for part in parts_of(learner)):
+    if any(map(takes_many_landmarks, parts_of(learner))):
         remedy = "give --set n_landmarks=1000, with which no n × n numbers are held."
     else:
         remedy = "give fewer rows, or --learner kernel-beta, which reads them block by block."

@@ -12,9 +12,6 @@ from nearkin.cli.failures import UserError, guess
 from nearkin.registry import LEARNERS
 
 CLASSES = {learner.command: learner.name for learner in LEARNERS if learner.command}
-# With more rows than this, kernels go by landmarks.
-_MANY_ROWS = 5000
-_LANDMARKS = 1000
 
 
 def learner_class(name: str) -> Any:
@@ -51,7 +48,9 @@ def landmarks_for(cls: Any, found: dict[str, Any], n_rows: int) -> int | None:
     default = signature(cls).parameters.get("n_landmarks")
     if default is None or default.default is not None or default.kind is Parameter.VAR_KEYWORD:
         return None
-    return _LANDMARKS if n_rows > _MANY_ROWS and "n_landmarks" not in found else None
+    from nearkin.spaces.feature_space import usual_landmarks  # with much of SciPy
+
+    return None if "n_landmarks" in found else usual_landmarks(n_rows)
 
 
 def _value(text: str) -> Any:

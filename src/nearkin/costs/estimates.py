@@ -13,11 +13,12 @@ from nearkin.costs.formulas import (
     JOBS,
     Size,
     has_squares,
-    is_exact,
     job_terms,
     landmarks_of,
     name_of_rows,
     parts_of,
+    takes_many_landmarks,
+    with_usual_landmarks,
 )
 from nearkin.costs.kept import Runs, keep, key_of, recalled
 from nearkin.costs.machine import available_memory
@@ -26,10 +27,10 @@ from nearkin.costs.trial_runs import Order, ordered
 from nearkin.costs.words import in_bytes, in_time
 from nearkin.errors import InputError, InputTypeError, MissingPackageError
 from nearkin.registry import LEARNERS
+from nearkin.spaces.feature_space import USUAL_LANDMARKS
 
 _PLACES = ("host", "cuda")
 _BY_LABELS = {"LMNN", "Generative"}
-_LANDMARKS = 1000
 # How far nine of ten times were at most from what was foretold: of learners whose work is told by
 # sizes alone, and of those whose work depends on what the rows are like.
 _APART, _APART_BY_ROWS = 0.8, 3.0
@@ -155,6 +156,9 @@ def estimate(
     True
     """
     size = _checked(learner, n, d, n_pairs, job, dtype, where, workers, calibration)
+    settled = with_usual_landmarks(learner, size.n)
+    if settled is not learner:
+        learner, size = settled, replace(size, m=USUAL_LANDMARKS)
     if by_labels is None:
         by_labels = any(type(part).__name__ in _BY_LABELS for part in parts_of(learner))
     order = Order(learner, size, by_labels, calibration, where == "cuda")
@@ -255,11 +259,10 @@ def _of_cluster(learner: Any, shared: Shared, variance: float, passes: int | Non
 
 def remedy_for(learner: Any, passes: int | None) -> str:
     """What to do where there is not enough memory."""
-    exact = next((part for part in parts_of(learner) if is_exact(part)), None)
-    if exact is not None:
-        return (
-            f"use {type(exact).__name__}(n_landmarks={_LANDMARKS}), which holds no n × n numbers."
-        )
+    many = next(filter(takes_many_landmarks, parts_of(learner)), None)
+    if many is not None:
+        name = type(many).__name__
+        return f"use {name}(n_landmarks={USUAL_LANDMARKS}), which holds no n × n numbers."
     if passes is not None:
         return "read the rows from a file with nearkin.open_rows, or spread them with nearkin.dask."
     others = ", ".join(one.name for one in LEARNERS if one.elsewhere and one.command)

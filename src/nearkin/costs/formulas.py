@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import clone
+
+from nearkin.spaces.feature_space import USUAL_LANDMARKS, usual_landmarks
+
 Terms = dict[str, float]
 JOBS = ("fit", "transform")
 
@@ -58,7 +62,24 @@ def has_kernel(learner: Any) -> bool:
 def is_exact(learner: Any) -> bool:
     """Whether every row is a landmark, so that n × n numbers are held."""
     named = not isinstance(getattr(learner, "landmarks", "random"), str)
-    return has_kernel(learner) and learner.n_landmarks is None and not named
+    return has_kernel(learner) and getattr(learner, "n_landmarks", 0) is None and not named
+
+
+def takes_many_landmarks(learner: Any) -> bool:
+    """Whether fewer landmarks would save much memory."""
+    return is_exact(learner) or (has_kernel(learner) and _kernel_rows(learner, 0) > USUAL_LANDMARKS)
+
+
+def with_usual_landmarks(learner: Any, n: int) -> Any:
+    """The learner with as many landmarks as it takes of n rows where nobody says it."""
+    usual = usual_landmarks(n)
+    if usual is None or not any(map(is_exact, parts_of(learner))):
+        return learner
+    settled = clone(learner)
+    for part in parts_of(settled):
+        if is_exact(part):
+            part.set_params(n_landmarks=usual)
+    return settled
 
 
 def has_squares(learner: Any) -> bool:
@@ -163,8 +184,16 @@ def job_terms(learner: Any, size: Size, job: str) -> Terms:
 def least_memory(learner: Any, size: Size, *, in_memory: bool = True) -> int:
     """Bytes that a fit needs at least, whatever the machine; rows may be read from files."""
     rows = size.n * size.d * size.itemsize if in_memory else 0
-    square = max((size.n if is_exact(part) else 0) for part in parts_of(learner))
+    square = max(min(_kernel_rows(part, size.n), size.n) for part in parts_of(learner))
     return rows + square * square * size.itemsize
+
+
+def _kernel_rows(learner: Any, n: int) -> int:
+    """Rows that a learner's kernel matrix is of, if there are so many; 0 without a kernel."""
+    if not has_kernel(learner):
+        return 0
+    found = landmarks_of(learner)
+    return (usual_landmarks(n) or n) if found is None else found
 
 
 def fewest_rows(learner: Any, n: int) -> int:

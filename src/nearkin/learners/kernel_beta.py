@@ -167,9 +167,10 @@ class KernelBeta(TeachableMixin, BaseEstimator):
     Parameters
     ----------
     n_landmarks : int or None, default=None
-        Rows that stand for all others. None keeps every row, the exact method: O(n³) time and
-        O(n²) memory. With m landmarks fitting takes O(m³) time and O(m²) memory, whatever n,
-        and ``transform`` O(m) a row.
+        Rows that stand for all others. None keeps every row, the exact method with O(n³) time and
+        O(n²) memory, up to 5000 rows, and draws 1000 of more; ``n_landmarks=n`` keeps every row of
+        any number. With m landmarks fitting takes O(m³) time and O(m²) memory, whatever n, and
+        ``transform`` O(m) a row.
     landmarks : {"random", "kmeans++", "farthest", "leverage"} or array, default="random"
         How they are chosen (see :func:`nearkin.spaces.landmarks.choose_landmarks`), or their row
         numbers. Points named in pairs are landmarks in any case, up to 2000 of them or

@@ -31,8 +31,10 @@ from nearkin.spaces.landmark_maps import Extension, LocalExtension, NystroemExte
 from nearkin.spaces.landmarks import STRATEGIES, choose_landmarks
 from nearkin.spaces.linalg import largest_entry, leading_eigenpairs
 
-# Every row as a landmark means an n×n matrix: beyond this many rows it must be asked for.
-_EXACT_ROWS = 15_000
+# Every row as a landmark means an n×n matrix and O(n³) time: beyond so many rows that must be asked
+# for, and there are so many landmarks unless it is.
+EXACT_ROWS = 5000
+USUAL_LANDMARKS = 1000
 # Points of pairs are landmarks up to this number, or n_landmarks where that is more.
 _PAIR_LANDMARKS = 2000
 # A kernel matrix that is positive has no eigenvalue further below zero, as a share of the largest.
@@ -152,7 +154,7 @@ def feature_space_of(
         coef0=learner.coef0,
         random_state=rng,
     )
-    rows = _landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
+    rows = landmark_rows(X, kernel, points, learner.n_landmarks, learner.landmarks, rng)
     landmarks = seen_through(kernel, X, rows)
     K = landmarks.kernel_matrix(around_middle=center)
     noise = 8 * largest_entry(K) * float(np.finfo(np.float64).eps)
@@ -235,7 +237,12 @@ def with_kernel_tags(tags: Tags, kernel: str | KernelFunction) -> Tags:
     return tags
 
 
-def _landmark_rows(
+def usual_landmarks(n_rows: int) -> int | None:
+    """How many landmarks there are where nobody says it; None if every row is one."""
+    return None if n_rows <= EXACT_ROWS else USUAL_LANDMARKS
+
+
+def landmark_rows(
     X: Rows,
     kernel: Kernel,
     points: NDArray[np.integer],
@@ -243,15 +250,23 @@ def _landmark_rows(
     landmarks: str | ArrayLike,
     rng: np.random.RandomState,
 ) -> NDArray[np.int64]:
+    """Numbers of the rows that are landmarks, increasing.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d), or kernel matrix of shape (n, n)
+    kernel : Kernel
+    points : int ndarray
+        Rows named in pairs: landmarks in any case, up to 2000 or ``n_landmarks``.
+    n_landmarks, landmarks
+        Of a learner.
+    rng : RandomState
+    """
     n = X.shape[0]
     if n_landmarks is None and isinstance(landmarks, str):
-        if n > _EXACT_ROWS:
-            raise InputError(
-                f"n_landmarks=None makes each of the {n} rows a landmark: an {n}×{n} matrix "
-                f"of {8e-9 * n * n:.1f} GB and O(n³) time. Set n_landmarks, for example to "
-                f"1000, or n_landmarks={n} if that is meant."
-            )
-        return np.arange(n)
+        n_landmarks = usual_landmarks(n)
+        if n_landmarks is None:
+            return np.arange(n)
     wanted = n_landmarks or 0
     most = max(wanted, _PAIR_LANDMARKS)
     if len(points) > most:
