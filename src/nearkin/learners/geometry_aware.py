@@ -37,7 +37,11 @@ from nearkin.solvers.kernel_families import (
 from nearkin.solvers.learned_width import RbfFamily, width_for_pairs
 from nearkin.solvers.stress_springs import all_squared_distances
 from nearkin.spaces.equal_rows import equal_where_rows_are
-from nearkin.spaces.feature_space import PARAMETER_CONSTRAINTS, feature_space_of
+from nearkin.spaces.feature_space import (
+    PARAMETER_CONSTRAINTS,
+    feature_space_of,
+    landmark_rows,
+)
 from nearkin.spaces.graph import (
     METRICS,
     WEIGHTS,
@@ -132,7 +136,9 @@ class GeometryAware(MetricMixin, BaseEstimator):
     kernel, gamma, degree, coef0, n_landmarks, landmarks, rank_tol
         Of the data-dependent family, as in :class:`KernelBeta`. ``gamma`` is where the rbf family
         starts; ``n_landmarks`` the number of rows that its width is judged by, at most 200 by
-        default. Of the pairs among them 300 of each kind are looked at for that.
+        default. Of the pairs among them 300 of each kind are looked at for that. In the spectral
+        family all rows are on the graph, and new rows get their coordinates from the landmarks
+        among them: by default from every row.
     n_components : int or None, default=None
         Keep this many axes of the learned configuration, those of largest variance.
     n_neighbors : int, default=5
@@ -146,7 +152,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components_)
-        Where the training rows lie in the learned space; ``transform`` gives the same.
+        Where the training rows lie in the learned space; ``transform`` gives the same. With
+        ``n_landmarks``, where the m landmarks lie, and of shape (m, n_components_).
     objective_ : ndarray
         LogDet objective after each half round; it never rises.
     n_iter_ : int
@@ -192,7 +199,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
 
     O(n² d) time for the graph, O(n k r) for its eigenvectors (k neighbours, r vectors), O(r²) a
     pair and sweep for the rest; O(n (k + r)) memory. ``transform`` compares each row with all
-    training rows by blocks.
+    landmarks by blocks, which are all training rows unless ``n_landmarks`` says less: then a
+    metric, and its file, have no more rows than that.
 
     Examples
     --------
@@ -321,8 +329,12 @@ class GeometryAware(MetricMixin, BaseEstimator):
             extension, landmarks = self._learn_width(X, links, rng)
         learned = ThroughLandmarks(extension, landmarks)
         self.n_components_ = landmarks.shape[1]
-        # On the graph every row is a landmark, at its own place.
+        # On the graph every row is a landmark, at its own place, unless there are to be fewer.
         on_graph = self.family == "spectral"
+        if self.n_landmarks is not None:
+            self.embedding_ = learned.apply(extension.landmarks.rows)
+            self._keep(learned, X, evidence, rng)
+            return self
         self.embedding_ = landmarks.astype(X.dtype) if on_graph else learned.apply(X)
         self._keep(learned, X, evidence, rng, self.embedding_)
         return self
@@ -341,8 +353,11 @@ class GeometryAware(MetricMixin, BaseEstimator):
         family, B = self._alternate(family, links, rng, self.n_iter)
         self.weights_ = family.weights
         kernel = Kernel("cosine" if self.metric == "cosine" else "linear")
-        extension = LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors)
-        return extension, leading_coordinates(B, V, V, self.n_components)
+        found = leading_coordinates(B, V, V, self.n_components)
+        if self.n_landmarks is not None:
+            rows = landmark_rows(X, kernel, links.points, self.n_landmarks, self.landmarks, rng)
+            X, found = X[rows], found[rows]
+        return LocalExtension(KernelLandmarks(kernel, X), self.n_neighbors), found
 
     def _learn_bent_kernel(
         self, X: Rows, links: Pairs, rng: np.random.RandomState

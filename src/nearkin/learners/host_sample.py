@@ -1,4 +1,4 @@
-"""Rows that are learned from on the host: all of those in memory, a sample of those elsewhere."""
+"""Rows that are learned from on the host: all if they are few, or a sample, wherever they are."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class HostSample:
 
 
 def host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostSample:
-    """Rows in memory as they are; of rows elsewhere, those to learn from, as NumPy's.
+    """The rows to learn from, as NumPy's or sparse: the same ones wherever all of them are.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def host_sample(X: Any, evidence: Evidence, rng: np.random.RandomState) -> HostS
     the numbers of labelled rows.
     """
     n = int(X.shape[0])
-    if not (devices.is_foreign(X) or devices.is_remote(X)):
+    if n <= SAMPLE_ROWS and not (devices.is_foreign(X) or devices.is_remote(X)):
         return HostSample(X, None, n)
     numbers = _drawn(X, evidence, rng)
     return HostSample(access.take_home(X, numbers), numbers, n)

@@ -23,7 +23,6 @@ from nearkin.spaces.feature_space import (
     PARAMETER_CONSTRAINTS,
     feature_space_of,
     rows_for_kernel,
-    seen_through,
     with_kernel_tags,
 )
 from nearkin.spaces.kernels import KernelFunction, Rows
@@ -76,7 +75,7 @@ class KernelA(MetricMixin, BaseEstimator):
     n_components : int or None, default=None
         Keep this many principal axes of the learned configuration at most.
     n_neighbors : int, default=5
-        Nearest training rows that a new point is composed of.
+        Nearest landmarks that a new point is composed of.
     scale : bool, default=False
         Divide columns by their spreads first, so that all have equal weight in distances:
         standard deviations, in which outliers count little. Without it there is a
@@ -85,8 +84,9 @@ class KernelA(MetricMixin, BaseEstimator):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n, n_components_)
-        Where the training rows lie in the learned space; ``transform`` gives the same.
+    embedding_ : ndarray of shape (m, n_components_)
+        Where the landmarks lie in the learned space; ``transform`` gives the same. Without
+        ``n_landmarks`` these are all rows, up to 5000.
     objective_ : ndarray of shape (n_iter_ + 1,)
         Before the first step and after each; it never rises. With ``learn_weights=True`` that of
         points and weights together (:mod:`nearkin.solvers.joint_stress`).
@@ -94,7 +94,7 @@ class KernelA(MetricMixin, BaseEstimator):
     beta_ : ndarray or None
         Learned weight of each direction, with ``learn_weights=True``.
     landmarks_ : int ndarray of shape (m,)
-        Row numbers of the landmarks that span the feature space.
+        Row numbers of the landmarks, which span the feature space and compose new rows.
     eigenvalues_ : ndarray
         Of their centred kernel matrix.
     gamma_ : float
@@ -230,17 +230,18 @@ class KernelA(MetricMixin, BaseEstimator):
         if self.n_components is not None and self.n_components < Y.shape[1]:
             Y = PCA(self.n_components, svd_solver="full").fit_transform(Y)
 
-        self.embedding_ = Y.astype(X.dtype)
+        # New rows are composed of landmarks, which are all rows where those are few.
+        self.embedding_ = Y[space.rows].astype(X.dtype)
         self.objective_ = np.array(relaxed.stress)
         self.n_iter_ = len(relaxed.stress) - 1
         self.landmarks_ = space.rows
         self.eigenvalues_ = space.eigenvalues
         self.gamma_ = space.kernel.gamma
         self.n_components_ = Y.shape[1]
-        every_row = seen_through(space.kernel, X, np.arange(X.shape[0]))
-        extension = LocalExtension(every_row, self.n_neighbors)
+        extension = LocalExtension(space.landmarks, self.n_neighbors)
         learned = ThroughLandmarks(extension, self.embedding_)
-        self._keep(learned, X, evidence, rng, self.embedding_)
+        exact = len(space.rows) == X.shape[0]
+        self._keep(learned, X, evidence, rng, self.embedding_ if exact else None)
         return self
 
     def _checked(self, X: Any, *, reset: bool = False) -> Rows:

@@ -105,7 +105,8 @@ class MetricLearner(MetricMixin, BaseEstimator):
         persons who join later. Learners take part then that carry over to these, and some of the
         Euclidean distance stays. It loses a little on the classes that pairs told of.
     n_landmarks : int, default=300
-        Rows that stand for all others in kernels, where there are more.
+        Rows that stand for all others in kernels, where there are more. Of a graph along the data
+        1000 do, or as many, if that is more.
     groups : sequence of d names or numbers, optional
         One for each column of X, equal for those that belong together: then learners take part that
         weigh these as one. Columns of a data frame with words are such groups by themselves.
@@ -120,7 +121,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
     Attributes
     ----------
     metric_ : learner
-        The chosen one, fitted. Row numbers in it are those of the sample, if X is elsewhere.
+        The chosen one, fitted. Row numbers in it are those of the sample, if one was taken.
     table_ : TableEncoder
         What makes numbers of data frames, if X was one with words, or ``table`` was given.
     column_scale_ : ndarray of shape (d,) or None
@@ -182,15 +183,15 @@ class MetricLearner(MetricMixin, BaseEstimator):
     Sparse rows of more than 300 columns are seen along their 300 leading axes, right singular
     vectors, whatever the learner.
 
-    Of rows that are elsewhere, in files, on a cluster of Dask or on a device, a sample comes to the
-    host in one pass, and all is learned from that: the rows that pairs name, 2500 labelled ones,
-    and others at random, 5000 together, unless pairs name more. Where there are no more rows, all
-    are taken, and the metric is that of the same rows in memory. It then maps rows where they are.
+    Of more than 5000 rows all is learned from a sample: the rows that pairs name, 2500 labelled
+    ones, and others at random, 5000 together, unless pairs name more. It is the same wherever the
+    rows are, in memory, in files, on a cluster of Dask or on a device, and comes to the host in one
+    pass; rows are then mapped where they are.
 
-    Memory: what the chosen learners need, m² numbers for m landmarks, and some thousand rows; 300
-    numbers for each sparse row, and a copy of the rows if columns are scaled. Steps that the chosen
-    learners share are learned once, and rows as these leave them are held until ``fit`` ends. Rows
-    elsewhere take as much as their sample would in memory, beside a block of them at a time.
+    Memory: what the chosen learners need, m² numbers for m landmarks, and some copies of the
+    sample. Steps that the chosen learners share are learned once, and rows as these leave them are
+    held until ``fit`` ends. What is kept, and its file, have ``n_landmarks`` rows for each learner,
+    and those that pairs name; 1000 for one on a graph.
 
     Examples
     --------
@@ -372,7 +373,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-            Rows such as this was fitted to, in memory.
+            Rows such as this was fitted to. Of many a sample is taken, as in ``fit``.
         pairs : Pairs
             Pairs of these.
 
@@ -394,11 +395,14 @@ class MetricLearner(MetricMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        seen = self._seen_by_metric.apply(self._checked(X))
+        evidence = gather_evidence(n_rows_of(X), None, pairs, triplets=True)
+        sample = host_sample(self._checked(X), evidence, check_random_state(self.random_state))
+        seen = self._seen_by_metric.apply(sample.X)
         again = copy(self)
         again.__dict__.pop("_importances", None)
+        again._numbers = sample.numbers
         with one_blas_thread():
-            again.metric_ = clone(self.metric_).fit(seen, pairs=pairs)
+            again.metric_ = clone(self.metric_).fit(seen, pairs=sample.renumbered(pairs))
         return again
 
     def _taught_parts(self, rows: list[Any], share: float = 1.0) -> list[TaughtPart]:

@@ -19,6 +19,8 @@ from nearkin.learners.selection_report import EUCLIDEAN, Recipe
 
 COSINE = "CosineMetric"
 _OF_ALL_COLUMNS = " of all columns"
+# Landmarks of a metric on a graph.
+_LEAST_ON_GRAPH = 1000
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,9 @@ def ingredients(
         "n_landmarks": n_landmarks if n_landmarks < n_rows else None,
         **some,
     }
+    # Between fewer rows of a graph too much of what it tells is lost.
+    n_on_graph = max(n_landmarks, _LEAST_ON_GRAPH)
+    on_graph = {"n_landmarks": n_on_graph if n_on_graph < n_rows else None, **some}
     cosine = KernelBeta(kernel="cosine", **landmarks)
     # Rows far from all landmarks keep their distance to them by the Nyström formula only.
     far = {"extension": "nystroem", **landmarks}
@@ -116,7 +121,7 @@ def ingredients(
         ),
         "KernelBeta": Ingredient(KernelBeta(**far), 0.05, 0.05),
         "KernelBeta, cosine": Ingredient(cosine, 0.05, 0.05),
-        "GeometryAware": Ingredient(GeometryAware(n_iter=3, **some), 0.1),
+        "GeometryAware": Ingredient(GeometryAware(n_iter=3, **on_graph), 0.1),
     }
     if groups is not None:
         plain = {EUCLIDEAN: found.pop(EUCLIDEAN)}

@@ -30,6 +30,7 @@ from sklearn.utils.extmath import row_norms
 
 from nearkin.rows import access, devices, validation
 from nearkin.rows.arrays import Floats
+from nearkin.rows.blocks import for_each_block, one_core
 from nearkin.rows.scaled import divided
 from nearkin.rows.sparse import is_sparse, plain
 from nearkin.spaces.kernels import unit_rows
@@ -58,6 +59,8 @@ __all__ = [
 
 # Rows are taken to lie no farther away than this many widths: squares must not overflow.
 _FAR = 1e100
+# Rows of which the images under several maps are held at a time, on each core.
+_BLOCK_ROWS = 512
 # Any of the maps that are stored, as a field of a learner. Others are made of learners that are.
 MAP = a("Identity", "Scaled", "Affine", "ThroughLandmarks", "Displaced", "UnitLength", "Composed")
 
@@ -394,7 +397,26 @@ class Joined:
     factors: Floats
 
     def apply(self, X: Any) -> Any:
-        """Images of rows, where they are and in their type; sparse if one of them is."""
+        """Images of rows, where they are and in their type; sparse if one of them is.
+
+        Dense rows by blocks on all cores, so that what all maps make of them is not held at once.
+        """
+        is_dense = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+        if not is_dense or len(X) <= _BLOCK_ROWS:
+            return self._beside_each_other(X)
+        first = self._beside_each_other(X[:1])
+        if is_sparse(first):
+            return self._beside_each_other(X)
+        out = np.empty((len(X), first.shape[1]), dtype=first.dtype)
+
+        def work(rows: slice) -> None:
+            with one_core():  # the others have blocks of their own
+                out[rows] = self._beside_each_other(X[rows])
+
+        for_each_block(work, len(X), _BLOCK_ROWS)
+        return out
+
+    def _beside_each_other(self, X: Any) -> Any:
         parts = [one.apply(_entering(one, X)) for one in self.maps]
         if devices.is_foreign(X):
             scaled = zip(self.factors.tolist(), parts, strict=True)
