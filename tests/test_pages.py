@@ -4,7 +4,11 @@ Pages of docs/start are in tests/test_newcomer.py.
 """
 
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import nearkin
 from tests.page_blocks import (
@@ -33,6 +37,18 @@ def test_the_readme_runs_and_prints_what_it_shows():
     assert [f"line {line}: {what}" for line, what in problems(TEXT, results)] == []
     assert [result.line for result in results] == [block.line for block in programs_of(TEXT)]
     assert not [result.skipped for result in results if result.skipped]
+
+
+@pytest.mark.night
+def test_the_page_on_large_data_runs_as_one_script(tmp_path):
+    page = (ROOT / "docs" / "guide" / "scale.md").read_text(encoding="utf-8")
+    program = "\n".join(block.text for block in blocks_of(page) if block.language == "python")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "from_afar.nearkin").is_file()
 
 
 def test_the_first_example_is_short():
