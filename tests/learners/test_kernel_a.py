@@ -56,7 +56,7 @@ def test_with_landmarks_a_is_rectangular(data):
     K_A, objective = oracles.kernel_a(L, pairs, A=W, **options)
     assert_allclose(metric.objective_, objective, atol=1e-8 * objective[0])
     Z = metric.embedding_ - metric.embedding_.mean(axis=0)
-    assert_allclose(Z @ Z.T, center_kernel(K_A), atol=1e-5)
+    assert_allclose(Z @ Z.T, center_kernel(K_A[np.ix_(at, at)]), atol=1e-5)
 
 
 def test_as_many_landmarks_as_rows_are_the_square_case(data):
@@ -232,7 +232,8 @@ def test_duplicated_rows_stay_together(data):
 def test_training_rows_lie_where_they_were_learned(data):
     X, _, pairs = data
     for metric in (KernelA(), KernelA(n_landmarks=20), KernelA(n_components=2)):
-        assert_allclose(metric.fit(X, pairs=pairs).transform(X), metric.embedding_, atol=1e-12)
+        rows = X[metric.fit(X, pairs=pairs).landmarks_]
+        assert_allclose(metric.transform(rows), metric.embedding_, atol=1e-12)
 
 
 def test_ten_pairs_solve_xor():

@@ -147,7 +147,7 @@ def transform_terms(learner: Any, size: Size) -> Terms:
             products["n × n matrices"] = n * k * columns
         return {"start": 1, **products}
     if type(learner).__name__ == "GeometryAware":
-        return {"start": 1, "neighbours": n * n * d}
+        return {"start": 1, "neighbours": n * k * d}
     return {"start": 1, "products": n * d * d}
 
 
