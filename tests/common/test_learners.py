@@ -277,8 +277,10 @@ def test_frames_go_in_and_their_columns_are_checked(learner, frame, data):
     # Frames hold columns, arrays rows: sums run in another order.
     assert_allclose(metric.transform(given_frame), plain.transform(rows), atol=1e-12)
     assert_allclose(metric.score(given_frame, pairs=pairs), plain.score(rows, pairs=pairs))
+    turned = frame(dict(zip(names[::-1], rows.T[::-1], strict=True)))  # known by their names
+    assert_allclose(metric.transform(turned), metric.transform(given_frame), atol=1e-12)
     with pytest.raises(ValueError, match="feature names should match"):
-        metric.transform(frame(dict(zip(names[::-1], rows.T, strict=True))))
+        metric.transform(frame(dict(zip([*names[1:], "other"], rows.T, strict=True))))
 
 
 @each_learner_of_rows

@@ -63,8 +63,10 @@ def test_rows_of_frames():
     assert metric.pair_distance(frame.iloc[0], frame.iloc[1]) == expected
     table = pl.DataFrame(frame.to_dict("list"))
     assert metric.pair_distance(table[0], table[1]).tolist() == [expected]  # frames of one row
+    turned = metric.distance(frame.iloc[0][["b", "a", "c"]], frame)  # known by their names
+    assert_allclose(turned, metric.distance(frame.iloc[0], frame))
     with pytest.raises(ValueError, match="feature names should match"):
-        metric.distance(frame.iloc[0][["b", "a", "c"]], frame)
+        metric.distance(frame.iloc[0][["b", "a"]], frame)
     with pytest.raises(ValueError, match="50 features, but RCA is expecting 3"):
         RCA().fit(X, y).distance(frame["a"], X)
     with pytest.raises(TypeError, match="polars's Series, a single column or row"):

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from nearkin.errors import InputError
-from nearkin.learners.along_data import functions_along
+from nearkin.learners.along_data import functions_along, warn_of_few_rows
 from nearkin.learners.held_out_rounds import rounds_that_gain
 from nearkin.learners.metric import MetricMixin
 from nearkin.learners.stored import stored_learner
@@ -336,6 +336,8 @@ class GeometryAware(MetricMixin, BaseEstimator):
             self._keep(learned, X, evidence, rng)
             return self
         self.embedding_ = landmarks.astype(X.dtype) if on_graph else learned.apply(X)
+        if on_graph:
+            warn_of_few_rows(landmarks, can_normalize=not self.normalized)
         self._keep(learned, X, evidence, rng, self.embedding_)
         return self
 

@@ -28,6 +28,9 @@ from nearkin.spaces.linalg import along_principal_axes, principal_axes
 from nearkin.spaces.maps import Affine
 from nearkin.storage.schema import floats, numbers, real, whole
 
+# Of fewer columns a linear map can hardly hold by heart where rows are.
+_MANY_COLUMNS = 10
+
 
 @stored_learner(
     components_=floats("q d"),
@@ -222,6 +225,15 @@ class LMNN(MetricMixin, BaseEstimator):
                 ConvergenceWarning,
             )
 
+        n_free = len(centered) - len(np.unique(classes.number))
+        n_columns = int((centered != 0).any(axis=0).sum())
+        if margin and n_free < n_columns and n_columns >= _MANY_COLUMNS:
+            notice(
+                f"LMNN has {len(centered)} rows of known class and {n_columns} columns: it can "
+                "bring all rows of a class into one place, whatever holds for others, and may be "
+                "worse than the Euclidean distance. Stop early (max_iter=10), take fewer columns "
+                "(such as by PCA), or ITML.",
+            )
         components = along_principal_axes(solution.L, centered)
         self.components_ = components if axes is None else components @ axes
         self.mean_ = mean

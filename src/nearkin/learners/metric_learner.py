@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from nearkin.errors import few
+from nearkin.learners.along_data import FewRowsWarning
 from nearkin.learners.column_weights import known_groups
 from nearkin.learners.compositions import Blend, Chain
 from nearkin.learners.host_sample import HostSample, host_sample
@@ -316,7 +317,7 @@ class MetricLearner(MetricMixin, BaseEstimator):
         rank = trial.ranks(report.recipe, sample.renumbered(given))
         metric = self._metric(report.recipe, trial)
         # Of contradictions there was a warning already.
-        with leaving_out(ContradictionWarning, ScaleWarning):
+        with leaving_out(ContradictionWarning, ScaleWarning, FewRowsWarning):
             told, answerers = self._trusted(given, answers, rank)
             told = sample.renumbered(told)
             triplets = Pairs(closer=told.closer, closer_weight=told.closer_weight)
