@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from nearkin.learners.two_steps import Reader, Taught
 from nearkin.pairs.pairs import Pairs
-from nearkin.rows import access
+from nearkin.rows import access, devices
 from nearkin.rows.arrays import Floats, Ints
 from nearkin.rows.blocks import one_core
 from nearkin.rows.notices import leaving_out
@@ -158,9 +158,9 @@ def pulls_by_refits(metric: Any, rows: Sequence[Any], X: Any, pairs: Pairs) -> t
     ends = np.searchsorted(points, links)
 
     def seen(learner: Any) -> tuple[Floats, Floats]:
-        Z = np.asarray(dense(learner._embedded(access.take(X, points))), dtype=np.float64)
-        two = [np.asarray(dense(learner._embedded(row)), dtype=np.float64)[0] for row in rows]
-        return Z, two[1] - two[0]
+        parts = [access.take(X, points), *rows]
+        Z, first, second = (devices.at_home(dense(learner._embedded(part))) for part in parts)
+        return Z.astype(np.float64), np.subtract(second[0], first[0], dtype=np.float64)
 
     Z, difference = seen(metric)
     along = ((Z[ends[:, 0]] - Z[ends[:, 1]]) @ difference) ** 2
