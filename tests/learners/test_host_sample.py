@@ -73,7 +73,7 @@ def test_of_more_rows_those_of_pairs_some_labelled_ones_and_others():
     n = 100_000
     pairs = Pairs([(7, 99_999), (50_000, 50_001)], [(3, 4)])
     few = np.full(n, -1)
-    few[60_000:60_040] = 1
+    few[60_000:60_040] = 0
     for classes in (None, few, np.zeros(n, dtype=int)):
         found = sampled(n, pairs, classes)
         assert len(found.numbers) == SAMPLE_ROWS

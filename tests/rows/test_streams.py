@@ -39,6 +39,7 @@ from nearkin import (
 from nearkin.rows.base import RemoteRows
 from nearkin.rows.gathered import Sample
 from nearkin.rows.streams import RowStream
+from nearkin.spaces import feature_space
 from tests.cases import each
 from tests.common.learners import firsts, learners
 from tests.waiting import PATIENCE
@@ -710,9 +711,12 @@ def test_precomputed_kernels_are_not_read_by_blocks():
         KernelBeta(kernel="precomputed").fit(open_rows([np.eye(4)]), pairs=Pairs([(0, 1)]))
 
 
-def test_all_rows_as_landmarks_must_be_asked_for():
-    with pytest.raises(ValueError, match="Set n_landmarks"):
-        KernelBeta().fit(open_rows([np.zeros((20_000, 1))]), pairs=Pairs([(0, 1)]))
+def test_all_rows_as_landmarks_must_be_asked_for(monkeypatch):
+    monkeypatch.setattr(feature_space, "EXACT_ROWS", 100)
+    monkeypatch.setattr(feature_space, "USUAL_LANDMARKS", 30)
+    rows, pairs = open_rows(blocks_of(make_rows())), Pairs([(0, 1)])
+    assert len(KernelBeta(random_state=0).fit(rows, pairs=pairs).landmarks_) == 30
+    assert len(KernelBeta(n_landmarks=N, random_state=0).fit(rows, pairs=pairs).landmarks_) == N
 
 
 @each("y", [np.zeros(N - 1), np.zeros(N + 1)])

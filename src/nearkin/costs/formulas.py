@@ -7,6 +7,7 @@ A term is a number of operations, or of bytes, up to a factor that trial runs te
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from sklearn.base import clone
@@ -193,7 +194,9 @@ def _kernel_rows(learner: Any, n: int) -> int:
     if not has_kernel(learner):
         return 0
     found = landmarks_of(learner)
-    return (usual_landmarks(n) or n) if found is None else found
+    if found is None:
+        return usual_landmarks(n) or n
+    return found if isinstance(found, Integral) else 0  # what is no number fit will refuse
 
 
 def fewest_rows(learner: Any, n: int) -> int:
