@@ -193,10 +193,10 @@ def _kernel_rows(learner: Any, n: int) -> int:
     """Rows that a learner's kernel matrix is of, if there are so many; 0 without a kernel."""
     if not has_kernel(learner):
         return 0
-    found = landmarks_of(learner)
+    found: Any = landmarks_of(learner)
     if found is None:
         return usual_landmarks(n) or n
-    return found if isinstance(found, Integral) else 0  # what is no number fit will refuse
+    return int(found) if isinstance(found, Integral) else 0  # fit refuses what is no number
 
 
 def fewest_rows(learner: Any, n: int) -> int:
