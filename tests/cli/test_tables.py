@@ -19,7 +19,7 @@ def labels(path, column="y"):
     [
         (["0", "1", "-1"], [0, 1, -1]),
         (["0.0", "1.0", "-1.0"], [0, 1, -1]),
-        (["3", "", "5"], [3, -1, 5]),
+        (["3", "", "5"], [3, None, 5]),
         (["007", "7", "8"], ["007", "7", "8"]),
         (["cat", "", "dog"], ["cat", None, "dog"]),
         (["1", "x", "-1"], ["1", "x", "-1"]),
@@ -35,9 +35,9 @@ def test_labels_of_text(tmp_path, cells, expected):
 @each(
     ("values", "expected"),
     [
-        (pa.array([0, None, 2]), [0, -1, 2]),
-        (pa.array([0.0, np.nan, -1.0]), [0, -1, -1]),
-        (pa.array([True, False, None]), [1, 0, -1]),
+        (pa.array([0, None, 2]), [0, None, 2]),
+        (pa.array([0.0, np.nan, -1.0]), [0, None, -1]),
+        (pa.array([True, False, None]), [1, 0, None]),
         (pa.array(["x", None, "y"]).dictionary_encode(), ["x", None, "y"]),
     ],
 )
