@@ -131,15 +131,15 @@ class NamedRows(ABC):
         if all(value is None for value in found):
             raise UserError(f"column {column!r} of {self.file} has no labels: all are empty.")
         numbers = [None if value is None else _whole(value) for value in found]
+        if numbers.count(None) > found.count(None):  # not only numbers
+            return np.array([None if value is None else str(value) for value in found], object)
         if {*numbers} - {None} == {-1, 1}:
             raise UserError(
                 f"column {column!r} of {self.file} has the labels -1 and 1 alone, and -1 means "
                 "unknown: all known rows would be of one class. Write 0 for -1 there if these are "
                 "two classes; leave cells empty where the class is unknown."
             )
-        if numbers.count(None) == found.count(None):
-            return np.array(numbers, dtype=object if None in numbers else np.int64)
-        return np.array([None if value is None else str(value) for value in found], dtype=object)
+        return np.array(numbers, dtype=object if None in numbers else np.int64)
 
     def named_like(self, pattern: str) -> list[str]:
         """Columns that a name or a pattern stands for."""
